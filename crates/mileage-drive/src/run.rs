@@ -67,8 +67,8 @@ pub enum Error {
 ///
 /// `poll(bytes, operations)` is called with the progress every 65536 small operations (or as much work in larger ones)
 /// and at the end; once it answers true nothing more is issued except the final sync, and the record says
-/// `interrupted`. The record begins at the first submission after the warm-up: what the warm-up does is in none of its
-/// figures. Counters in the record are changes since then; they count at submission.
+/// `interrupted`. The record begins at the first submission after the warm-up: what the warm-up does is in its series
+/// `warm_up` only. Counters in the record are changes since then; they count at submission.
 ///
 /// # Errors
 /// The workload is not valid, or does not fit the device. What the device refuses during the run ends it with
@@ -265,6 +265,8 @@ struct Running<'a, D, O, const PLAIN: bool> {
     /// The run moves data one way only, so that the series has all of its latencies, and they are not counted twice.
     one_way: bool,
     series: Series,
+    /// When the warm-up began, and what completes of it; `None` without one.
+    warm_up: Option<(u64, Series)>,
     /// The interval that is being filled ends here, since the origin.
     interval_end_ns: u64,
     counters_before: Vec<u64>,
@@ -316,6 +318,7 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
             latency: Box::default(),
             one_way: workload.one_way().is_some(),
             series: Series::new(INTERVAL_NS, series_names),
+            warm_up: (workload.load.warm_up_ns > 0).then(|| (start_ns, Series::new(INTERVAL_NS, &[]))),
             interval_end_ns: 0,
             counters_now: vec![0; series_names.len()],
             counters_before: vec![0; names.len()],
@@ -479,10 +482,16 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
         self.observer.completed(&Completion { thread, op, due_ns, submit_ns, complete_ns, counted });
         self.last_ns = complete_ns;
         self.work += 1 + (u64::from(op.length_bytes) >> 12);
+        let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
         if !PLAIN && !counted {
+            if let Some((start_ns, series)) = &mut self.warm_up
+                && op.kind != OpKind::Sync
+            {
+                let bytes_of = |kind| if op.kind == kind { bytes } else { 0 };
+                series.record(complete_ns - *start_ns, bytes_of(OpKind::Read), bytes_of(OpKind::Write), latency_ns);
+            }
             return thread;
         }
-        let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
         let (mut bytes_read, mut bytes_written) = (0, 0);
         match op.kind {
             OpKind::Read => {
@@ -589,6 +598,7 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
                 ..LatencyData::default()
             },
             series: self.series.to_data(),
+            warm_up: self.warm_up.map(|(_, series)| series.to_data()),
             counters: names.iter().map(|name| (*name).to_owned()).zip(self.counters_now).collect(),
             threads,
             concurrency: self.concurrency,

@@ -8,7 +8,9 @@ use crate::identity::Identity;
 use crate::limits::limited_by;
 use crate::run_context::Facts;
 use crate::worker::Part;
-use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
+use mileage_measure::{
+    Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, Series, ThreadRecord, Usage,
+};
 use mileage_workload::{OpKind, Workload};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -98,10 +100,12 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         all.to_data()
     };
     let latency = |kind| together(&|part: &Part| part.latency(kind));
-    let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
-        all.merge(&part);
-        all
-    });
+    let joined = |of: fn(&Part) -> Option<&Series>| {
+        let mut every = parts.iter().filter_map(of);
+        let mut all = every.next()?.clone();
+        every.for_each(|other| all.merge(other));
+        Some(all.to_data())
+    };
     let failure = parts.iter().filter_map(|part| part.failure.clone()).min_by_key(|(at_ns, _)| *at_ns);
     let failure = failure.map(|(_, error)| error);
     let mismatches = parts.iter().flat_map(|part| part.compared.mismatches.clone());
@@ -126,7 +130,8 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
             response: together(&|part: &Part| Cow::Borrowed(&part.response)),
             ..LatencyData::default()
         },
-        series: series.map(|series| series.to_data()).unwrap_or_default(),
+        series: joined(|part| Some(&part.series)).unwrap_or_default(),
+        warm_up: joined(|part| part.warm_up.as_deref()),
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
         usage: usage(parts, facts),

@@ -217,6 +217,10 @@ stored! {
         pub latency: LatencyData,
         /// Rate, latency and counters over time.
         pub series: SeriesData,
+        /// Rate and latency over time of the warm-up, from its first submission: what began in it and is nowhere else in
+        /// the record. `None` without a warm-up.
+        #[serde(default)]
+        pub warm_up: Option<SeriesData>,
         /// What explains the result: each counter's change over the run.
         pub counters: BTreeMap<String, u64>,
         /// Each thread's part.

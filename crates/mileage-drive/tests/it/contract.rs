@@ -149,6 +149,12 @@ fn agrees(workload: &Workload, record: &RunRecord, log: &Log) {
     assert_eq!(record.latency.discard.count, record.ops_discarded);
     assert_eq!(record.series.ops.iter().sum::<u64>(), moves().count() as u64);
     assert_eq!(record.submit_ns, since(moves().map(|it| it.complete_ns).max()));
+    let warm = || log.0.iter().filter(|it| !it.counted && it.op.kind != OpKind::Sync);
+    assert_eq!(record.warm_up.is_some(), workload.load.warm_up_ns > 0);
+    let warm_up = record.warm_up.clone().unwrap_or_default();
+    assert_eq!(warm_up.ops.iter().sum::<u64>(), warm().count() as u64);
+    let waited = warm().map(|it| it.complete_ns - it.submit_ns).sum::<u64>();
+    assert_eq!(warm_up.latency_sum_ns.iter().sum::<u64>(), waited);
     for (kind, latency) in [
         (OpKind::Read, &record.latency.read),
         (OpKind::Write, &record.latency.write),

@@ -26,7 +26,7 @@ pub(crate) struct Completed<'a> {
     pub(crate) due_ns: Option<u64>,
     pub(crate) submit_ns: u64,
     pub(crate) complete_ns: u64,
-    /// False for an operation of the warm-up, of which nothing is booked.
+    /// False for an operation of the warm-up, which is booked in a series of its own and nowhere else.
     pub(crate) counted: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Accounting<'a> {
     pub(crate) fn new(shared: &'a Shared, thread: u32, workload: &Workload) -> Self {
         Self {
             part: InFlight::new(
-                Part::new(shared.options.interval_ns, workload.one_way()),
+                Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0),
                 shared.hand_overs.get(shared.place_of(thread)).cloned(),
             ),
             tally: &shared.tally[shared.place_of(thread)].0,
@@ -161,7 +161,7 @@ impl<'a> Accounting<'a> {
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
         if !counted {
-            return false;
+            return self.part.warm_up_completed(op, complete_ns - submit_ns, complete_ns);
         }
         if let Some(log) = &mut self.log {
             log.note(*op, due_ns, submit_ns, complete_ns);

@@ -42,7 +42,8 @@ use sync_loop::SyncLoop;
 /// Make a first call to the target, under the watchdog: it may block.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
     let Some(hand_over) = shared.hand_overs.get(shared.place_of(thread)) else { return call() };
-    let mut nothing_yet = InFlight::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(hand_over)));
+    let mut nothing_yet =
+        InFlight::new(Part::new(shared.options.interval_ns, None, false), Some(Arc::clone(hand_over)));
     nothing_yet.begin();
     nothing_yet.current_work = Some(CurrentWork::Closing);
     nothing_yet.blocking_call(call)

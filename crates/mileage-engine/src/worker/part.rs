@@ -25,6 +25,8 @@ pub(crate) struct Part {
     /// Of reads and writes from the instant they were due.
     pub(crate) response: Histogram,
     pub(crate) series: Series,
+    /// What completes of the warm-up; `None` without one.
+    pub(crate) warm_up: Option<Box<Series>>,
     pub(crate) ops_discarded: u64,
     pub(crate) bytes_discarded: u64,
     /// Generating what was written.
@@ -84,7 +86,8 @@ impl Part {
         }
     }
 
-    pub(super) fn new(interval_ns: u64, one_way: Option<OpKind>) -> Self {
+    pub(super) fn new(interval_ns: u64, one_way: Option<OpKind>, warms_up: bool) -> Self {
+        let series = Series::new(interval_ns.max(INTERVAL_MIN_NS), &[]);
         let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         Self {
             record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
@@ -94,7 +97,8 @@ impl Part {
             discard: Histogram::default(),
             sync: Histogram::default(),
             response: Histogram::default(),
-            series: Series::new(interval_ns.max(INTERVAL_MIN_NS), &[]),
+            warm_up: warms_up.then(|| Box::new(series.clone())),
+            series,
             ops_discarded: 0,
             bytes_discarded: 0,
             fill_ns: 0,
@@ -162,6 +166,15 @@ impl Part {
             OpKind::Sync => &mut self.sync,
         };
         histogram.record(latency_ns);
+    }
+
+    /// An operation of the warm-up is complete; as in the run itself, syncs are not in the series. True if that closed
+    /// an interval.
+    #[cold]
+    pub(super) fn warm_up_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
+        let Some(series) = self.warm_up.as_mut().filter(|_| op.kind != OpKind::Sync) else { return false };
+        let bytes_of = |kind| if op.kind == kind { u64::from(op.length_bytes) } else { 0 };
+        series.record(complete_ns, bytes_of(OpKind::Read), bytes_of(OpKind::Write), latency_ns)
     }
 
     /// Another thread was done before `op`, whose bytes are booked already, was complete.

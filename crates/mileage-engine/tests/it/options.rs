@@ -170,6 +170,15 @@ fn the_warm_up_is_done_and_not_counted() {
         let last_ns = counted.iter().map(|completion| completion.complete_ns).max().unwrap();
         assert_eq!(record.submit_ns, last_ns - first_ns);
         assert!(first_ns >= 20_000_000);
+        let warm_up = record.warm_up.as_ref().expect("a series of the warm-up");
+        let warm: Vec<&Completion> = seen.iter().filter(|completion| !completion.counted).collect();
+        assert_eq!(warm_up.ops.iter().sum::<u64>(), warm.len() as u64);
+        let bytes: u64 = warm.iter().map(|completion| u64::from(completion.op.length_bytes)).sum();
+        assert_eq!((warm_up.bytes_read.iter().sum::<u64>(), warm_up.bytes_written.iter().sum()), (bytes, 0));
+        let waited: u64 = warm.iter().map(|completion| completion.complete_ns - completion.submit_ns).sum();
+        assert_eq!(warm_up.latency_sum_ns.iter().sum::<u64>(), waited);
+        let slowest = warm.iter().map(|completion| completion.complete_ns - completion.submit_ns).max();
+        assert_eq!(warm_up.latency_max_ns.iter().max().copied(), slowest);
         let intervals = (last_ns - 20_000_000) / record.series.interval_ns + 1;
         assert_eq!(record.series.ops.len() as u64, intervals, "the series begins where the warm-up ends");
         if api == Api::Positioned {
