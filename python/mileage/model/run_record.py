@@ -252,6 +252,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `response` of these from when they were
     due, in the open loop."""
     series: Series
+    warm_up: Series | None = None
+    """What completed of the operations that began in the warm-up, over time; nothing else in the record has them. None
+    without a warm-up, and in records of earlier versions."""
     counters: dict[str, Count]
     """What explains the result, by name: the change of each counter over the run."""
     threads: list[ThreadRecord] = []

@@ -59,6 +59,9 @@ def _block(cell: MeasuredCell) -> list[str]:
     total = cell.ops_read + cell.ops_written + cell.ops_discarded + cell.ops_metadata
     seconds = sum(cell.elapsed_s)
     rows.append(("operations", f"{ops.formatted(figure)} /s   {total:,} in {seconds:.3g} s"))
+    if cell.warm_up_ops:
+        moved = f"{counted(cell.warm_up_ops, 'operation')}, {cell.warm_up_bytes / 2**20:,.1f} MiB"
+        rows.append(("warm-up", f"{moved}, in none of these figures"))
     if cell.runs > 1:
         rows.append(("runs", f"{cell.runs}; medians, and the 95 % interval of the mean"))
     if cell.per_second_bytes:

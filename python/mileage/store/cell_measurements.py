@@ -54,6 +54,10 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     ops_written: int
     ops_discarded: int
     ops_metadata: int
+    warm_up_ops: int
+    """Operations of the warm-ups of all runs, which no other figure has; their course is the table `warm_up`."""
+    warm_up_bytes: int
+    """Bytes that they read and wrote."""
     latency: dict[str, Latency]
     """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `all` of these but syncs together; and
     `response` of these from when they were due. A kind that did not occur is missing."""
@@ -131,6 +135,7 @@ def _by_test(runs: Sequence[Run]) -> dict[str, list[RunRecord]]:
 
 def _cell(stage: str, cell: str, records: list[RunRecord]) -> MeasuredCell:
     whole = RunRecord.merge(records)
+    warm_ups = [record.warm_up for record in records if record.warm_up is not None]
     timed = [record for record in records if record.elapsed_ns > 0]
     usages = [record.usage for record in records if record.usage.clock]
     cpu_ns = sum(usage.cpu_ns for usage in usages)
@@ -143,6 +148,8 @@ def _cell(stage: str, cell: str, records: list[RunRecord]) -> MeasuredCell:
         rate_bytes_per_s=tuple(record.rate_bytes_per_s for record in timed),
         ops_per_s=tuple(record.ops_per_s for record in timed),
         **{name: getattr(whole, name) for name in _TOTALS},
+        warm_up_ops=sum(sum(series.ops) for series in warm_ups),
+        warm_up_bytes=sum(sum(series.bytes_moved) for series in warm_ups),
         latency=_latencies(whole),
         per_second_bytes=_per_second(records),
         cpu_ns_per_op=cpu_ns / whole.operations if cpu_ns and whole.operations else None,

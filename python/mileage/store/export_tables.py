@@ -13,8 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from mileage.model.histogram import bounds_of
-from mileage.model.imported_record import ImportedRecord
+from mileage.model.imported_record import ImportedRecord, ImportedSeries
 from mileage.model.journal_entries import AnyRun
+from mileage.model.run_record import RunRecord, Series
 from mileage.store.journal import JournalContent
 from mileage.store.tables import counter_values, runs_of, sample_rows
 
@@ -104,7 +105,9 @@ def journal_tables(content: JournalContent) -> list[Table]:
             (*named, *_TIMES, *_TOTALS, *_METRICS),
             lambda: _runs(content),
         ),
-        Table("series", "One row per run and interval.", (*named, *_SERIES), lambda: _series(content)),
+        Table(
+            "series", "One row per run and interval.", (*named, *_SERIES), lambda: _series(content, _measured)
+        ),
         Table("latency", "One row per run, kind and bucket.", (*named, *_LATENCY), lambda: _latency(content)),
         Table(
             "counters",
@@ -113,6 +116,9 @@ def journal_tables(content: JournalContent) -> list[Table]:
             lambda: _counters(content),
         ),
     ]
+    if any(_warm_up(run) is not None for run in runs_of(content)):
+        about = "One row per run and interval of its warm-up, which no other table has."
+        tables.append(Table("warm_up", about, (*named, *_SERIES), lambda: _series(content, _warm_up)))
     if any(isinstance(run.record, ImportedRecord) and run.record.printed_names for run in content.any_runs()):
         about = "One row per figure that another tool printed of an imported run."
         tables.append(Table("printed", about, (*named, *_PRINTED), lambda: _printed(content)))
@@ -156,9 +162,19 @@ def _runs(content: JournalContent) -> Iterator[Row]:
         yield row
 
 
-def _series(content: JournalContent) -> Iterator[Row]:
+def _measured(run: AnyRun) -> Series | ImportedSeries:
+    return run.record.series
+
+
+def _warm_up(run: AnyRun) -> Series | None:
+    return run.record.warm_up if isinstance(run.record, RunRecord) else None
+
+
+def _series(content: JournalContent, of: Callable[[AnyRun], Series | ImportedSeries | None]) -> Iterator[Row]:
     for run in runs_of(content):
-        series, identity = run.record.series, _identity(run)
+        series, identity = of(run), _identity(run)
+        if series is None:
+            continue
         lists = {c.name: getattr(series, c.name) for c in _SERIES[2:]}
         for at, done in enumerate(series.ops):
             row = {name: values[at] if at < len(values) else None for name, values in lists.items()}

@@ -199,8 +199,10 @@ def record_problem(record: RunRecord | ImportedRecord) -> str | None:
     for kind, histogram in record.latency.items():
         if found := _histogram_problem(histogram, exact=own):
             return f"has a histogram of {kind} latencies {found}"
-    if found := _series_problem(record.series):
-        return found
+    warm_up = record.warm_up if isinstance(record, RunRecord) else None
+    for series in (record.series, warm_up):
+        if series is not None and (found := _series_problem(series)):
+            return found
     if not isinstance(record, RunRecord):
         pairs = (len(record.printed_names), len(record.printed_figures))
         return None if pairs[0] == pairs[1] else f"has {pairs[0]} printed names and {pairs[1]} figures"

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from mileage.model.imported_record import ImportedRecord, Reported
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
 from mileage.model.journal_entries import AnyRun, ImportedRun, Run
-from mileage.model.run_record import RunRecord
+from mileage.model.run_record import RunRecord, Series
 from mileage.scratch import scratch_directory
 from mileage.store.directory import Directory, open_to_read
 from mileage.store.journal import JournalContent, version_of
@@ -52,16 +52,18 @@ class _Table(NamedTuple):
     inner: str = ""
 
 
+_INTERVALS: Final = _Table(
+    {"interval_ns": "BIGINT", **dict.fromkeys((*_COUNTED, *_COUNTED_LATER), "BIGINT[]")},
+    "CAST(generate_subscripts(ops, 1) - 1 AS INTEGER) AS interval, interval_ns, "
+    + ", ".join(f"unnest({name}) AS {name}" for name in (*_COUNTED, *_COUNTED_LATER)),
+)
 _TABLES = {
     "samples": _Table(
         {"metrics": "VARCHAR[]", "figures": "DOUBLE[]", "better": "BOOLEAN[]"},
         "unnest(metrics) AS metric, unnest(figures) AS value, unnest(better) AS higher_is_better",
     ),
-    "series": _Table(
-        {"interval_ns": "BIGINT", **dict.fromkeys((*_COUNTED, *_COUNTED_LATER), "BIGINT[]")},
-        "CAST(generate_subscripts(ops, 1) - 1 AS INTEGER) AS interval, interval_ns, "
-        + ", ".join(f"unnest({name}) AS {name}" for name in (*_COUNTED, *_COUNTED_LATER)),
-    ),
+    "series": _INTERVALS,
+    "warm_up": _INTERVALS,
     "latency": _Table(
         {"directions": "VARCHAR[]", "histograms": "BIGINT[][][]"},
         "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
@@ -78,6 +80,8 @@ _LINE_BYTES: Final = 16 << 20
 """What a reader of lines makes room for at least."""
 TABLES = ("samples", "series", "latency", "counters")
 """The tables of a study folder, each a Parquet file of that name."""
+WARM_UP: Final = "warm_up"
+"""The table of the warm-ups, with the columns of `series`: what no other table has."""
 PRINTED: Final = "printed"
 """The table of an imported study that has every number of the tool, under the tool's own name."""
 
@@ -148,8 +152,16 @@ def _samples_line(entry: AnyRun) -> Row | None:
 
 
 def _series_line(entry: AnyRun) -> Row | None:
+    return _intervals(entry, entry.record.series)
+
+
+def _warm_up_line(entry: AnyRun) -> Row | None:
+    series = entry.record.warm_up if isinstance(entry.record, RunRecord) else None
+    return None if series is None else _intervals(entry, series)
+
+
+def _intervals(entry: AnyRun, series: Series | ImportedSeries) -> Row | None:
     """A latency is NULL where no operation completed, or where it was not kept."""
-    series = entry.record.series
     done = series.ops
     if not done:
         return None
@@ -197,6 +209,7 @@ _LINES: dict[str, Callable[[AnyRun], Row | None]] = {
     "series": _series_line,
     "latency": _latency_line,
     "counters": _counters_line,
+    WARM_UP: _warm_up_line,
     PRINTED: _printed_line,
 }
 
