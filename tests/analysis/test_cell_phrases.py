@@ -6,7 +6,8 @@ import pytest
 
 from mileage import app
 from mileage.analysis.cell_phrases import activities, subject, wear_words
-from mileage.plan import parse_study, resolve
+from mileage.plan import parse_study
+from mileage.plan.resolve import resolve
 from tests.plan.conftest import SMALL, directory_facts, drive_facts
 
 FILL = 'torture = ["fill", "churn"]'

@@ -8,7 +8,8 @@ import pytest
 from mileage.analysis.device_class import device_classes
 from mileage.analysis.level_names import level_names, renamed_comparison, size_name
 from mileage.judge import compare_stages
-from mileage.plan import Plan, parse_study, resolve
+from mileage.plan import Plan, parse_study
+from mileage.plan.resolve import resolve
 from tests.plan.conftest import SMALL, directory_facts, drive_facts
 
 FACTOR = """

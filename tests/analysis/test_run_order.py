@@ -4,7 +4,8 @@ import pytest
 
 from mileage.analysis.run_order import run_order
 from mileage.judge import Sample
-from mileage.plan import parse_study, resolve
+from mileage.plan import parse_study
+from mileage.plan.resolve import resolve
 from mileage.report.evidence import OrderedRun
 from mileage.report.run_order import run_order_chart
 from tests.plan.conftest import SMALL, drive_facts

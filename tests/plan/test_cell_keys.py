@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from mileage.model.cell_key import CellKey, alike
-from mileage.plan import Plan, TargetFacts, builtin_names, builtin_text, parse_study, places_of, resolve
+from mileage.plan import Plan, TargetFacts, builtin_names, builtin_text, parse_study, places_of
 from mileage.plan.cell_keys import with_keys
+from mileage.plan.resolve import resolve
 
 HEAD = """
 name = "keys"

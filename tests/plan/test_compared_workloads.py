@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from mileage.plan import Plan, TargetFacts, parse_study, resolve
+from mileage.plan import Plan, TargetFacts, parse_study
+from mileage.plan.resolve import resolve
 from mileage.plan.consistency import inconsistency
 from mileage.plan.faults import BrokenStudy
 

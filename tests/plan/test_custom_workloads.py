@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mileage import _core
-from mileage.plan import Study, TargetFacts, Workload, describe, parse_study, resolve, to_toml
+from mileage.plan import Study, TargetFacts, Workload, parse_study, to_toml
 from mileage.plan.api import ApiTable, EngineOptions, Uring, api_word, read_api
 from mileage.plan.content import (
     ContentTable,
@@ -19,8 +19,10 @@ from mileage.plan.content import (
     read_content,
     read_verify,
 )
+from mileage.plan.describe import describe
 from mileage.plan.load import Cap, Open, Ramp, Think
 from mileage.plan.pattern import Access, AccessLine, PatternTable, Stride, Zipf
+from mileage.plan.resolve import resolve
 
 Facts = Callable[..., TargetFacts]
 

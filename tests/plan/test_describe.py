@@ -7,8 +7,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from mileage.plan import Study, TargetFacts, builtin_text, describe, parse_study, resolve
-from mileage.plan.describe import duration
+from mileage.plan import Study, TargetFacts, builtin_text, parse_study
+from mileage.plan.describe import describe, duration
+from mileage.plan.resolve import resolve
 
 Facts = Callable[..., TargetFacts]
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mileage.plan import Plan, Study, TargetFacts, builtin_text, estimate, parse_study, resolve
+from mileage.plan import Plan, Study, TargetFacts, builtin_text, parse_study
+from mileage.plan.estimate import estimate
+from mileage.plan.resolve import resolve
 
 Facts = Callable[..., TargetFacts]
 MIB = 1 << 20

@@ -8,7 +8,9 @@ from itertools import groupby
 import msgspec
 import pytest
 
-from mileage.plan import Plan, TargetFacts, describe, parse_study, places_of, resolve, to_toml
+from mileage.plan import Plan, TargetFacts, parse_study, places_of, to_toml
+from mileage.plan.describe import describe
+from mileage.plan.resolve import resolve
 
 TWO_DRIVES = """\
 name = "two"

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from mileage.plan import Study, TargetFacts, estimate, parse_study, resolve
+from mileage.plan import Study, TargetFacts, parse_study
+from mileage.plan.estimate import estimate
+from mileage.plan.resolve import resolve
 
 Facts = Callable[..., TargetFacts]
 

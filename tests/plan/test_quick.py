@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mileage import app
-from mileage.plan import Study, TargetFacts, builtin_text, estimate, parse_study, resolve
+from mileage.plan import Study, TargetFacts, builtin_text, parse_study
+from mileage.plan.estimate import estimate
+from mileage.plan.resolve import resolve
 
 Facts = Callable[..., TargetFacts]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mileage.plan import Plan, PlannedRun, Study, TargetFacts, parse_study, resolve
-from mileage.plan.resolve import places_of
+from mileage.plan import Plan, PlannedRun, Study, TargetFacts, parse_study
+from mileage.plan.resolve import places_of, resolve
 
 Facts = Callable[..., TargetFacts]
 

@@ -22,7 +22,8 @@ from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent
 from mileage.model.journal_entries import Failed
 from mileage.model.target_kind import capabilities_of
-from mileage.plan import Asked, Plan, Study, resolve
+from mileage.plan import Asked, Plan, Study
+from mileage.plan.resolve import resolve
 from mileage.plan.study import State
 from mileage.store import MeasuredCell, StudyFolder, measured_cells
 from mileage.targets import parse_target

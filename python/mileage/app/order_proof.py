@@ -22,7 +22,8 @@ from mileage.execute.cycle import entry_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample
 from mileage.model.run_record import RunRecord
-from mileage.plan import Plan, Study, parse_study, resolve
+from mileage.plan import Plan, Study, parse_study
+from mileage.plan.resolve import resolve
 from mileage.targets import parse_target
 from mileage.targets.virtual import VirtualTarget
 

@@ -17,17 +17,10 @@ from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.progress import Progress, Silent
 from mileage.model.journal_entries import End
-from mileage.plan import (
-    Plan,
-    Study,
-    TargetFacts,
-    builtin_names,
-    builtin_text,
-    parse_study,
-    resolve,
-)
+from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy
+from mileage.plan.resolve import resolve
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, left_out

@@ -20,8 +20,9 @@ from mileage.execute import Silent
 from mileage.execute.live_view import Counted
 from mileage.execute.mpi.futures import spread
 from mileage.model.target_kind import capabilities_of
-from mileage.plan import Study, resolve
+from mileage.plan import Study
 from mileage.plan.factors import at_setting, settings_of
+from mileage.plan.resolve import resolve
 from mileage.scratch import scratch_directory
 from mileage.store import StudyFolder, sample_rows
 

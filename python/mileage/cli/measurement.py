@@ -16,12 +16,13 @@ from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refusal, Refused
 from mileage.execute.live_view import Terminal
-from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
+from mileage.plan import Asked, Plan, Study, TraceFile, to_toml
 from mileage.plan.area import UNEVEN
 from mileage.plan.faults import BrokenStudy, steps_of
 from mileage.plan.io_options import How
 from mileage.plan.load import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
+from mileage.plan.one_off import one_off
 from mileage.plan.resolve import NO_ROOM
 from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text

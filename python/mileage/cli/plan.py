@@ -48,7 +48,8 @@ def command(
     from mileage import app
     from mileage.cli.target_choice import optional_target
     from mileage.execute import cycles_at_once
-    from mileage.plan import describe, estimate
+    from mileage.plan.describe import describe
+    from mileage.plan.estimate import estimate
 
     if study is not None and (left := app.time_left(study)) is not None:
         from mileage.plan.describe import duration

@@ -12,8 +12,9 @@ from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
 from mileage.judge.search import Probe
-from mileage.plan import Asked, PlannedRun, one_off
+from mileage.plan import Asked, PlannedRun
 from mileage.plan.load import Spacing
+from mileage.plan.one_off import one_off
 from mileage.report.quantity import duration
 from mileage.report.setting import setting_text
 

@@ -4,22 +4,49 @@ Pure: text and the facts of a target come in as values, a plan goes out. No file
 random choice comes from the study's recorded seed. (`builtin` alone reads the shipped study files.)
 """
 
-from mileage.model.target_facts import TargetFacts
-from mileage.plan.builtin import builtin_names, builtin_text
-from mileage.plan.custom_workloads import trace_paths
-from mileage.plan.describe import describe
-from mileage.plan.estimate import Estimate, estimate
-from mileage.plan.factors import Setting, session_of
-from mileage.plan.families import WORKLOADS
-from mileage.plan.one_off import Asked, one_off
-from mileage.plan.pattern import TraceFile
-from mileage.plan.planned_runs import Cell, Plan, PlannedRun
-from mileage.plan.resolve import places_of, resolve
-from mileage.plan.study import Study
-from mileage.plan.study_reader import parse_study
-from mileage.plan.toml_writer import to_toml
-from mileage.plan.workload import Stop, Workload
-from mileage.plan.workloads import METRICS, NamedWorkload
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.model.target_facts import TargetFacts
+    from mileage.plan.builtin import builtin_names, builtin_text
+    from mileage.plan.custom_workloads import trace_paths
+    from mileage.plan.estimate import Estimate
+    from mileage.plan.factors import Setting, session_of
+    from mileage.plan.families import WORKLOADS
+    from mileage.plan.one_off import Asked
+    from mileage.plan.pattern import TraceFile
+    from mileage.plan.planned_runs import Cell, Plan, PlannedRun
+    from mileage.plan.resolve import places_of
+    from mileage.plan.study import Study
+    from mileage.plan.study_reader import parse_study
+    from mileage.plan.toml_writer import to_toml
+    from mileage.plan.workload import Stop, Workload
+    from mileage.plan.workloads import METRICS, NamedWorkload
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.model.target_facts": ("TargetFacts",),
+            "mileage.plan.builtin": ("builtin_names", "builtin_text"),
+            "mileage.plan.custom_workloads": ("trace_paths",),
+            "mileage.plan.estimate": ("Estimate",),
+            "mileage.plan.factors": ("Setting", "session_of"),
+            "mileage.plan.families": ("WORKLOADS",),
+            "mileage.plan.one_off": ("Asked",),
+            "mileage.plan.pattern": ("TraceFile",),
+            "mileage.plan.planned_runs": ("Cell", "Plan", "PlannedRun"),
+            "mileage.plan.resolve": ("places_of",),
+            "mileage.plan.study": ("Study",),
+            "mileage.plan.study_reader": ("parse_study",),
+            "mileage.plan.toml_writer": ("to_toml",),
+            "mileage.plan.workload": ("Stop", "Workload"),
+            "mileage.plan.workloads": ("METRICS", "NamedWorkload"),
+        },
+    )
 
 __all__ = [
     "METRICS",
@@ -38,12 +65,8 @@ __all__ = [
     "Workload",
     "builtin_names",
     "builtin_text",
-    "describe",
-    "estimate",
-    "one_off",
     "parse_study",
     "places_of",
-    "resolve",
     "session_of",
     "to_toml",
     "trace_paths",
