@@ -42,6 +42,7 @@ mod fault_schedule;
 mod faulty;
 mod flash;
 pub mod immediate;
+mod lap;
 mod management;
 pub mod profile;
 

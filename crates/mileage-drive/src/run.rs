@@ -9,10 +9,11 @@
 
 use crate::device::{self, Request, RequestKind, Status};
 use crate::immediate::Immediate;
+use crate::lap::Lap;
 use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload, Writing};
+use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload};
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -146,29 +147,6 @@ struct Thread {
     /// First counted submission.
     first_ns: u64,
     last_ns: u64,
-}
-
-/// Which lap a thread's operations belong to: the one after it begins with as many operations as the thread visits places.
-struct Lap {
-    number: u32,
-    operations: u64,
-    left: u64,
-}
-
-impl Lap {
-    fn new(operations: u64) -> Self {
-        Self { number: 0, operations, left: operations }
-    }
-
-    /// The lap of the next operation.
-    fn of_next(&mut self) -> u32 {
-        if self.left == 0 {
-            self.left = self.operations;
-            self.number = (self.number + 1).min(Writing::LAP_MAX);
-        }
-        self.left -= 1;
-        self.number
-    }
 }
 
 /// How many of a thread's next operations were announced to the device.
