@@ -6,11 +6,16 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "Drive", "StartBarrier", "VERSION", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
 `release` or `debug`: measuring with a debug build is refused by `mileage run`.
+"""
+
+VERSION: Final[str]
+"""
+The version of Mileage.
 """
 
 @final
@@ -227,6 +232,11 @@ def merge_shares(workload: str, shares: SupportsGetItem[int, str], shifts_ns: Su
     The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
     `shifts_ns`, one for each, are added to the times of the shares: from machines whose clocks differ they then count from
     one instant. Raises `mileage.errors.Refused` when they are not all of the workload's threads.
+    """
+
+def metadata_problem(metadata: str) -> tuple[str, str] | None:
+    """
+    As `workload_problem`, of an operation on names and inodes (JSON). Raises `ValueError` where it is none.
     """
 
 def parse_bytes(text: str) -> int:

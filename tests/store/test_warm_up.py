@@ -28,7 +28,7 @@ def test_a_warm_up_is_what_a_run_of_its_length_does(tmp_path: Path) -> None:
     alone = measured("--time", "3ms", "--depth", "4", cwd=tmp_path)
     assert warm["ops_written"] == 500
     assert (warm["warm_up_ops"], warm["warm_up_bytes"]) == (alone["ops_written"], alone["bytes_written"])
-    assert warm["warm_up_ops"] > 100
+    assert warm["warm_up_ops"] > 20
     assert (alone["warm_up_ops"], alone["warm_up_bytes"]) == (0, 0)
 
 

@@ -32,11 +32,15 @@ mod _core {
     #[pymodule_export]
     use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]
-    use crate::workload::{check_workload, content_saved, workload_problem};
+    use crate::workload::{check_workload, content_saved, metadata_problem, workload_problem};
 
     /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
     #[pymodule_export]
     const BUILD_PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+
+    /// The version of Mileage.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
 }
 
 /// The exception for what the core refuses: a sentence, which belongs to no option or file.

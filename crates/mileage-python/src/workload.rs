@@ -30,6 +30,14 @@ pub fn workload_problem(workload: &str) -> PyResult<Option<(String, String)>> {
     Ok(checked.err().map(|cause| (cause.field(), cause.reason())))
 }
 
+/// As `workload_problem`, of an operation on names and inodes (JSON). Raises `ValueError` where it is none.
+#[pyfunction]
+pub fn metadata_problem(metadata: &str) -> PyResult<Option<(String, String)>> {
+    let parsed: Result<mileage_workload::Metadata, _> = serde_json::from_str(metadata);
+    let checked = parsed.map_err(|cause| PyValueError::new_err(format!("metadata: {cause}")))?.check();
+    Ok(checked.err().map(|cause| (cause.field(), cause.reason())))
+}
+
 /// What compressors really save on a workload's (JSON) content: bytes of a sample, and bytes that zlib, zstd and lz4 make
 /// of it, as JSON. Takes some hundredths of a second. Raises `ValueError` when the workload cannot be done.
 #[pyfunction]

@@ -14,9 +14,9 @@ from mileage.dropin.flags import DASHES, Given, read
 from mileage.errors import Refused
 from mileage.plan import Study
 from mileage.plan.study import Measure, Stage, State
+from mileage.plan.workload import THREADS_MAX
 from mileage.regular_file import read_regular
 
-TASKS_MAX: Final = 1024
 _HOSTS_MAX: Final = 1 << 20
 """Bytes of a list of hosts at most."""
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -34,7 +34,7 @@ def tasks_of(given: Given) -> int:
             f"{world} {given.tool.name} ...",
             code="unsupported",
         )
-    return number(given, "--tasks", 1, 1, TASKS_MAX)
+    return number(given, "--tasks", 1, 1, THREADS_MAX)
 
 
 def number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
@@ -94,7 +94,7 @@ def run_mpirun(given: Given) -> None:
         raise Refused(
             f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
         )
-    count = number(given, "-np", 1, 1, TASKS_MAX)
+    count = number(given, "-np", 1, 1, THREADS_MAX)
     if hosts := given.last("-machinefile"):
         _check_hosts(Path(hosts), count)
     inner = read(tool_named(program), given.operands[1:])

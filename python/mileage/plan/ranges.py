@@ -12,7 +12,6 @@ from msgspec import Meta
 
 from mileage.plan.load import OPERATIONS_PER_S_MAX
 from mileage.plan.rules import U32_MAX
-from mileage.plan.tasks import TASKS_MAX
 from mileage.plan.workload import DEPTH_MAX, THREADS_MAX
 
 WHOLE_MAX: Final = 2**63 - 1
@@ -34,7 +33,7 @@ Generation = Annotated[int, Meta(ge=0, le=U32_MAX)]
 Burst = Annotated[int, Meta(ge=1, le=U32_MAX)]
 Rate = Annotated[int, Meta(ge=1, le=OPERATIONS_PER_S_MAX)]
 """Operations per second."""
-TaskDistance = Annotated[int, Meta(ge=0, le=TASKS_MAX - 1)]
+TaskDistance = Annotated[int, Meta(ge=0, le=THREADS_MAX - 1)]
 Processor = Annotated[int, Meta(ge=0, le=CPUS_MAX - 1)]
 Fraction = Annotated[float, Meta(gt=0, lt=1)]
 """A share as a number: 0.02 is 2 %."""

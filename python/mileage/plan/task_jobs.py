@@ -25,9 +25,9 @@ from mileage.plan.tasks import (
     Mdtest,
     Metarates,
     ior_problem,
-    metadata_problem,
     read_reorder,
     read_tree,
+    tasks_problem,
 )
 
 IOR_BLOCK: Final = "1MiB"
@@ -124,7 +124,7 @@ class NameTasks(Tasks, frozen=True):
     @classmethod
     def _of(cls, asked: JobRequest, value: Metarates | Mdtest) -> Self:
         """The job of a value. Raises ValueError."""
-        if problem := metadata_problem(value):
+        if problem := tasks_problem(value):
             raise Refused.because(problem)
         has_files = any(test.startswith("file_") for test in asked.tests)
         size = asked.record_bytes * value.files if has_files else 0

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage._core import metadata_problem
 from mileage.errors import Refusal
 from mileage.plan.api import EngineOptions
 from mileage.plan.content import Content, Verify
@@ -44,8 +45,6 @@ MDTEST: Final = {
     "tree_remove": "the first task removes the tree (each its own)",
 }
 """The tests of each family, in the order in which they are done, and what each does."""
-
-TASKS_MAX: Final = 1024
 
 
 class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,42 +155,30 @@ def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int
 
 
 def ior_problem(ior: Ior) -> Refusal | None:
-    """The first rule that it breaks, `where` the key; None when it is valid."""
-    if not 1 <= ior.tasks <= TASKS_MAX:
-        return Refusal(
-            "threads", found=f"{ior.tasks}", expected=f"1 to {TASKS_MAX} tasks", code="out-of-range"
-        )
-    if ior.segments < 1:
-        return Refusal("segments", found=f"{ior.segments}", expected="1 or more", code="out-of-range")
+    """The first rule that it breaks, `where` the key; None when it is valid. Those of the layout are the core's."""
+    if not 0 <= ior.reorder < max(ior.tasks, 1):
+        expected = f"0 to {ior.tasks - 1} tasks, or random"
+        return Refusal("reorder", f"{ior.reorder}", expected, code="out-of-range")
+    if ior.shuffled and (ior.reorder or ior.reorder_random):
+        text = "has no effect on transfers that are dealt at random"
+        return Refusal("reorder", text=text, advice="give one of the two", code="no-effect")
+    # The core looks at the whole file first, which is no size that anybody gave.
     if ior.block_bytes < 1 or ior.block_bytes % ior.transfer_bytes:
         whole = f"a multiple of the record of {ior.transfer_bytes} bytes"
         return Refusal("block", f"{ior.block_bytes} bytes", whole, code="does-not-divide")
-    if not 0 <= ior.reorder < max(ior.tasks, 1):
-        return Refusal(
-            "reorder",
-            found=f"{ior.reorder}",
-            expected=f"0 to {ior.tasks - 1} tasks, or random",
-            code="out-of-range",
-        )
-    if ior.shuffled and (ior.reorder or ior.reorder_random):
-        return Refusal(
-            "reorder",
-            text="has no effect on transfers that are dealt at random",
-            advice="give one of the two",
-            code="no-effect",
-        )
-    if ior.sync == "none" and ior.sync_every:
-        return Refusal(
-            "sync_every",
-            found=f"{ior.sync_every}: without a sync there is none between writes",
-            advice="choose one",
-            code="no-effect",
-        )
-    for phase in ior.phases:
-        if problem := ior.workload(phase).problem():
-            field = {"record_bytes": "record", "span_bytes": "segments", "stop.bytes": "segments"}
-            return Refusal(field.get(problem[0], problem[0]), problem[1], code="wrong-value")
+    problems = (ior.workload(phase).problem() for phase in ior.phases)
+    if problem := next(filter(None, problems), None):
+        return Refusal(_IOR_KEYS.get(problem[0], problem[0]), problem[1], code="wrong-value")
     return None
+
+
+_IOR_KEYS: Final = {
+    "record_bytes": "record",
+    "span_bytes": "segments",
+    "stop.bytes": "segments",
+    "pattern.ior.block_bytes": "block",
+}
+"""The key that gives a field of the workload."""
 
 
 class Metarates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -241,38 +228,32 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int = 0
 
 
-def metadata_problem(value: Metarates | Mdtest) -> Refusal | None:
-    """The first rule that it breaks, `where` the key; None when it is valid."""
-    if not 1 <= value.tasks <= TASKS_MAX:
-        return Refusal(
-            "threads", found=f"{value.tasks}", expected=f"1 to {TASKS_MAX} tasks", code="out-of-range"
-        )
+def tasks_problem(value: Metarates | Mdtest) -> Refusal | None:
+    """The first rule that it breaks, `where` the key; None when it is valid. Those of one share are the core's."""
     if value.files < 1 or value.files % value.tasks:
         whole = f"a multiple of the {value.tasks} tasks, who share them equally"
         return Refusal("stop.operations", f"{value.files}", whole, code="does-not-divide")
-    if isinstance(value, Mdtest):
-        if not 0 <= value.stride < value.tasks:
-            return Refusal(
-                "stride",
-                found=f"{value.stride}",
-                expected=f"0 to {value.tasks - 1} tasks",
-                code="out-of-range",
-            )
-        if value.read_bytes not in (0, value.write_bytes):
-            return Refusal(
-                "record",
-                found=f"{value.read_bytes} to read of {value.write_bytes}",
-                expected="all or 0",
-                code="wrong-value",
-            )
-        if not (0 <= value.depth <= 32 and 1 <= value.branch <= 65536):
-            return Refusal(
-                "tree",
-                found=f"{value.depth}x{value.branch}",
-                expected="DEPTHxBRANCH: 0 to 32, 1 to 65536",
-                code="out-of-range",
-            )
+    if isinstance(value, Metarates):
+        return None
+    if not 0 <= value.stride < value.tasks:
+        expected = f"0 to {value.tasks - 1} tasks"
+        return Refusal("stride", f"{value.stride}", expected, code="out-of-range")
+    if value.read_bytes not in (0, value.write_bytes):
+        found = f"{value.read_bytes} to read of {value.write_bytes}"
+        return Refusal("record", found, "all or 0", code="wrong-value")
+    _, share = mdtest_share(value, "file_create", 0)
+    if problem := metadata_problem(msgspec.json.encode(share).decode()):
+        return Refusal(_MDTEST_KEYS.get(problem[0], problem[0]), problem[1], code="wrong-value")
     return None
+
+
+_MDTEST_KEYS: Final = {
+    "tree.depth": "tree",
+    "tree.fan_out": "tree",
+    "directories": "tree",
+    "file_bytes": "record",
+}
+"""The key that gives a field of a share."""
 
 
 def _common(value: Metarates | Mdtest, operation: str) -> dict[str, Any]:
