@@ -25,12 +25,12 @@ else:
     )
 
     def __getattr__(name: str) -> Any:
-        """A public name; the version, which takes some milliseconds to find, is looked up when it is asked for."""
+        """A public name; the version is that of the compiled core."""
         if name != "__version__":
             return _load(name)
-        from importlib.metadata import version
+        from mileage._core import VERSION
 
-        return version("mileage")
+        return VERSION
 
 
 __all__ = ["Drive", "StudyResult", "__version__", "compare", "load", "run"]

@@ -10,11 +10,10 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mileage.analysis.cautions import cautions, with_cautions
-from mileage.analysis.open_loop import load_notes
 from mileage.app.one_offs import one_off_folder
 from mileage.app.report_level import report_level
 from mileage.app.session import check_built, do, facts_of, facts_of_all, traces_of
@@ -25,9 +24,12 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan import Asked, Plan, Study
 from mileage.plan.resolve import resolve
 from mileage.plan.study import State
-from mileage.store import MeasuredCell, StudyFolder, measured_cells
+from mileage.store import StudyFolder
 from mileage.targets import parse_target
 from mileage.targets.bare_path import with_scheme
+
+if TYPE_CHECKING:
+    from mileage.store import MeasuredCell
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -111,13 +113,17 @@ def _done_in(
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, reporter, command=shlex.join(command), always_clean=True)
     _copy_logs(folder, names)
+    # What looks at the figures is loaded when there are some.
+    from mileage.analysis.assumptions import missed_rate_notes
+    from mileage.analysis.cautions import cautions, with_cautions
+    from mileage.analysis.open_loop import load_notes
+    from mileage.store import measured_cells
+
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     content = folder.content()
     if (failed := content.of_kind(Failed)) and not measured_cells(content):
         raise RunFailed(failed[0].message, cause=failed[0].cause)
     cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
-    from mileage.analysis.assumptions import missed_rate_notes
-
     found = cautions(resolved, content, cells)
     before = [note for cell in cells for note in cell.notes]
     before = [

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from mileage.app.result import load_plan
 from mileage.app.session import targets_of
 from mileage.errors import Refused, RunFailed
 from mileage.scratch import abandoned, remove_abandoned, scratch_directory
@@ -54,6 +53,8 @@ def clean_up_one_offs() -> list[Undoing]:
 
 
 def _clean_up(folder: Path) -> None:
+    from mileage.app.result import load_plan
+
     try:
         resolved = load_plan(StudyFolder.open(folder))
     except Refused:

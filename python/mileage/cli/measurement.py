@@ -24,7 +24,6 @@ from mileage.plan.load import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.one_off import one_off
 from mileage.plan.resolve import NO_ROOM
-from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
 
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def _in_options(fault: Refusal) -> Refusal:
 
 
 def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:
+    from mileage.report.measured import measured_text
+
     if given["as_json"]:
         value: Any = done.cells if found is None else {"search": found, "cells": done.cells}
         click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))

@@ -18,7 +18,6 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Interrupted, Refused
-from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, failure_of
 from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.iozone_suite import Suite
@@ -38,6 +37,8 @@ class _IozoneResults(msgspec.Struct):
 
 def perform_program(target: Target, job: Program, what: str, poll: Poll) -> RunRecord:
     """Run a program in the target's directory."""
+    from mileage.execute.command import perform_command
+
     return perform_command(job, target.place, what, poll, target.place_identity)
 
 

@@ -12,7 +12,6 @@ import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.job import perform_names, perform_program, perform_suite, perform_task_run
-from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, failure_of
 from mileage.execute.run_conditions import rest, settle, surrounded
 from mileage.execute.workers import refuse_elsewhere
@@ -88,6 +87,8 @@ def _io(doing: Doing) -> RunRecord:
             with surrounded(target, reach.caching):
                 settle(reach.settle_ns, poll)
                 if reach.processes > 1:
+                    from mileage.execute.processes import run_in_processes
+
                     refuse_elsewhere(reach.caching.mode, run.cell)
                     text = run_in_processes(str(target.path), workload, options, reach.processes, poll)
                 else:

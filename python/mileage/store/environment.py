@@ -17,9 +17,9 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 
+from mileage._core import VERSION
 from mileage.store.block_device import device_facts, selected
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
 from mileage.targets.guard import ROOT
@@ -337,10 +337,7 @@ def _steal_percent(text: str) -> str | None:
 
 def _versions() -> Iterator[tuple[str, str | None]]:
     yield "version.python", platform.python_version()
-    try:
-        yield "version.mileage", metadata.version("mileage")
-    except metadata.PackageNotFoundError:
-        yield "version.mileage", None
+    yield "version.mileage", VERSION
 
 
 def _target(path: Path, root: Path) -> Iterator[tuple[str, str | None]]:

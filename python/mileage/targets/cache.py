@@ -6,17 +6,18 @@ What it refuses: to assume that a cache is empty: `empty_cache` only advises the
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
-import mmap
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mileage.errors import Refused
 from mileage.log import logged_step
 from mileage.targets.file_identity import FileIdentity, opened_as
+
+if TYPE_CHECKING:
+    import ctypes
 
 BLKFLSBUF: Final = 0x1261
 """ioctl(2): write out and forget what the page cache holds of a block device."""
@@ -65,6 +66,8 @@ def drop_caches(what: str) -> None:
 
 def resident_bytes(path: Path) -> int:
     """How much of a file or block device is in the page cache. Raises OSError."""
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -78,6 +81,9 @@ def resident_bytes(path: Path) -> int:
 
 
 def _resident(libc: ctypes.CDLL, descriptor: int, start: int, length: int) -> int:
+    import ctypes
+    import mmap
+
     pages = -(-length // mmap.PAGESIZE)
     found = (ctypes.c_ubyte * pages)()
     libc.mmap.restype = ctypes.c_void_p
