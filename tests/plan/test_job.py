@@ -43,10 +43,10 @@ def test_one_set_of_tests_measures_its_cells(directory: Facts) -> None:
     assert [run.cell for run in plan.runs] == ["iozone 64 KiB"] * 2
     job = plan.runs[0].job
     assert job is not None
-    assert job.value["tests"] == ["write", "read", "stride"]
-    assert job.value["retests"]
-    assert job.value["file_bytes"] == 64 << 20
-    assert job.value["seed"] == plan.runs[0].seed != plan.runs[1].seed
+    assert job.value.tests == ("write", "read", "stride")
+    assert job.value.retests
+    assert job.value.file_bytes == 64 << 20
+    assert job.value.seed == plan.runs[0].seed != plan.runs[1].seed
     assert job.names == ("iozone.read", "iozone.stride_read", "iozone.rewrite")
     assert estimate(plan).bytes_written > 64 << 20
 
@@ -59,8 +59,8 @@ def test_a_family_is_measured_at_each_record(directory: Facts) -> None:
     assert {run.cell for run in plan.runs} == {"iozone 64 KiB", "iozone 1 MiB"}
     job = plan.runs[0].job
     assert job is not None
-    assert job.value["workers"] == 2
-    assert not job.value["direct"]
+    assert job.value.workers == 2
+    assert not job.value.direct
     assert job.occupies == 2 * (64 << 20)
 
 
@@ -81,9 +81,9 @@ def test_metadata_operations_are_done_on_so_many_files(directory: Facts) -> None
     job = plan.cells[1].job
     assert job is not None
     expected = {"operation": "create", "files": 500, "threads": 4, "directories": "per_worker"}
-    assert expected.items() <= job.value.items()
-    assert job.value["file_bytes"] == 4096
-    assert job.value["fsync"]
+    assert expected.items() <= msgspec.to_builtins(job.value).items()
+    assert job.value.file_bytes == 4096
+    assert job.value.fsync
     assert plan.cells[1].metrics == ("iops", "p99")
 
 

@@ -239,7 +239,7 @@ def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]
         if cell.reach is not None:
             found[cell.label]["direct"] = str(int(cell.reach.options.direct))
         if isinstance(cell.job, Suite):
-            found[cell.label]["file"] = format_bytes(cell.job.value["file_bytes"])
+            found[cell.label]["file"] = format_bytes(cell.job.value.file_bytes)
     return found
 
 

@@ -22,6 +22,7 @@ from mileage.execute import Progress, Silent
 from mileage.model.journal_entries import Failed
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Asked, Plan, Study
+from mileage.plan.iozone_suite import Suite
 from mileage.plan.resolve import resolve
 from mileage.plan.study import State
 from mileage.store import StudyFolder
@@ -168,8 +169,9 @@ def _of_cache(resolved: Plan) -> list[str]:
 def fidelity_notes(resolved: Plan) -> list[str]:
     """How tests that make another tool's calls differ from what their names say."""
     notes: list[str] = []
-    for suite in {cell.unit: cell.job.value for cell in resolved.cells if cell.job is not None}.values():
-        if suite.get("mode") == "fidelity":
+    suites = {cell.unit: cell.job.value for cell in resolved.cells if isinstance(cell.job, Suite)}
+    for suite in suites.values():
+        if suite.mode == "fidelity":
             from mileage import _core
 
             differences = _core.iozone_differences(msgspec.json.encode(suite).decode())

@@ -13,10 +13,13 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.api import ApiTable, api_word
+from mileage.plan.content import Content, ContentTable
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.pattern import PatternTable, pattern_word
@@ -232,10 +235,10 @@ def _iozone(name: str, run: PlannedRun, place: str) -> str:
     if not isinstance(run.job, Suite):
         raise Cannot("not one of IOzone's tests")
     suite = run.job.value
-    if suite["mode"] != "fidelity":
+    if suite.mode != "fidelity":
         raise Cannot("the tests do what their names say; IOzone does what fidelity = true does")
-    words = ["iozone", "-s", f"{suite['file_bytes'] // 1024}k", "-r", f"{suite['record_bytes'] // 1024}k"]
-    words += [word for test in suite["tests"] for word in ("-i", str(_IOZONE_NUMBERS[test]))]
+    words = ["iozone", "-s", f"{suite.file_bytes // 1024}k", "-r", f"{suite.record_bytes // 1024}k"]
+    words += [word for test in suite.tests for word in ("-i", str(_IOZONE_NUMBERS[test]))]
     switches = {
         "flush_timed": "-e",
         "close_timed": "-c",
@@ -244,29 +247,30 @@ def _iozone(name: str, run: PlannedRun, place: str) -> str:
         "dsync": "-+D",
         "keep": "-w",
     }
-    words += [flag for key, flag in switches.items() if suite.get(key)]
-    words += [] if suite["retests"] else ["-+n"]
-    if suite.get("stride_records", 17) != 17:
-        words += ["-j", str(suite["stride_records"])]
-    words += _iozone_content(suite.get("content"))
-    if suite["workers"] is None:
+    words += [flag for key, flag in switches.items() if getattr(suite, key)]
+    words += [] if suite.retests else ["-+n"]
+    if (suite.stride_records or 17) != 17:
+        words += ["-j", str(suite.stride_records)]
+    words += _iozone_content(suite.content)
+    if suite.workers is None:
         words += ["-f", place]
     else:
-        words += ["-t", str(suite["workers"]), *([] if suite.get("stonewall", True) else ["-x"])]
-        if suite.get("mix_read_percent") is not None:
-            words += ["-+p", str(suite["mix_read_percent"])]
-        words += ["-F", *(f"{place}.{number}" for number in range(suite["workers"]))]
+        words += ["-t", str(suite.workers), *([] if suite.stonewall is not False else ["-x"])]
+        if suite.mix_read_percent not in (None, UNSET):
+            words += ["-+p", str(suite.mix_read_percent)]
+        words += ["-F", *(f"{place}.{number}" for number in range(suite.workers))]
     return f"# {name}\n{shlex.join(words)}"
 
 
-def _iozone_content(content: Any) -> list[str]:
+def _iozone_content(content: Content | None) -> list[str]:
     if content in (None, "iozone_default"):
         return []
     if content == "iozone_diagnostic":
         return ["-+d"]
-    if isinstance(content, dict) and (shares := content.get("iozone_dedup")):
-        flags = (("-+w", "within_percent"), ("-+y", "across_percent"), ("-+C", "compress_percent"))
-        return [word for flag, key in flags for word in (flag, str(shares[key]))]
+    if isinstance(content, ContentTable) and (shares := content.iozone_dedup) is not None:
+        return (
+            f"-+w {shares.within_percent} -+y {shares.across_percent} -+C {shares.compress_percent}".split()
+        )
     raise Cannot(f"IOzone writes no data of this kind: {content}")
 
 
@@ -274,26 +278,26 @@ def _ior(name: str, run: PlannedRun, place: str) -> str:
     if not isinstance(run.job, IorRun):
         raise Cannot("not one of IOR's tests")
     value = run.job.value
-    words = ["mpirun", "-np", str(value["tasks"]), "ior", "-a", "POSIX"]
+    words = ["mpirun", "-np", str(value.tasks), "ior", "-a", "POSIX"]
     words += [
         "-b",
-        str(value["block_bytes"]),
+        str(value.block_bytes),
         "-t",
-        str(value["transfer_bytes"]),
+        str(value.transfer_bytes),
         "-s",
-        str(value["segments"]),
+        str(value.segments),
     ]
-    words += ["-F"] if value["files"] == "per_thread" else []
-    words += [{"write": "-w", "read": "-r"}[phase] for phase in value["phases"]]
-    words += ["-C", "-Q", str(value["reorder"])] if value["reorder"] else []
-    words += ["-Z"] if value["reorder_random"] else []
-    words += ["-Y"] if value["sync_every"] == 1 else ["-e"] if value["sync"] != "none" else []
-    words += ["--posix.odirect"] if value["direct"] else []
-    words += ["-R"] if value["verify"] != "off" else []
+    words += ["-F"] if value.files == "per_thread" else []
+    words += [{"write": "-w", "read": "-r"}[phase] for phase in value.phases]
+    words += ["-C", "-Q", str(value.reorder)] if value.reorder else []
+    words += ["-Z"] if value.reorder_random else []
+    words += ["-Y"] if value.sync_every == 1 else ["-e"] if value.sync != "none" else []
+    words += ["--posix.odirect"] if value.direct else []
+    words += ["-R"] if value.verify != "off" else []
     for wrong, reason in (
-        (value["sync"] == "fdatasync", "IOR calls fsync, not fdatasync"),
-        (value["sync_every"] > 1, "IOR syncs after every write or once"),
-        (value["dsync"], "IOR has no O_DSYNC"),
+        (value.sync == "fdatasync", "IOR calls fsync, not fdatasync"),
+        (value.sync_every > 1, "IOR syncs after every write or once"),
+        (value.dsync, "IOR has no O_DSYNC"),
     ):
         if wrong:
             raise Cannot(reason)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mileage.errors import RunFailed
 from mileage.plan import PlannedRun
+from mileage.plan.iozone_suite import Suite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,12 +108,12 @@ class Diagnosis:
 
     def compare(self, run: PlannedRun) -> str:
         """Compare the files that a run has used, and remove them; what IOzone prints of the differences."""
-        assert run.job is not None
+        assert isinstance(run.job, Suite)
         value = run.job.value
-        used = self._files[: value["workers"] or 1]
+        used = self._files[: value.workers or 1]
         try:
             found = [
-                first_difference(path, value["file_bytes"], value["record_bytes"], child)
+                first_difference(path, value.file_bytes, value.record_bytes, child)
                 for child, path in enumerate(used)
             ]
         except OSError as error:
@@ -120,7 +121,7 @@ class Diagnosis:
         wrong = [difference for difference in found if difference is not None]
         self.damaged += wrong
         self.clean_up()
-        return "".join(difference_text(difference, value["record_bytes"]) for difference in wrong)
+        return "".join(difference_text(difference, value.record_bytes) for difference in wrong)
 
     def clean_up(self) -> None:
         """Remove the files that were made."""

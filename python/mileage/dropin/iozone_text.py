@@ -10,13 +10,14 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.dropin_study import Done, print_notes
 from mileage.dropin.flags import Given
 from mileage.formats import iozone_print as layout
 from mileage.formats.sheet import write_sheet
 from mileage.model.run_record import Moved, RunRecord, TestResult
+from mileage.plan.iozone_suite import Suite, SuiteValue
 
 if TYPE_CHECKING:
     from mileage.dropin.iozone import Asked
@@ -120,7 +121,7 @@ def _ports(given: Given) -> str:
 
 def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: RunRecord) -> str:
     """What is printed of one run: a row of the table, or the blocks of a number of children."""
-    if run.job is None:
+    if not isinstance(run.job, Suite):
         return ""
     if not asked.children:
         return layout.table_row(_row(given, run.job.value, record))
@@ -136,7 +137,7 @@ def print_end(given: Given, asked: Asked, done: Done) -> None:
 
 
 def _end_single(given: Given, asked: Asked, done: Done) -> None:
-    rows = [_row(given, run.job.value, record) for run, record in done.runs() if run.job is not None]
+    rows = [_row(given, run.job.value, record) for run, record in done.runs() if isinstance(run.job, Suite)]
     out = ["\niozone test complete.\n"]
     cpu = given.has("-+u")
     reports = _with_skipped(rows, asked)
@@ -162,7 +163,7 @@ def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:
     return sorted([*rows, *zeros], key=lambda row: (row.file_kb, row.record_kb))
 
 
-def _row(given: Given, suite: dict[str, Any], record: RunRecord) -> layout.Row:
+def _row(given: Given, suite: SuiteValue, record: RunRecord) -> layout.Row:
     values: dict[str, int] = {}
     cpu: dict[str, float] = {}
     for result in record.results or ():
@@ -172,7 +173,7 @@ def _row(given: Given, suite: dict[str, Any], record: RunRecord) -> layout.Row:
     if given.has("-+n"):
         pairs = (("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread"))
         values |= {again: 0 for first, again in pairs if first in values}
-    return layout.Row(suite["file_bytes"] // _KB, suite["record_bytes"] // _KB, values, cpu)
+    return layout.Row(suite.file_bytes // _KB, suite.record_bytes // _KB, values, cpu)
 
 
 def _figure(given: Given, record: RunRecord) -> float:
@@ -201,15 +202,15 @@ def _cpu_lines(done: Done) -> list[str]:
     return lines
 
 
-def _blocks(given: Given, suite: dict[str, Any], record: RunRecord) -> list[layout.Block]:
+def _blocks(given: Given, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:
     """The tests of one number of children, in IOzone's order."""
     blocks = [_block(given, suite, result) for result in record.results or ()]
     return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
 
 
-def _children_text(given: Given, suite: dict[str, Any], blocks: list[layout.Block]) -> str:
+def _children_text(given: Given, suite: SuiteValue, blocks: list[layout.Block]) -> str:
     unit = "ops" if given.has("-O") else "kB"
-    sizes = suite["file_bytes"] // _KB, suite["record_bytes"] // _KB
+    sizes = suite.file_bytes // _KB, suite.record_bytes // _KB
     out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
     for block in blocks:
         text = layout.children_block(block, unit, _port(given), each=given.has("-C"), cpu=given.has("-+u"))
@@ -219,9 +220,9 @@ def _children_text(given: Given, suite: dict[str, Any], blocks: list[layout.Bloc
 
 def _end_children(given: Given, asked: Asked, done: Done) -> None:
     columns = {
-        run.job.value["workers"]: _blocks(given, run.job.value, record)
+        run.job.value.workers or 1: _blocks(given, run.job.value, record)
         for run, record in done.runs()
-        if run.job is not None
+        if isinstance(run.job, Suite)
     }
     parts = _parts(given, columns, given.has("-+u"))
     record_kb = asked.sizes[0][1] // _KB
@@ -260,8 +261,8 @@ def _parts(given: Given, columns: dict[int, list[layout.Block]], cpu: bool) -> l
     return parts
 
 
-def _block(given: Given, suite: dict[str, Any], result: TestResult) -> layout.Block:
-    size = suite["record_bytes"] if given.has("-O") else _KB
+def _block(given: Given, suite: SuiteValue, result: TestResult) -> layout.Block:
+    size = suite.record_bytes if given.has("-O") else _KB
     workers, record = result.workers, result.record
     assert workers is not None
 

@@ -57,11 +57,11 @@ def perform_command(
 
 
 def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> RunRecord:
-    timeout_s = job.value["timeout_ns"] / 1e9 or None
+    timeout_s = job.value.timeout_ns / 1e9 or None
     try:
-        if job.value["before"]:
-            _run(job.value["before"], place, f"{what}: before it", poll, None)
-        record = _run(job.value["command"], place, what, poll, timeout_s)
+        if job.value.before:
+            _run(job.value.before, place, f"{what}: before it", poll, None)
+        record = _run(job.value.command, place, what, poll, timeout_s)
     except RunFailed as failure:
         if failure.cause == "rank":
             # The launcher kills this process soon, and the journal is to hear of it before that.
@@ -77,8 +77,8 @@ def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> RunReco
 
 
 def _clean_up(job: Program, place: Path | None, what: str) -> None:
-    if job.value["cleanup"]:
-        _run(job.value["cleanup"], place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
+    if job.value.cleanup:
+        _run(job.value.cleanup, place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
 
 
 def _run(

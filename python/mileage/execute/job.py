@@ -50,7 +50,7 @@ def perform_task_run(
 
     assert target.path is not None
     place = target.path.with_suffix(".tasks")
-    results = perform_tasks(place, job.spec, what, poll, target.place_identity)
+    results = perform_tasks(place, job.value, what, poll, target.place_identity)
     return _together(results, job.names)
 
 
@@ -58,10 +58,14 @@ def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecor
     """Do a set of IOzone's tests."""
     from mileage import _core
 
+    more: dict[str, object] = {}
     if target.place_identity is not None:
         directory = target.place_identity.to_json()
-        job = msgspec.structs.replace(job, value={**job.value, "directory": directory})
-    path, value = _own_files(target, job, msgspec.json.encode(job.value).decode())
+        more["directory"] = directory
+    path, files = _own_files(target, job)
+    if files:
+        more["files"] = files
+    value = msgspec.json.encode({**msgspec.to_builtins(job.value), **more}).decode()
     done = msgspec.json.decode(_core.run_iozone(path, value, poll), type=_IozoneResults)
     if done.interrupted:
         raise Interrupted()
@@ -83,8 +87,9 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecor
         os.mkdir(place.name, 0o755, dir_fd=folder)
         try:
             own = FileIdentity.at(place)
-            value = msgspec.json.encode({**job.value, "place": "given"}).decode()
-            options = msgspec.json.encode({**job.options, "within": (str(place), own.to_json())}).decode()
+            value = msgspec.json.encode({**msgspec.to_builtins(job.value), "place": "given"}).decode()
+            around = {**msgspec.to_builtins(job.options), "within": (str(place), own.to_json())}
+            options = msgspec.json.encode(around).decode()
             text = _core.run_metadata(str(place), value, poll, options)
         finally:
             # The core has removed what it made. What it could not remove is counted in the record, and stays until the
@@ -99,18 +104,18 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecor
     return record
 
 
-def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
-    """Where a set of tests works, and its value with the children's files. Raises Refused for a file with content."""
-    place, name = target.place, job.options.get("name")
-    names: list[str] = list(job.options.get("files") or ())
-    workers, makes = job.value["workers"], job.value["tests"][0] in ("write", "fwrite")
+def _own_files(target: Target, job: Suite) -> tuple[str, list[str]]:
+    """Where a set of tests works, and the children's files if they have names. Raises Refused for one with content."""
+    place, name = target.place, job.options.name or None
+    names: list[str] = list(job.options.files or ())
+    workers, makes = job.value.workers, job.value.tests[0] in ("write", "fwrite")
     if place is None or (name is None and not names):
         own = f"{target.path}.iozone"
         for left in [own] if workers is None else [f"{own}.{number}" for number in range(workers)]:
             if makes:
                 # Of a process that was killed; IOzone's workers write over what is there.
                 Path(left).unlink(missing_ok=True)
-        return own, value
+        return own, []
     paths = [place / found for found in names] or [place / str(name)]
     if workers is not None and not names:
         paths = [place / f"{name}.{number}" for number in range(workers)]
@@ -122,9 +127,7 @@ def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
                 advice="Mileage writes over no file that it did not make",
                 code="exists",
             )
-    if names:
-        value = msgspec.json.encode({**job.value, "files": [str(path) for path in paths]}).decode()
-    return str(place / (name or names[0])), value
+    return str(place / (name or names[0])), [str(path) for path in paths] if names else []
 
 
 def _together(results: Sequence[TestResult], names: tuple[str, ...]) -> RunRecord:

@@ -6,13 +6,14 @@ What it refuses: keys that say how blocks are visited, and ends, since these tes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Literal, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from mileage.errors import Refusal
-from mileage.plan.content import read_content
-from mileage.plan.job import Job, JobRequest
+from mileage.plan.content import Content, read_content
+from mileage.plan.job import Job, JobOptions, JobRequest
 from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import Measure, listed
 from mileage.plan.switches import problem_of, value_of
@@ -37,9 +38,38 @@ IOZONE: Final[dict[str, tuple[str, str]]] = {
 RETESTS: Final = ("rewrite", "reread", "frewrite", "freread")
 
 
+class SuiteValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A set of tests as the core's `Iozone` has it; the fields of switches that were not given are not there."""
+
+    mode: Literal["fidelity", "intended"]
+    tests: tuple[str, ...]
+    """Groups of tests, in order."""
+    file_bytes: int
+    record_bytes: int
+    workers: int | None
+    """Children; None for a single stream."""
+    retests: bool
+    flush_timed: bool
+    direct: bool
+    dsync: bool
+    content: Content | None
+    timeout_ns: int
+    stride_records: int | UnsetType = UNSET
+    close_timed: bool | UnsetType = UNSET
+    osync: bool | UnsetType = UNSET
+    stonewall: bool | UnsetType = UNSET
+    mix_read_percent: int | UnsetType | None = UNSET
+    mix_sequential: bool | UnsetType = UNSET
+    pause_ns: int | UnsetType = UNSET
+    keep: bool | UnsetType = UNSET
+    compare: bool | UnsetType = UNSET
+    seed: int | UnsetType = UNSET
+
+
 class Suite(Job, tag="iozone", frozen=True):
     """The set of IOzone's tests that gives the wanted figures, on a file of its own, written first."""
 
+    value: SuiteValue
     tests: ClassVar = {test: does for test, (_, does) in IOZONE.items()}
     tool: ClassVar = "IOzone"
     kind: ClassVar = "throughput"
@@ -59,24 +89,24 @@ class Suite(Job, tag="iozone", frozen=True):
         first = () if switches is not None and switches.exactly else ("write",)
         groups = list(dict.fromkeys([*first, *(IOZONE[test][0] for test in asked.tests)]))
         retests = any(test in RETESTS for test in asked.tests)
-        value: dict[str, Any] = {
-            "mode": "fidelity" if asked.fidelity else "intended",
-            "tests": groups,
-            "file_bytes": file,
-            "record_bytes": asked.record_bytes,
-            "workers": threads if threads > 1 else None,
-            "retests": retests,
-            "flush_timed": how.sync != "none",
-            "direct": (how.cache or asked.cache) == "direct",
-            "dsync": how.dsync or False,
-            "content": None if how.content is None else msgspec.to_builtins(read_content(how.content)),
-            "timeout_ns": asked.timeout_ns,
-        }
-        options: dict[str, Any] = {}
+        value = SuiteValue(
+            mode="fidelity" if asked.fidelity else "intended",
+            tests=tuple(groups),
+            file_bytes=file,
+            record_bytes=asked.record_bytes,
+            workers=threads if threads > 1 else None,
+            retests=retests,
+            flush_timed=how.sync != "none",
+            direct=(how.cache or asked.cache) == "direct",
+            dsync=how.dsync or False,
+            content=None if how.content is None else read_content(how.content),
+            timeout_ns=asked.timeout_ns,
+        )
+        options = JobOptions()
         if switches is not None:
-            value |= value_of(switches, threads)
-            retests, file = switches.retests, value["file_bytes"]
-            options = {"name": switches.name, "files": switches.files}
+            value = msgspec.structs.replace(value, **value_of(switches, threads))
+            retests, file = switches.retests, value.file_bytes
+            options = JobOptions(name=switches.name, files=switches.files)
         twice = ("write", "read", "fwrite", "fread", "random") if retests else ()
         passes = sum(2 if group in twice else 1 for group in groups)
         names = tuple(f"iozone.{test}" for test in asked.tests)
@@ -99,16 +129,16 @@ class Suite(Job, tag="iozone", frozen=True):
 
     def with_seed(self, seed: int) -> Self:
         """The same set with a run's seed; 0 where its files stay, since another call compares them."""
-        return super().with_seed(0 if self.value.get("keep") else seed)
+        return super().with_seed(0 if self.value.keep else seed)
 
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
         return [
-            f"records of {format_bytes(value['record_bytes'])}",
-            f"in a file of {format_bytes(value['file_bytes'])}",
-            counted(value["workers"] or 1, "thread"),
-            "IOzone's own calls" if value["mode"] == "fidelity" else "as the tests' names say",
-            "page cache bypassed" if value["direct"] else "page cache used",
-            "flush in the time" if value["flush_timed"] else "flush not in the time",
+            f"records of {format_bytes(value.record_bytes)}",
+            f"in a file of {format_bytes(value.file_bytes)}",
+            counted(value.workers or 1, "thread"),
+            "IOzone's own calls" if value.mode == "fidelity" else "as the tests' names say",
+            "page cache bypassed" if value.direct else "page cache used",
+            "flush in the time" if value.flush_timed else "flush not in the time",
         ]

@@ -9,9 +9,10 @@ What it refuses: keys of a table that a family has no use for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+from typing import ClassVar, Final, Literal, NamedTuple, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from mileage.errors import Refusal
 from mileage.plan import sizes
@@ -24,8 +25,6 @@ ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
 ASSUMED_OPS_PER_S: Final = 5_000
 FILES: Final = 10_000
 """Files of a metadata operation unless a stop rule says how many."""
-SEED_FIELD: Final = "seed"
-"""The field of a job's value that a run's seed goes into."""
 
 
 class Programs(NamedTuple):
@@ -65,13 +64,23 @@ class JobRequest(NamedTuple):
         return 0 if self.how.timeout is None else sizes.parse_time_ns(self.how.timeout)
 
 
+class JobOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How work on files is done, apart from its value; what a family has no use for is not there."""
+
+    pin_cpus: tuple[int, ...] | UnsetType = UNSET
+    timeout_ns: int | UnsetType = UNSET
+    name: str | UnsetType | None = UNSET
+    """Name of the file in the target's directory; None for one of Mileage's own."""
+    files: tuple[str, ...] | UnsetType = UNSET
+    """Names of the children's files."""
+
+
 class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="family"):
     """Work on files for the core, as it takes it. What a family is, its class attributes state."""
 
-    value: dict[str, Any]
-    """The value of the crate `mileage-engine` (`Iozone`) or `mileage-workload` (`Metadata`), as JSON."""
-    options: dict[str, Any]
-    """How it is done, apart from that."""
+    value: msgspec.Struct
+    """What the core takes as JSON; each family has a type of its own."""
+    options: JobOptions
     names: tuple[str, ...]
     """Of a set of tests, those whose figures are wanted: "iozone.read"."""
     bytes: int
@@ -178,18 +187,19 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
 
     def with_seed(self, seed: int) -> Self:
         """The same job with a run's seed."""
-        return msgspec.structs.replace(self, value={**self.value, SEED_FIELD: seed})
+        return msgspec.structs.replace(self, value=msgspec.structs.replace(self.value, seed=seed))
 
     def scaled(self, factor: int) -> Self:
         """The same job with its number of files multiplied by the factor; itself where its files are not counted."""
-        if "files" not in self.value:
+        files = getattr(self.value, "files", None)
+        if not isinstance(files, int):
             return self
-        return msgspec.structs.replace(self, value={**self.value, "files": self.value["files"] * factor})
+        return msgspec.structs.replace(self, value=msgspec.structs.replace(self.value, files=files * factor))
 
     @property
     def seed(self) -> int:
         """The seed of its random choices."""
-        return int(self.value[SEED_FIELD])
+        return int(getattr(self.value, "seed", 0))
 
     @property
     def bytes_written(self) -> int:

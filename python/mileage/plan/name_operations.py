@@ -5,10 +5,13 @@ What it refuses: fdatasync, which a new file does not have.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Literal, Self
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from mileage.plan import sizes
-from mileage.plan.job import FILES, Job, JobRequest
+from mileage.plan.job import FILES, Job, JobOptions, JobRequest
 
 METADATA: Final = {
     "create": "create and close files",
@@ -25,9 +28,23 @@ METADATA: Final = {
 """Operations on names and inodes, and what each does."""
 
 
+class NamesValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done to how many files, as the core's `Metadata`."""
+
+    operation: str
+    files: int
+    threads: int
+    directories: Literal["per_worker", "shared"]
+    file_bytes: int
+    fsync: bool
+    time_ns: int | None
+    seed: int | UnsetType = UNSET
+
+
 class Names(Job, tag="metadata", frozen=True):
     """One operation on many files in a fresh directory, which is removed again."""
 
+    value: NamesValue
     tests: ClassVar = METADATA
     records: ClassVar = {"read": "4KiB"}
     noun: ClassVar = "metadata operations"
@@ -39,26 +56,26 @@ class Names(Job, tag="metadata", frozen=True):
     def of(cls, asked: JobRequest) -> Self:
         """See `Job.of`."""
         files, how, size = asked.stop.operations or FILES, asked.how, asked.record_bytes
-        value: dict[str, Any] = {
-            "operation": asked.test,
-            "files": files,
-            "threads": asked.threads,
-            "directories": "per_worker" if how.files == "per_thread" else "shared",
-            "file_bytes": size,
-            "fsync": how.sync == "fsync",
-            "time_ns": None if asked.stop.time is None else sizes.parse_time_ns(asked.stop.time),
-        }
-        options = {"pin_cpus": how.pin or (), "timeout_ns": asked.timeout_ns}
+        value = NamesValue(
+            operation=asked.test,
+            files=files,
+            threads=asked.threads,
+            directories="per_worker" if how.files == "per_thread" else "shared",
+            file_bytes=size,
+            fsync=how.sync == "fsync",
+            time_ns=None if asked.stop.time is None else sizes.parse_time_ns(asked.stop.time),
+        )
+        options = JobOptions(pin_cpus=how.pin or (), timeout_ns=asked.timeout_ns)
         return cls(value, options, (), bytes=size * files, operations=files, occupies=size * files)
 
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
-        size = f" of {sizes.format_bytes(value['file_bytes'])}" if value["file_bytes"] else ""
-        own = value["directories"] == "per_worker"
+        size = f" of {sizes.format_bytes(value.file_bytes)}" if value.file_bytes else ""
+        own = value.directories == "per_worker"
         return [
-            f"{value['files']:,} files{size}",
-            sizes.counted(value["threads"], "thread"),
+            f"{value.files:,} files{size}",
+            sizes.counted(value.threads, "thread"),
             "directories of each thread's own" if own else "one directory",
-            *(["synced one by one"] if value["fsync"] else []),
+            *(["synced one by one"] if value.fsync else []),
         ]

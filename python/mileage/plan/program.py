@@ -9,12 +9,21 @@ import shlex
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
+import msgspec
+
 from mileage.errors import Refusal
-from mileage.plan.job import SEED_FIELD, Job, JobRequest, Programs
+from mileage.plan.job import Job, JobOptions, JobRequest, Programs
 from mileage.plan.study import Measure, listed
 
-PARTS = ("before", "command", "cleanup")
-"""The programs of a job in the order in which they run."""
+
+class ProgramValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The programs of a job, each with its arguments."""
+
+    command: tuple[str, ...]
+    before: tuple[str, ...] | None
+    cleanup: tuple[str, ...] | None
+    timeout_ns: int
+    seed: int = 0
 
 
 class Program(Job, tag="command", frozen=True):
@@ -23,6 +32,7 @@ class Program(Job, tag="command", frozen=True):
     What it reads and writes is not known beforehand.
     """
 
+    value: ProgramValue
     keys: ClassVar = ("timeout",)
     noun: ClassVar = "programs"
     stop_advice: ClassVar = "has no effect on {name}, a program; leave it out"
@@ -36,8 +46,8 @@ class Program(Job, tag="command", frozen=True):
     @classmethod
     def running(cls, programs: Programs, timeout_ns: int = 0) -> Self:
         """The job that runs these programs; `timeout_ns` in nanoseconds, 0 for none."""
-        value = {**programs._asdict(), "timeout_ns": timeout_ns, SEED_FIELD: 0}
-        return cls(value, {}, (), bytes=0)
+        value = ProgramValue(programs.command, programs.before, programs.cleanup, timeout_ns)
+        return cls(value, JobOptions(), (), bytes=0)
 
     @classmethod
     def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
@@ -54,8 +64,8 @@ class Program(Job, tag="command", frozen=True):
     @property
     def argvs(self) -> list[tuple[str, ...]]:
         """Every program that it runs, with its arguments, in order."""
-        return [tuple(self.value[part]) for part in PARTS if self.value[part]]
+        return [argv for argv in (self.value.before, self.value.command, self.value.cleanup) if argv]
 
     def words(self) -> list[str]:
         """See `Job.words`."""
-        return [shlex.join(self.value["command"])]
+        return [shlex.join(self.value.command)]

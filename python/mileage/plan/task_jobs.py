@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Self
 
-import msgspec
-
 from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.io_options import How
-from mileage.plan.job import FILES, Job, JobRequest
+from mileage.plan.job import FILES, Job, JobOptions, JobRequest
 from mileage.plan.study import Measure
 from mileage.plan.tasks import (
     IOR,
@@ -38,12 +36,13 @@ IOR_TRANSFER: Final = "256KiB"
 class Tasks(Job, frozen=True):
     """One run of a tool whose tests several tasks do together."""
 
+    value: Ior | Mdtest | Metarates
     is_set: ClassVar = True
 
     @property
     def workers(self) -> int:
         """See `Job.workers`."""
-        return int(self.value["tasks"])
+        return self.value.tasks
 
     @classmethod
     def _names(cls, asked: JobRequest) -> tuple[str, ...]:
@@ -53,6 +52,7 @@ class Tasks(Job, frozen=True):
 class IorRun(Tasks, tag="ior", frozen=True):
     """One repetition of IOR; what is read is always written first, by the tasks that read."""
 
+    value: Ior
     tests: ClassVar = IOR
     tool: ClassVar = "IOR"
     kind: ClassVar = "throughput"
@@ -67,11 +67,6 @@ class IorRun(Tasks, tag="ior", frozen=True):
     keeps_cache: ClassVar = "IOR writes, then reads: the cache is left as it is"
     has_record: ClassVar = True
     size_advice: ClassVar = "--block and --segments say how much each task has"
-
-    @property
-    def spec(self) -> Ior:
-        """Its value."""
-        return msgspec.convert(self.value, Ior)
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
@@ -100,24 +95,25 @@ class IorRun(Tasks, tag="ior", frozen=True):
             raise Refused.because(problem)
         size = value.aggregate_bytes
         reads = size if "read" in value.phases else 0
-        return cls(msgspec.to_builtins(value), {}, names, size + reads, bytes_read=reads, occupies=size)
+        return cls(value, JobOptions(), names, size + reads, bytes_read=reads, occupies=size)
 
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
         return [
-            f"transfers of {sizes.format_bytes(value['transfer_bytes'])}",
-            f"blocks of {sizes.format_bytes(value['block_bytes'])}",
-            sizes.counted(value["segments"], "segment"),
+            f"transfers of {sizes.format_bytes(value.transfer_bytes)}",
+            f"blocks of {sizes.format_bytes(value.block_bytes)}",
+            sizes.counted(value.segments, "segment"),
             sizes.counted(self.workers, "task"),
-            "one file" if value["files"] == "shared" else "a file for each task",
-            "page cache bypassed" if value["direct"] else "page cache used",
+            "one file" if value.files == "shared" else "a file for each task",
+            "page cache bypassed" if value.direct else "page cache used",
         ]
 
 
 class NameTasks(Tasks, frozen=True):
     """One run of a tool whose tasks work on names."""
 
+    value: Mdtest | Metarates
     stops: ClassVar = ("operations", "at_least")
     stop_advice: ClassVar = "{name} ends with its files; say how many (operations)"
 
@@ -130,8 +126,8 @@ class NameTasks(Tasks, frozen=True):
         size = asked.record_bytes * value.files if has_files else 0
         reads = size if "file_read" in asked.tests else 0
         return cls(
-            msgspec.to_builtins(value),
-            {},
+            value,
+            JobOptions(),
             cls._names(asked),
             size + reads,
             bytes_read=reads,
@@ -155,26 +151,22 @@ class NameTasks(Tasks, frozen=True):
         """See `Job.words`."""
         value = self.value
         return [
-            f"{value['files']:,} files",
+            f"{value.files:,} files",
             sizes.counted(self.workers, "task"),
-            "directories of each task's own" if value["own_directories"] else "one directory",
-            *(["synced one by one"] if value["fsync"] else []),
+            "directories of each task's own" if value.own_directories else "one directory",
+            *(["synced one by one"] if value.fsync else []),
         ]
 
 
 class MdtestRun(NameTasks, tag="mdtest", frozen=True):
     """One iteration of mdtest."""
 
+    value: Mdtest
     tool: ClassVar = "mdtest"
     noun: ClassVar = "mdtest.*"
     keys: ClassVar = ("files", "sync", "timeout", "tree", "stride")
     tests: ClassVar = MDTEST
     alone: ClassVar = ("dir_rename",)
-
-    @property
-    def spec(self) -> Mdtest:
-        """Its value."""
-        return msgspec.convert(self.value, Mdtest)
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
@@ -196,16 +188,12 @@ class MdtestRun(NameTasks, tag="mdtest", frozen=True):
 class MetaratesRun(NameTasks, tag="metarates", frozen=True):
     """One repetition of metarates."""
 
+    value: Metarates
     tool: ClassVar = "metarates"
     noun: ClassVar = "metarates.*"
     keys: ClassVar = ("files", "sync", "timeout")
     tests: ClassVar = METARATES
     alone: ClassVar = ("unlink",)
-
-    @property
-    def spec(self) -> Metarates:
-        """Its value."""
-        return msgspec.convert(self.value, Metarates)
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
