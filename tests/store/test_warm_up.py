@@ -25,7 +25,7 @@ def measured(*words: str, cwd: Path) -> dict[str, int]:
 def test_a_warm_up_is_what_a_run_of_its_length_does(tmp_path: Path) -> None:
     """Truth: the same seed and drive, run for as long as the warm-up lasts and no longer."""
     warm = measured(*WARM, cwd=tmp_path)
-    alone = measured("--time", "3ms", "--depth", "4", cwd=tmp_path)
+    alone = measured("--for", "3ms", "--depth", "4", cwd=tmp_path)
     assert warm["ops_written"] == 500
     assert (warm["warm_up_ops"], warm["warm_up_bytes"]) == (alone["ops_written"], alone["bytes_written"])
     assert warm["warm_up_ops"] > 20

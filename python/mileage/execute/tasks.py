@@ -15,9 +15,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.processes import workers_for
@@ -30,6 +30,7 @@ from mileage.plan.tasks import (
     Ior,
     Mdtest,
     Metarates,
+    Share,
     mdtest_share,
     mdtest_tree_share,
     metarates_share,
@@ -169,7 +170,7 @@ class Conductor:
                     self._alone(*metarates_share(value, "create", task))
             shares = [metarates_share(value, test, task) for task in range(value.tasks)]
             if test == "create":
-                shares = [(where, {**share, "fsync": value.fsync}) for where, share in shares]
+                shares = [(where, replace(share, fsync=value.fsync)) for where, share in shares]
             results.append(TestResult(f"metarates.{test}", self._names(shares, test, value.timeout_ns)))
             if test != "unlink" and not (value.keep and test == tests[-1]):
                 for task in range(value.tasks):
@@ -223,14 +224,13 @@ class Conductor:
         )
         return TestResult(f"mdtest.{test}", record)
 
-    def _names(self, shares: Sequence[tuple[str, dict[str, Any]]], test: str, timeout_ns: int) -> RunRecord:
+    def _names(self, shares: Sequence[tuple[str, Share]], test: str, timeout_ns: int) -> RunRecord:
         """A step of operations on names, of which each task has a share."""
         from mileage import _core
 
         options = self._name_options(timeout_ns)
         orders = [
-            metadata_order(str(self._directory / where), json.dumps(share), options)
-            for where, share in shares
+            metadata_order(str(self._directory / where), share.to_json(), options) for where, share in shares
         ]
         step = self._workers.do(orders, len(orders), self._poll)
         record = RunRecord.from_json(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
@@ -246,7 +246,7 @@ class Conductor:
             return json.dumps({**options, "within": [str(self._directory), self._own.to_json()]})
         return json.dumps(options)
 
-    def _alone(self, where: str, share: dict[str, Any]) -> None:
+    def _alone(self, where: str, share: Share) -> None:
         """Do a share here, untimed."""
         record = self._by_first(where, share, 0)
         if record.interrupted:
@@ -254,7 +254,7 @@ class Conductor:
         if failure := failure_of(record, self._what):
             raise failure
 
-    def _by_first(self, where: str, share: dict[str, Any], timeout_ns: int) -> RunRecord:
+    def _by_first(self, where: str, share: Share, timeout_ns: int) -> RunRecord:
         """What comes of a share that the first task does, which is this process, while the others wait."""
         from mileage import _core
 
@@ -264,7 +264,7 @@ class Conductor:
             return self._poll(byte_count, operations)
 
         path = str(self._directory / where)
-        text = _core.run_metadata(path, json.dumps(share), poll, self._name_options(timeout_ns))
+        text = _core.run_metadata(path, share.to_json(), poll, self._name_options(timeout_ns))
         record = RunRecord.from_json(text)
         if record.interrupted:
             self._workers.check()

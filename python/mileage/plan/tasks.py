@@ -10,9 +10,11 @@ What it refuses: sizes and counts that do not divide, and keys that say what the
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from mileage._core import metadata_problem
 from mileage.errors import Refusal
@@ -242,7 +244,7 @@ def tasks_problem(value: Metarates | Mdtest) -> Refusal | None:
         found = f"{value.read_bytes} to read of {value.write_bytes}"
         return Refusal("record", found, "all or 0", code="wrong-value")
     _, share = mdtest_share(value, "file_create", 0)
-    if problem := metadata_problem(msgspec.json.encode(share).decode()):
+    if problem := metadata_problem(share.to_json()):
         return Refusal(_MDTEST_KEYS.get(problem[0], problem[0]), problem[1], code="wrong-value")
     return None
 
@@ -256,26 +258,58 @@ _MDTEST_KEYS: Final = {
 """The key that gives a field of a share."""
 
 
-def _common(value: Metarates | Mdtest, operation: str) -> dict[str, Any]:
-    """The fields of every share of an operation: this task's files lie in the given directory, and stay."""
+class TreeShape(msgspec.Struct, frozen=True):
+    """A tree of directories, and where the items lie in it."""
+
+    depth: int
+    fan_out: int
+    leaves_only: bool = False
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """What one task does with names, as the core's `Metadata`; what its operation does not know is not there."""
+
+    operation: str
+    files: int
+    threads: int = 1
+    paths: str = "full"
+    place: str = "given"
+    """The task's files lie in the given directory."""
+    keep: bool = True
+    seed: int
+    set_up: str
+    names: dict[str, str]
+    create_with: str | UnsetType = UNSET
+    tree: TreeShape | UnsetType = UNSET
+    file_bytes: int | UnsetType = UNSET
+    fsync: bool | UnsetType = UNSET
+    on: str | UnsetType = UNSET
+    order: str | UnsetType = UNSET
+    directories: str | UnsetType = UNSET
+
+    def to_json(self) -> str:
+        """As the core takes it."""
+        return msgspec.json.encode(self).decode()
+
+
+def _share(value: Metarates | Mdtest, operation: str, names: dict[str, str]) -> Share:
+    """What every share of an operation has."""
     made = operation in ("create", "mkdir")
-    return {
-        "operation": operation,
-        "files": value.files // value.tasks,
-        "threads": 1,
-        "paths": "full",
-        "place": "given",
-        "keep": True,
-        "seed": value.seed,
-        "set_up": "owner" if made else "existing",
-    }
+    return Share(
+        operation=operation,
+        files=value.files // value.tasks,
+        seed=value.seed,
+        set_up="owner" if made else "existing",
+        names=names,
+        create_with=UNSET if operation != "create" else "read_write",
+    )
 
 
-def metarates_share(value: Metarates, operation: str, task: int) -> tuple[str, dict[str, Any]]:
+def metarates_share(value: Metarates, operation: str, task: int) -> tuple[str, Share]:
     """The directory below the run's own and the operation, of one task."""
-    share = _common(value, operation) | {"names": {"item": f"n{task}f{{item}}"}}
+    share = _share(value, operation, {"item": f"n{task}f{{item}}"})
     if operation == "create":
-        share |= {"create_with": "truncating"}
+        share = replace(share, create_with="truncating")
     return (str(task) if value.own_directories else ""), share
 
 
@@ -292,25 +326,22 @@ _MDTEST_CALLS: Final = {
 """What a test does, and how many strides further on the task is whose items it is done to."""
 
 
-def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, Any]]:
+def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, Share]:
     """The directory below the run's own and the operation, of one task."""
     call, strides = _MDTEST_CALLS[test]
     owner = (task + strides * value.stride) % value.tasks
     kind = "dir" if test.startswith("dir_") else "file"
     if call == "read" and value.read_bytes == 0:
         call = "open"
-    share = _common(value, call) | {
-        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": _node_of(value, owner)},
-        "tree": {"depth": value.depth, "fan_out": value.branch, "leaves_only": value.leaves_only},
-    }
-    if kind == "file" and call in ("create", "read"):
-        share |= {"file_bytes": value.write_bytes}
-    if call == "create":
-        share |= {"create_with": "read_write", "fsync": value.fsync}
-    if call in ("stat", "rename") and kind == "dir":
-        share |= {"on": "directories"}
-    if call == "stat" and value.shuffled:
-        share |= {"order": "shuffled"}
+    names = {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": _node_of(value, owner)}
+    share = replace(
+        _share(value, call, names),
+        tree=TreeShape(value.depth, value.branch, value.leaves_only),
+        file_bytes=value.write_bytes if kind == "file" and call in ("create", "read") else UNSET,
+        fsync=value.fsync if call == "create" else UNSET,
+        on="directories" if kind == "dir" and call in ("stat", "rename") else UNSET,
+        order="shuffled" if call == "stat" and value.shuffled else UNSET,
+    )
     return tree_of(value, owner), share
 
 
@@ -324,15 +355,16 @@ def _node_of(value: Mdtest, task: int) -> str:
     return f"mdtest_tree.{task}.{{node}}" if value.own_directories else "mdtest_tree.{node}"
 
 
-def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> dict[str, Any]:
+def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> Share:
     """Making ("mkdir") or removing ("rmdir") the tree that a task uses, in the run's own directory."""
-    return _common(value, operation) | {
-        "on": "tree",
-        "files": sum(value.branch**level for level in range(value.depth + 1)),
-        "directories": "per_worker",
-        "names": {"directory": tree_of(value, task), "node": _node_of(value, task)},
-        "tree": {"depth": value.depth, "fan_out": value.branch},
-    }
+    names = {"directory": tree_of(value, task), "node": _node_of(value, task)}
+    return replace(
+        _share(value, operation, names),
+        on="tree",
+        files=sum(value.branch**level for level in range(value.depth + 1)),
+        directories="per_worker",
+        tree=TreeShape(value.depth, value.branch),
+    )
 
 
 OWN_KEYS: Final = ("block", "segments", "reorder", "tree", "stride")
