@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from mileage.plan import Study, TargetFacts, builtin_text, parse_study
-from mileage.plan.describe import describe, duration
+from mileage.plan.describe import describe
 from mileage.plan.resolve import resolve
+from mileage.plan.sizes import duration
 
 Facts = Callable[..., TargetFacts]
 

@@ -69,8 +69,8 @@ class StudyResult:
 
     def outcome(self) -> Outcome:
         """How far the study came, and why no further."""
-        from mileage.plan.describe import duration
         from mileage.plan.estimate import remaining_s
+        from mileage.plan.sizes import duration
         from mileage.store.elapsed import closed_s, spent_s
         from mileage.store.outcome import outcome_of
 

@@ -52,7 +52,7 @@ def command(
     from mileage.plan.estimate import estimate
 
     if study is not None and (left := app.time_left(study)) is not None:
-        from mileage.plan.describe import duration
+        from mileage.plan.sizes import duration
 
         left_s, done, needed = left
         click.echo(

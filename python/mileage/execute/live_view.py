@@ -20,7 +20,7 @@ from mileage.execute.status import Standing
 from mileage.log import is_log_on
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.describe import duration
+from mileage.plan.sizes import duration
 from mileage.terminal import ascii_of, beneath, cut, harmless, is_coloured, one_line
 
 if TYPE_CHECKING:

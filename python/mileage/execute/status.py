@@ -14,10 +14,9 @@ from typing import Final
 
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.plan.quantiles import quantile_is_supported
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import duration, format_bytes
 
 RATES_KEPT: Final = 24
 _BARS: Final = "▁▂▃▄▅▆▇█"

@@ -18,7 +18,7 @@ from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
 from mileage.plan.program import Program
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import duration, format_bytes
 from mileage.plan.steps import PrivilegedStep, steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture
 from mileage.plan.workload import Workload
@@ -225,15 +225,6 @@ def _steps_of_all(plan: Plan) -> tuple[PrivilegedStep, ...]:
         facts = plan.others.get(setting.place, plan.facts)
         found |= dict.fromkeys(steps_of(at_setting(plan.study, setting), facts, plan.runs))
     return tuple(found)
-
-
-def duration(time_s: float) -> str:
-    """A time in words: "12 s", "4 min", "3.5 h". `time_s` is in seconds, not negative."""
-    if time_s < 99.5:
-        return f"{max(time_s, 1):.0f} s"
-    if time_s < 99.5 * 60:
-        return f"{time_s / 60:.0f} min"
-    return f"{time_s / 3600:.1f} h"
 
 
 def _figure(number: float) -> str:

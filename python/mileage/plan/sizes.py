@@ -193,3 +193,12 @@ def _split(text: str) -> tuple[Fraction | None, str]:
     """The number at the start of a text (None if there is none) and the unit after it."""
     match = _NUMBER.fullmatch(text.strip(_SPACE))
     return (Fraction(match[1]), match[2].strip(_SPACE)) if match else (None, "")
+
+
+def duration(time_s: float) -> str:
+    """A time in words: "12 s", "4 min", "3.5 h". `time_s` is in seconds, not negative."""
+    if time_s < 99.5:
+        return f"{max(time_s, 1):.0f} s"
+    if time_s < 99.5 * 60:
+        return f"{time_s / 60:.0f} min"
+    return f"{time_s / 3600:.1f} h"

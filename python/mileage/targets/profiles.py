@@ -12,10 +12,7 @@ import difflib
 import functools
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,16 +29,16 @@ RATES = "rate"
 PROFILE_BYTES_MAX = 1 << 20
 
 
-def profile_folder() -> Traversable | None:
+def profile_folder() -> Path | None:
     """The folder that holds the shipped profiles; None when neither package nor checkout has one."""
-    packaged = resources.files("mileage").joinpath("profiles").joinpath("drives")
+    packaged = Path(__file__).parents[1] / "profiles" / "drives"
     if packaged.is_dir():
         return packaged
     checkout = Path(__file__).resolve().parents[3] / "profiles" / "drives"
     return checkout if checkout.is_dir() else None
 
 
-def drive_names(folder: Traversable | None = None) -> tuple[str, ...]:
+def drive_names(folder: Path | None = None) -> tuple[str, ...]:
     """The names of the shipped virtual drives, sorted."""
     place = folder or profile_folder()
     if place is None:
@@ -65,7 +62,7 @@ def virtual_name(target: str) -> str | None:
     return target.partition(":")[2] if capabilities_of(target).simulated else None
 
 
-def load_profile(name: str, folder: Traversable | None = None) -> str:
+def load_profile(name: str, folder: Path | None = None) -> str:
     """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
 
     Behind the name may stand changes of its figures: "plain-64gib,read_us=50".
@@ -89,6 +86,8 @@ def profile_figures(profile: str) -> Mapping[str, Any]:
 
     Raises tomllib.TOMLDecodeError for a text that is no TOML.
     """
+    import tomllib
+
     return MappingProxyType(tomllib.loads(profile))
 
 
@@ -98,7 +97,7 @@ def figures_of_target(target: str) -> Mapping[str, Any]:
         return {}
     try:
         return profile_figures(load_profile(name.partition("@")[0]))
-    except (Refused, tomllib.TOMLDecodeError, OSError):
+    except (Refused, ValueError, OSError):
         return {}
 
 
@@ -177,6 +176,8 @@ def _chosen(value: Any, source: str) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     """A value as TOML has it, or the text as it is."""
+    import tomllib
+
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
