@@ -198,7 +198,7 @@ def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
     result = mileage("measure", "-t", "null:", "--direct")
-    expected = "found on target 'null:': the null target makes no call and moves no byte; leave it out"
+    expected = "found on target 'null:': the null target makes no call and moves no byte; remove it"
     assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --direct: {expected}")
     assert "random_read on null: uniform" in measured("-t", "null:", "--for", "10ms")
 
@@ -242,9 +242,9 @@ def test_a_latency_that_no_rate_keeps_is_said() -> None:
     [
         (("--latency-target", "p98=1ms"), "expected one of p50"),
         (("--latency-target", "p99"), "expected one of p50"),
-        (("--latency-target", "p99=1ms", "--vary", "depth=1,2"), "leave --vary out"),
-        (("--latency-target", "p99=1ms", "--rate", "5"), "leave --rate out"),
-        (("--latency-target", "p99=1ms", "--cap", "5"), "leave --rate and --cap out"),
+        (("--latency-target", "p99=1ms", "--vary", "depth=1,2"), "remove --vary"),
+        (("--latency-target", "p99=1ms", "--rate", "5"), "remove --rate"),
+        (("--latency-target", "p99=1ms", "--cap", "5"), "remove --rate and --cap"),
     ],
 )
 def test_a_search_that_makes_no_sense_is_refused(options: tuple[str, ...], words: str) -> None:

@@ -125,7 +125,7 @@ def test_what_is_not_done_is_refused_by_its_line(
 def test_a_target_must_be_named(tmp_path: Path) -> None:
     done = dropin(tmp_path, ICF)
     assert done.returncode == 2
-    assert "-t is missing" in done.stderr
+    assert "-t: missing" in done.stderr
 
 
 @given(st.binary(max_size=300), st.integers(0, len(ICF)), st.integers(0, 40))

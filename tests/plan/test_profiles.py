@@ -140,7 +140,7 @@ def test_the_lesser_of_two_sizes() -> None:
     [
         ("rounds = 5", "rounds = 4", "rounds: found 4: until = 'pts-steady' needs 5 or more"),
         ("pts-steady", "tired", "until: found 'tired', expected 'pts-steady' or 'steady'"),
-        ('"iops.random_write"', '"pattern.mix"', "read_back: pattern.mix does not only write; leave it out"),
+        ('"iops.random_write"', '"pattern.mix"', "read_back: pattern.mix does not only write; remove it"),
     ],
 )
 def test_rounds_that_make_no_sense_are_refused(

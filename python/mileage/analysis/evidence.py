@@ -349,7 +349,7 @@ def layouts_of(plan: Plan) -> list[Layout]:
         if run.cell in found:
             continue
         if isinstance(run.job, IorRun):
-            spec = run.job.spec
+            spec = run.job.value
             shape = (spec.tasks, spec.segments, spec.block_bytes, spec.transfer_bytes, spec.files == "shared")
             found[run.cell] = Layout(run.cell, *shape)
         elif work is not None and ior is not None:
