@@ -148,7 +148,6 @@ pub fn parse_options(path: PathBuf, options: &str) -> PyResult<Options> {
     Ok(Options { path, audit: true, ..options })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
 fn wrap(error: Error) -> PyErr {
     if error.is_refusal() { refused(error) } else { PyOSError::new_err(error.to_string()) }
 }

@@ -44,6 +44,7 @@ mod _core {
 }
 
 /// The exception for what the core refuses: a sentence, which belongs to no option or file.
+#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
 fn refused(sentence: impl ToString) -> PyErr {
     Refused::new_err((String::new(), sentence.to_string()))
 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(50);
 
-#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
 fn wrap(error: Error) -> PyErr {
     if error.is_refusal() { refused(error) } else { PyOSError::new_err(error.to_string()) }
 }
