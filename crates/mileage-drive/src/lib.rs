@@ -32,6 +32,7 @@ pub mod check;
 pub mod conformance;
 mod constant_time;
 pub mod content;
+mod content_store;
 mod counter_names;
 pub mod device;
 
@@ -58,6 +59,7 @@ pub use block_device::{
 };
 pub use constant_time::ConstantTime;
 pub use content::Content;
+pub use content_store::{ContentStore, Stored};
 pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOut};
 pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};

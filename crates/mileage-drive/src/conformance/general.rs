@@ -44,6 +44,21 @@ pub fn check<D: ManagedDevice>(first_seed: u64, count: u64, cuts: u64, fresh: im
     }
 }
 
+/// Submit requests, in the order of their instants, tagged with their index, and let time pass until all have ended; what the device decided, in its order.
+///
+/// # Panics
+/// When the device breaks the contract on the way.
+pub fn completions<D: ManagedDevice>(device: &mut D, requests: &[Request]) -> Vec<TaggedCompletion> {
+    let submissions: Vec<Submission> =
+        (0..).zip(requests).map(|(at, request)| Submission::new(*request, Tag(at))).collect();
+    let mut out = Decisions::default();
+    let outcome = submit_all(device, &submissions, &mut out).and_then(|()| drain(device, requests.len(), &mut out));
+    if let Err(broken) = outcome {
+        panic!("contract broken: {broken}");
+    }
+    out.completions
+}
+
 /// One clause, judged with a seed and two fresh devices.
 type Judge<D> = fn(u64, D, D) -> Result<(), String>;
 
@@ -56,7 +71,7 @@ fn no_misuse<T>(outcome: Result<T, Misuse>) -> Result<T, String> {
 }
 
 /// Random requests from the device's present time on.
-fn requests(seed: u64, device: &impl ManagedDevice) -> Requests {
+pub fn requests(seed: u64, device: &impl ManagedDevice) -> Requests {
     Requests::of(seed, device.now_ns(), device.capacity_bytes(), device.sector_bytes())
 }
 
@@ -67,7 +82,10 @@ fn tagged(requests: Vec<Request>) -> Vec<Submission> {
 }
 
 /// Collect every event before `until_ns`, one by one.
-fn collect<D: ManagedDevice>(device: &mut D, until_ns: u64, out: &mut Decisions) -> Result<(), String> {
+///
+/// # Errors
+/// What the device does against the contract.
+pub fn collect<D: ManagedDevice>(device: &mut D, until_ns: u64, out: &mut Decisions) -> Result<(), String> {
     for _ in 0..EVENTS_MAX {
         let Some(event) = device.next_event().filter(|event| event.at_ns < until_ns) else { return Ok(()) };
         let (before_ns, known) = (device.now_ns(), out.completions.len());

@@ -27,7 +27,7 @@ fn shapes() -> Vec<Sketch> {
 }
 
 /// A drive for every policy: each choice once, single planes among them.
-fn policies() -> Vec<Sketch> {
+pub fn policies() -> Vec<Sketch> {
     let shape = Sketch { blocks: 14, ..Sketch::tiny() };
     let single = Sketch { channels: 1, dies: 1, blocks: 40, capacity_bytes: 100 * 4096, ..shape.clone() };
     let two_planes = Sketch { planes: 2, channels: 1, ..shape.clone() };
