@@ -78,8 +78,9 @@ class Drive:
         """
         Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is outstanding afterwards.
         The acknowledged writes that are lost, in their order: number of the write command since the drive was new
-        (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, for a
-        drive with faults, and when the profile does not say whether the write buffer is volatile or protected.
+        (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed or
+        lies in a stall with commands waiting, and when the profile does not say whether the write buffer is volatile or
+        protected.
         """
     def power_cycle(self, /) -> None:
         """

@@ -228,6 +228,11 @@ REFUSED = [
         'sync_every = 5\nsync = "none"\nrecord = "4KiB"',
         "sync_every: has no effect with sync",
     ),
+    (
+        'pattern = "random"',
+        'sync_every = 5\nsync = "fua"\nrecord = "4KiB"',
+        'has no effect with sync = "fua"',
+    ),
     ('pattern = "random"', 'spacing = "poisson"\nrecord = "4KiB"', "it.spacing: has no effect without rate"),
     ('pattern = "random"', 'burst = 4\nrecord = "4KiB"', "it.burst: has no effect without think"),
     (
@@ -294,6 +299,18 @@ def test_a_name_of_ours_and_an_unused_table_are_refused(refusal: Callable[..., s
 def test_a_drive_has_no_calls(drive: TargetFacts, refusal: Callable[..., str], key: str) -> None:
     found = study('pattern = "random"', f'record = "4KiB"\n{key}', target="virtual:plain")
     assert "a virtual drive is reached without calls" in refusal(lambda: resolve(found, drive))
+
+
+def test_the_writes_of_a_drive_can_have_fua(drive: TargetFacts) -> None:
+    found = study('pattern = "random"\nreads = 0', 'record = "4KiB"\nsync = "fua"', target="virtual:plain")
+    assert the_workload(found, drive).sync == "fua"
+
+
+def test_a_real_target_has_no_fua(directory: Facts, refusal: Callable[..., str]) -> None:
+    found = study('pattern = "random"', 'record = "4KiB"\nsync = "fua"')
+    assert "sync: found on target 'dir:/scratch': only a virtual drive has fua" in refusal(
+        lambda: resolve(found, directory())
+    )
 
 
 @pytest.mark.parametrize(

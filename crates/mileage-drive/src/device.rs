@@ -1,6 +1,7 @@
 //! Requests, how they end, and the life of a device: values that both forms of the block-device contract share.
 
 use mileage_units::format_bytes;
+use mileage_workload::{Op, OpKind};
 
 /// What a block operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,25 @@ pub struct Request {
     pub length_bytes: u64,
     /// When it was submitted, in nanoseconds of the drive's clock.
     pub submit_ns: u64,
+}
+
+impl Request {
+    /// The request of a workload's operation. `durable`: a write has FUA.
+    #[inline]
+    pub(crate) fn of(op: Op, submit_ns: u64, durable: bool) -> Self {
+        Self {
+            kind: match op.kind {
+                OpKind::Read => RequestKind::Read,
+                OpKind::Write => RequestKind::Write,
+                OpKind::Sync => RequestKind::Flush,
+                OpKind::Discard => RequestKind::Discard,
+            },
+            fua: durable && op.kind == OpKind::Write,
+            offset_bytes: op.offset_bytes,
+            length_bytes: u64::from(op.length_bytes),
+            submit_ns,
+        }
+    }
 }
 
 /// Why an operation was refused.

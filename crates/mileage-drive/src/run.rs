@@ -7,13 +7,13 @@
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
-use crate::device::{self, Request, RequestKind, Status};
+use crate::device::{self, Request, Status};
 use crate::immediate::Immediate;
 use crate::lap::Lap;
 use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload};
+use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Sync, Verify, Workload};
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -200,22 +200,6 @@ impl Latencies {
     }
 }
 
-#[inline]
-fn request(op: Op, submit_ns: u64) -> Request {
-    Request {
-        kind: match op.kind {
-            OpKind::Read => RequestKind::Read,
-            OpKind::Write => RequestKind::Write,
-            OpKind::Sync => RequestKind::Flush,
-            OpKind::Discard => RequestKind::Discard,
-        },
-        fua: false,
-        offset_bytes: op.offset_bytes,
-        length_bytes: u64::from(op.length_bytes),
-        submit_ns,
-    }
-}
-
 /// A run in progress. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
 /// only other runs need is then not even asked for.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by itself, and set by another part of the run")]
@@ -239,6 +223,8 @@ struct Running<'a, D, O, const PLAIN: bool> {
     last_move_ns: u64,
     last_ns: u64,
     sync_timed: bool,
+    /// Writes have FUA.
+    durable: bool,
     latency: Box<Latencies>,
     /// The run moves data one way only, so that the series has all of its latencies, and they are not counted twice.
     one_way: bool,
@@ -293,6 +279,7 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
             last_move_ns: start_ns,
             last_ns: start_ns,
             sync_timed: workload.sync_timed,
+            durable: workload.sync == Sync::Fua,
             latency: Box::default(),
             one_way: workload.one_way().is_some(),
             series: Series::new(INTERVAL_NS, series_names),
@@ -394,7 +381,8 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
             if !PLAIN && let Some(lap) = self.laps.get_mut(thread as usize) {
                 self.device.begin_lap(lap.of_next());
             }
-            let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
+            let device::Completion { complete_ns, status } =
+                self.device.submit_one(&Request::of(op, now_ns, self.durable));
             let failed = status != Status::Done;
             if failed {
                 self.note_failure(complete_ns, status);

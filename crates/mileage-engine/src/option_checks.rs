@@ -4,7 +4,7 @@ use crate::cpu_affinity;
 use crate::data::{Laps, UNITS_MAX};
 use crate::error::Error;
 use crate::options::{Api, Options};
-use mileage_workload::{Files, Verify, Workload};
+use mileage_workload::{Files, Sync, Verify, Workload};
 
 /// Most buffers of one vectored call (`IOV_MAX`).
 const PARTS_MAX: u32 = 1024;
@@ -14,6 +14,18 @@ const INTERVAL_MAX_NS: u64 = 3_600_000_000_000;
 /// Largest buffer of a stream, in bytes.
 const STREAM_BYTES_MAX: u32 = 1 << 30;
 
+/// Whether writes can be made durable in this way.
+fn check_sync(sync: Sync) -> Result<(), Error> {
+    if sync == Sync::Fua {
+        return Err(Error::Workload(mileage_workload::Error::Refused {
+            what: "sync",
+            found: "fua".to_owned(),
+            expected: "it is for virtual drives: a real target is opened with dsync (O_DSYNC)",
+        }));
+    }
+    Ok(())
+}
+
 /// Whether the options, and the workload through their API, can be honoured as far as that is known without the
 /// target.
 ///
@@ -21,6 +33,7 @@ const STREAM_BYTES_MAX: u32 = 1 << 30;
 /// What cannot be honoured.
 pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
     let api = name(options.api);
+    check_sync(workload.sync)?;
     let many = matches!(options.api, Api::Uring { .. });
     if workload.depth > 1 && !many {
         return Err(Error::Depth { found: workload.depth, api });

@@ -190,8 +190,9 @@ impl PyDrive {
 
     /// Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is outstanding afterwards.
     /// The acknowledged writes that are lost, in their order: number of the write command since the drive was new
-    /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, for a
-    /// drive with faults, and when the profile does not say whether the write buffer is volatile or protected.
+    /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed or
+    /// lies in a stall with commands waiting, and when the profile does not say whether the write buffer is volatile or
+    /// protected.
     #[pyo3(signature = (at_ns = None))]
     fn power_cut(&mut self, at_ns: Option<u64>) -> PyResult<Vec<(u64, u64, u32)>> {
         let lost = self.drive.power_cut(at_ns.unwrap_or(self.drive.now_ns()));

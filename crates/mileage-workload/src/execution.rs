@@ -195,7 +195,7 @@ impl Execution {
     /// Everything else has completed: the final sync, if one is due.
     #[cold]
     fn finish(&mut self, out: &mut Vec<Op>) -> Step {
-        if !self.dirty || self.sync == Sync::None {
+        if !self.dirty || !self.sync.is_a_call() {
             return Step::Done;
         }
         self.dirty = false;

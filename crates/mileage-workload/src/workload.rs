@@ -16,6 +16,16 @@ pub enum Sync {
     Fsync,
     /// Data and the metadata needed to read it back.
     Fdatasync,
+    /// By force unit access (FUA): each write completes when it is durable, and nothing is synced. For a virtual drive; a
+    /// real target is opened for it (`O_DSYNC`).
+    Fua,
+}
+
+impl Sync {
+    /// Whether there are operations that sync.
+    pub(crate) fn is_a_call(self) -> bool {
+        matches!(self, Self::Fsync | Self::Fdatasync)
+    }
 }
 
 /// Whether all threads work on one file or each on its own.
@@ -175,11 +185,11 @@ impl Workload {
         self.load.check()?;
         self.check_content()?;
         in_range("discard_percent", u64::from(self.discard_percent), 0, 100)?;
-        if self.sync_every > 0 && self.sync == Sync::None {
+        if self.sync_every > 0 && !self.sync.is_a_call() {
             return Err(Error::Refused {
                 what: "sync_every",
                 found: self.sync_every.to_string(),
-                expected: "without a sync there is none between writes either: choose sync fsync or fdatasync",
+                expected: "without a sync at the end there is none between writes either: choose sync fsync or fdatasync",
             });
         }
         self.check_pattern()

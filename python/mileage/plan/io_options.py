@@ -43,7 +43,8 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     generation: Generation | None = None
     """Number of this writing of the target: what is verified must have been written with the same one."""
     sync: Sync | None = None
-    """How writes are made durable after the last one; that time counts."""
+    """How writes are made durable: "fsync" or "fdatasync" after the last one (that time counts), or "none".
+    On a virtual drive also "fua": each write is durable when it completes, and nothing follows."""
     sync_every: Whole | None = None
     """Writes of a thread between two syncs; 0 for the final one only."""
     files: Files | None = None
@@ -174,10 +175,10 @@ def check_how(how: How) -> Iterator[Refusal]:
         yield Refusal(
             "log", text="is written by one process", advice="leave processes or log out", code="conflict"
         )
-    if how.sync_every and how.sync == "none":
+    if how.sync_every and how.sync in ("none", "fua"):
         yield Refusal(
             "sync_every",
-            text='has no effect with sync = "none"',
+            text=f'has no effect with sync = "{how.sync}"',
             advice="choose fsync or fdatasync",
             code="no-effect",
         )
@@ -208,7 +209,15 @@ def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
     """Every key that this kind of target cannot honour, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
-            yield Refusal(key, text=f"{target.unused_reason}", advice="remove it", code="no-effect")
+            advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove it"
+            yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
+    if how.sync == "fua" and not target.simulated:
+        yield Refusal(
+            "sync",
+            text="only a virtual drive has fua",
+            advice="choose dsync = true",
+            code="no-effect",
+        )
 
 
 def load_of(how: How) -> Load:

@@ -89,9 +89,9 @@ OPTIONS: Final = (
     Option("content", "Data that is written: incompressible, zeros, compressible=50,duplicate=20.", "C"),
     Option(
         "sync",
-        "Flush at the end, included in the time; default fdatasync.",
+        "Flush at the end, included in the time; default fdatasync. fua: on a virtual drive, in each write.",
         "",
-        ("none", "fsync", "fdatasync"),
+        ("none", "fsync", "fdatasync", "fua"),
     ),
     Option("sync-every", "Also after every N writes of a thread.", "N", "whole"),
     Option("dsync", "Each write is durable when it completes (O_DSYNC).", form="flag"),

@@ -25,7 +25,7 @@ from mileage.plan.pattern import (
 )
 from mileage.plan.rules import Problem
 
-Sync = Literal["none", "fsync", "fdatasync"]
+Sync = Literal["none", "fsync", "fdatasync", "fua"]
 Files = Literal["shared", "per_thread"]
 
 DEPTH_MAX: Final = 4096

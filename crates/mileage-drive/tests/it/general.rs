@@ -2,12 +2,12 @@
 
 use crate::any::Draw;
 use crate::contract::policies;
-use crate::drives::{Sketch, cases};
+use crate::drives::{Sketch, cases, request};
 use mileage_drive::conformance::general::{check, collect, completions, requests};
 use mileage_drive::profile::{Faults, Lost, Stall};
 use mileage_drive::{
     BlockDevice, ConstantTime, Content, ContentStore, Decisions, Disturbed, Faulty, ManagedDevice, PowerCut, Queued,
-    RequestKind, Status, Stored, Submission, Tag,
+    Request, RequestKind, Status, Stored, Submission, Tag,
 };
 use std::collections::HashMap;
 
@@ -89,6 +89,20 @@ fn a_device_slowed_by_nothing_is_the_device_and_by_something_that_much_slower() 
             assert_eq!(found.complete_ns, expected.complete_ns + slower_ns, "seed {seed}");
         }
         assert!(slower_ns > 0 || slowed.inner().save() == plain.save(), "seed {seed}");
+    }
+}
+
+/// The host acts on a completion at its very instant: a flush that is submitted then covers the write.
+#[test]
+fn a_flush_covers_a_write_that_completed_at_the_instant_of_its_submission() {
+    for (flush_ns, lost) in [(70_000, 0), (69_999, 1)] {
+        let mut device = toy(1_000_000);
+        let write = request(RequestKind::Write, 0, 4096, 0);
+        let flush = Request { submit_ns: flush_ns, ..request(RequestKind::Flush, 0, 0, 0) };
+        let ends: Vec<u64> = completions(&mut device, &[write, flush]).iter().map(|it| it.complete_ns).collect();
+        assert_eq!(ends, [70_000, 140_000]);
+        let cut = PowerCut { at_ns: device.now_ns(), seed: 1 };
+        assert_eq!(device.losses(0, 1 << 20, cut).unwrap().len(), lost, "flush at {flush_ns}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Power cuts at every step of random histories, against a plain list of writes: which acknowledged ones are lost.
 
 use crate::any::Draw;
-use crate::drives::{Sketch, cases, request, submit};
+use crate::drives::{Sketch, cases, do_workload, request, submit, workload};
 use mileage_drive::RequestKind::{Flush, Write};
 use mileage_drive::{FlashDrive, Immediate, LostWrite, ManagedImmediate, PowerCutError, Request};
+use mileage_workload::{PatternKind, Sync};
 
 const PAGE: u64 = 4096;
 /// What a page takes, in ns: controller, link, channel, program.
@@ -224,6 +225,24 @@ fn on_any_drive_a_write_is_kept_from_when_a_flush_behind_it_completes() {
             now_ns += draw.below(2) * draw.below(300_000);
         }
     }
+}
+
+/// A run whose writes have FUA leaves nothing to lose at any instant, each of its writes takes a program, and no flush follows;
+/// the same run without a sync loses writes.
+#[test]
+fn a_run_with_fua_loses_nothing_and_waits_for_each_program() {
+    let run_with = |sync| {
+        let mut drive = one_die(8, &[VOLATILE]).drive();
+        let mut wanted = workload(PatternKind::Sequential, 0, 32 * PAGE, 1.0, 1);
+        (wanted.sync, wanted.depth) = (sync, 1);
+        let record = do_workload(&mut drive, &wanted);
+        let lost = cut(&drive, drive.now_ns()).len();
+        (record.latency.write.sum_ns / 32, record.counters["flushes"], lost)
+    };
+    let (latency_ns, flushes, lost) = run_with(Sync::Fua);
+    assert_eq!((latency_ns, flushes, lost), (CONTROLLER + LINK + CHANNEL + PROGRAM, 0, 0));
+    let (buffered_ns, flushes, lost) = run_with(Sync::None);
+    assert!(buffered_ns < latency_ns && flushes == 0 && lost > 0, "{buffered_ns} ns, {lost} lost");
 }
 
 #[test]

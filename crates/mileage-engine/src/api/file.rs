@@ -49,7 +49,7 @@ impl TargetFile {
 
     pub(crate) fn sync(&self, how: Sync) -> Result<(), Errno> {
         match how {
-            Sync::None => Ok(()),
+            Sync::None | Sync::Fua => Ok(()),
             Sync::Fsync => rustix::fs::fsync(&self.fd),
             Sync::Fdatasync => rustix::fs::fdatasync(&self.fd),
         }

@@ -127,7 +127,7 @@ impl Transfer for Stream {
         // SAFETY: the stream keeps the descriptor open as long as `self`.
         let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(self.descriptor) };
         match how {
-            Sync::None => Ok(()),
+            Sync::None | Sync::Fua => Ok(()),
             Sync::Fsync => rustix::fs::fsync(fd),
             Sync::Fdatasync => rustix::fs::fdatasync(fd),
         }
