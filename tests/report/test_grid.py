@@ -130,3 +130,12 @@ def test_a_change_within_the_margin_looks_small() -> None:
     assert drawn is not None
     (shade,) = {row["shade"] for row in drawn["concat"][0]["layer"][0]["data"]["values"]}
     assert min(int(shade[at : at + 2], 16) for at in (1, 3, 5)) > 0xE8
+
+
+def test_a_property_that_distinguishes_tests_alone_is_not_in_the_name_of_a_panel() -> None:
+    places = {
+        f"{test} 4 KiB": {"test": test, "record": "4 KiB", "threads": n}
+        for test, n in (("a", "1"), ("b", "8"))
+    }
+    levels = [LevelRuns(cell=cell, metric="ops_per_s", levels={"x": [1.0], "y": [2.0]}) for cell in places]
+    assert [field.test for field in level_fields(levels, places, "x", {})] == ["a", "b"]

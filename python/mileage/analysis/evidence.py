@@ -75,6 +75,7 @@ def evidence_of(
         tails=[tail for arm, found in records.items() for tail in tails_of(arm, found)],
         levels=_levels(plan, samples),
         baseline_level=plan.study.baseline or "" if compares_levels(plan) else "",
+        factor=plan.study.compare.arms if compares_levels(plan) else "",
         places=places_of(plan),
         wear=_wear(content),
         layouts=layouts_of(plan),

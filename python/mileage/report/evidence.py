@@ -142,6 +142,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     tails: list[Tail] = []
     levels: list[LevelRuns] = []
     baseline_level: str = ""
+    factor: str = ""
+    """What `levels` are levels of; empty where stages are compared."""
     places: dict[str, dict[str, str]] = {}
     wear: list[Wear] = []
     layouts: list[Layout] = []

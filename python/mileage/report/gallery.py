@@ -135,7 +135,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
         "levels": lambda: levels_chart(
             found.levels,
             baseline=found.baseline_level,
-            factor=view.factor or "level",
+            factor=view.factor or found.factor or "level",
             name_length=12,
             width=NARROW_BARS,
         ),
@@ -320,7 +320,7 @@ def _steady(view: StudyView) -> _Asked | None:
 
 def _levels(view: StudyView) -> _Asked | None:
     found = view.evidence
-    factor = view.factor or "level"
+    factor = view.factor or found.factor or "level"
     chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
     if chart is None:
         return None

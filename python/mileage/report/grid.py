@@ -142,6 +142,16 @@ def most_changed(fields: Sequence[Field]) -> tuple[list[Field], str]:
     return [field for field in fields if field.test in kept], left
 
 
+def _varied_in_a_test(places: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The properties other than the record in which cells of one test differ."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for cell, place in places.items():
+        for name, value in place.items():
+            values.setdefault((place.get("test", cell), name), set()).add(value)
+    varied = dict.fromkeys(name for (_, name), found in values.items() if len(found) > 1)
+    return [name for name in varied if name not in ("test", "record")]
+
+
 def level_fields(
     levels: Sequence[LevelRuns],
     places: Mapping[str, Mapping[str, str]],
@@ -150,12 +160,7 @@ def level_fields(
 ) -> list[Field]:
     """Every level against the baseline in every cell. `distinguished` by cell and level: whether its ranks differ."""
     fields, cells = [], []
-    names = dict.fromkeys(name for place in places.values() for name in place)
-    rest = [
-        name
-        for name in names
-        if name not in ("test", "record") and len({place.get(name) for place in places.values()}) > 1
-    ]
+    rest = _varied_in_a_test(places)
     for found in levels:
         base = _mean(found.levels.get(baseline, []))
         place = places.get(found.cell, {})

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import DrawnTest, axes_of, drawn_tests, file_name, grouped_tests
@@ -122,6 +124,10 @@ def _grids(view: StudyView) -> list[tuple[Grid, str]]:
         fields = level_fields(found.levels, found.places, found.baseline_level, _apart(view))
         n = counted_span([len(values) for cell in found.levels for values in cell.levels.values()])
         words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
+        if len({(field.test, field.row) for field in fields}) == len({field.test for field in fields}):
+            # One cell of each test: the levels themselves are what there is to compare.
+            alone = [replace(field, row=field.column, column="") for field in fields]
+            return [(Grid(alone, view.factor, ""), words)]
         return [(Grid(fields, "record", view.factor), words)]
     aspects: dict[str, list[CellVerdict]] = {}
     for own in grouped_tests(view):
