@@ -1,21 +1,29 @@
 //! A drive as its profile describes it: a device of the profile's kind, and around it the faults that it is given.
 
 use crate::device::{Completion, Life, Request};
+use crate::disk::DiskDrive;
 use crate::faulty::Faulty;
 use crate::flash::FlashDrive;
 use crate::immediate::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::{Basics, Profile};
-use crate::run::{Error, run};
+use crate::run::{Error, run, run_general};
 use crate::saved_state::StateError;
+use crate::single_host::SingleHost;
+use crate::xpoint::XpointDrive;
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Op, Workload};
 
 /// A device without wrappers, by its kind.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost flash, the fastest of them, a part of its speed")]
 pub enum Device {
     /// Flash.
     Flash(FlashDrive),
+    /// A disk.
+    Disk(Box<SingleHost<DiskDrive>>),
+    /// `XPoint`.
+    Xpoint(XpointDrive),
 }
 
 /// A drive: a device, and around it the faults that its profile gives it. Without any nothing is wrapped, and none of
@@ -142,7 +150,7 @@ macro_rules! forward {
     };
 }
 
-forward!(Device: Flash);
+forward!(Device: Flash, Disk, Xpoint);
 forward!(Drive: Sound, Faulty);
 
 impl Drive {
@@ -152,6 +160,8 @@ impl Drive {
         let faults = profile.basics().faults;
         let device = match profile {
             Profile::Flash(profile) => Device::Flash(FlashDrive::new(*profile)),
+            Profile::Xpoint(profile) => Device::Xpoint(XpointDrive::new(*profile)),
+            Profile::Disk(profile) => Device::Disk(Box::new(SingleHost::new(DiskDrive::new(*profile)))),
         };
         if faults.any() { Self::Faulty(Faulty::new(device, faults)) } else { Self::Sound(device) }
     }
@@ -176,7 +186,10 @@ impl Drive {
         observer: &mut O,
         poll: &mut impl FnMut(u64, u64) -> bool,
     ) -> Result<RunRecord, Error> {
-        // One loop for all: a second one costs this a tenth of its speed, since less of it is inlined.
+        if let Self::Sound(Device::Disk(disk)) = self {
+            return run_general(disk.as_mut(), workload, observer, poll);
+        }
+        // One loop for all others: a second one costs this a tenth of its speed, since less of it is inlined.
         run(self, workload, observer, poll)
     }
 

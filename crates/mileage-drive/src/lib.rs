@@ -4,7 +4,8 @@
 //! [`block_device`] is the block-device contract, [`immediate`] its form for devices that know a completion at submission,
 //! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
 //! [`ManagedImmediate`] add power, erasing and life.
-//! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind, such as a [`FlashDrive`];
+//! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind: a [`FlashDrive`], a [`DiskDrive`],
+//! or an [`XpointDrive`];
 //! [`Faulty`] wraps a device with faults; [`Drive`] is what a whole profile describes; [`run()`] runs a workload on a
 //! device.
 //!
@@ -19,7 +20,7 @@
 //! property test of save and restore compares whole states.
 //!
 //! # Refused here
-//! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused.
+//! SMR and arrays: not built yet; a profile of another `kind` than `flash`, `disk` or `xpoint` is refused.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -35,7 +36,7 @@ pub mod content;
 mod content_store;
 mod counter_names;
 pub mod device;
-
+mod disk;
 mod disturbance;
 mod draw;
 mod drive;
@@ -44,13 +45,17 @@ mod faulty;
 mod flash;
 pub mod immediate;
 mod lap;
+mod latencies;
+mod lookahead;
 mod management;
 pub mod profile;
-
 mod run;
+mod runner_device;
 mod saved_state;
+mod single_host;
 mod status_words;
 mod tournament_tree;
+mod xpoint;
 
 pub use adapter::Queued;
 pub use block_device::{
@@ -61,12 +66,15 @@ pub use constant_time::ConstantTime;
 pub use content::Content;
 pub use content_store::{ContentStore, Stored};
 pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOut};
+pub use disk::DiskDrive;
 pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};
 pub use faulty::Faulty;
 pub use flash::FlashDrive;
 pub use immediate::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
-pub use profile::{FlashProfile, Profile, ProfileError};
-pub use run::{Error, run};
+pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};
+pub use run::{Error, run, run_general};
 pub use saved_state::StateError;
+pub use single_host::SingleHost;
+pub use xpoint::XpointDrive;

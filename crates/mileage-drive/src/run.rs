@@ -7,11 +7,16 @@
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
+use crate::block_device::ManagedDevice;
 use crate::device::{self, Request, Status};
 use crate::immediate::Immediate;
 use crate::lap::Lap;
+use crate::latencies::Latencies;
+use crate::lookahead::Foretold;
+use crate::runner_device::{AtOnce, RunnerDevice};
+use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
-use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
+use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Sync, Verify, Workload};
 
@@ -19,13 +24,6 @@ use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step,
 const INTERVAL_NS: u64 = 1_000_000;
 /// Operations of a page between two reports of progress, at which an interrupt is seen; longer ones count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
-
-/// An operation is announced to the device at least this many operations of its thread before it is submitted: once for what
-/// takes long to prepare, and again for what depends on that.
-const LATER: usize = 24;
-const SOON: usize = 8;
-/// Operations are announced in groups, so that what is waited for is waited for together; 16 are slower again.
-const GROUP: usize = 8;
 
 /// Why a workload cannot run on a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +78,30 @@ pub fn run<D: Immediate, O: Observer>(
     observer: &mut O,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
+    run_on(AtOnce(device), workload, observer, poll)
+}
+
+/// As [`run`], on a device of the general form. What it does in the background while nothing is outstanding is left to the
+/// time after the run.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_general<D: ManagedDevice, O: Observer>(
+    device: &mut SingleHost<D>,
+    workload: &Workload,
+    observer: &mut O,
+    poll: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<RunRecord, Error> {
+    run_on(device, workload, observer, poll)
+}
+
+#[inline]
+fn run_on<S: RunnerDevice, O: Observer>(
+    mut device: S,
+    workload: &Workload,
+    observer: &mut O,
+    poll: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<RunRecord, Error> {
     workload.check()?;
     let (end_bytes, capacity_bytes) = (workload.span_start_bytes + workload.span_bytes, device.capacity_bytes());
     if end_bytes > capacity_bytes {
@@ -100,20 +122,20 @@ pub fn run<D: Immediate, O: Observer>(
     let looks = device.look_at_content(Some(workload));
     let plain = !looks && workload.threads == 1 && workload.load.warm_up_ns == 0;
     if plain && !workload.waits() && !workload.has_due_times() {
-        run_as::<D, O, true>(device, workload, observer, looks, poll)
+        run_as::<S, O, true>(device, workload, observer, looks, poll)
     } else {
-        run_as::<D, O, false>(device, workload, observer, looks, poll)
+        run_as::<S, O, false>(device, workload, observer, looks, poll)
     }
 }
 
-fn run_as<D: Immediate, O: Observer, const PLAIN: bool>(
-    device: &mut D,
+fn run_as<S: RunnerDevice, O: Observer, const PLAIN: bool>(
+    device: S,
     workload: &Workload,
     observer: &mut O,
     looks: bool,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut running = Running::<D, O, PLAIN>::new(device, workload, observer, looks)?;
+    let mut running = Running::<S, O, PLAIN>::new(device, workload, observer, looks)?;
     running.turn(poll);
     running.device.look_at_content(None);
     Ok(running.finish(workload))
@@ -149,62 +171,11 @@ struct Thread {
     last_ns: u64,
 }
 
-/// How many of a thread's next operations were announced to the device.
-#[derive(Default)]
-struct Foretold {
-    later: usize,
-    soon: usize,
-}
-
-impl Foretold {
-    /// Announce the next operations to the device, as far as they were not.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "hot, and called from two loops: a call costs a fiftieth of the speed")]
-    fn announce(&mut self, upcoming: &[Op], device: &mut impl Immediate) {
-        if self.later < LATER && self.later < upcoming.len() {
-            let later = upcoming.len().min(LATER + GROUP);
-            device.prefetch(&upcoming[self.later..later], &[]);
-            self.later = later;
-        }
-        if self.soon < SOON && self.soon < self.later {
-            let soon = self.later.min(SOON + GROUP);
-            device.prefetch(&[], upcoming.get(self.soon..soon).unwrap_or(&[]));
-            self.soon = soon;
-        }
-    }
-
-    /// `count` of them were issued.
-    #[inline]
-    fn issued(&mut self, count: usize) {
-        (self.later, self.soon) = (self.later.saturating_sub(count), self.soon.saturating_sub(count));
-    }
-}
-
-#[derive(Default)]
-struct Latencies {
-    read: Histogram,
-    write: Histogram,
-    sync: Histogram,
-    discard: Histogram,
-    response: Histogram,
-}
-
-impl Latencies {
-    fn of(&mut self, kind: OpKind) -> &mut Histogram {
-        match kind {
-            OpKind::Read => &mut self.read,
-            OpKind::Write => &mut self.write,
-            OpKind::Sync => &mut self.sync,
-            OpKind::Discard => &mut self.discard,
-        }
-    }
-}
-
 /// A run in progress. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
 /// only other runs need is then not even asked for.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by itself, and set by another part of the run")]
-struct Running<'a, D, O, const PLAIN: bool> {
-    device: &'a mut D,
+struct Running<'a, S, O, const PLAIN: bool> {
+    device: S,
     observer: &'a mut O,
     threads: Vec<Thread>,
     outstanding: Vec<Outstanding>,
@@ -212,6 +183,8 @@ struct Running<'a, D, O, const PLAIN: bool> {
     due_ns: Vec<u64>,
     /// Places of `outstanding` that hold nothing.
     free: Vec<u32>,
+    /// What a device that does not answer at once has just decided; empty between the steps.
+    ended: Vec<(u32, device::Completion)>,
     /// When the operation of each place completes, and then when each thread ends its waiting, if any ever waits.
     next: Earliest,
     waits: bool,
@@ -245,8 +218,8 @@ struct Running<'a, D, O, const PLAIN: bool> {
     interrupted: bool,
 }
 
-impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> {
-    fn new(device: &'a mut D, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
+impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAIN> {
+    fn new(device: S, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
         let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
@@ -271,6 +244,7 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
             outstanding: vec![IDLE; places],
             due_ns: vec![0; due],
             free: (0..places as u32).rev().collect(),
+            ended: Vec::new(),
             next: Earliest::new(places + waiting, NEVER),
             waits: workload.waits(),
             laps: if looks { laps.collect() } else { Vec::new() },
@@ -306,6 +280,9 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
         let mut report_at = WORK_BETWEEN_REPORTS;
         loop {
             let (now_ns, place) = self.next.first();
+            if !S::AT_ONCE && self.collect(now_ns) {
+                continue;
+            }
             if now_ns == NEVER {
                 break;
             }
@@ -330,6 +307,24 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
         }
         let (bytes, operations) = self.totals();
         poll(bytes, operations);
+    }
+
+    /// Let a device that does not answer at once decide what comes next before `before_ns`, if anything does.
+    fn collect(&mut self, before_ns: u64) -> bool {
+        let mut ended = std::mem::take(&mut self.ended);
+        let decided = self.device.collect(before_ns, &mut ended);
+        for (place, device::Completion { complete_ns, status }) in ended.drain(..) {
+            let failed = status != Status::Done;
+            if failed {
+                self.note_failure(complete_ns, status);
+            }
+            let outstanding = &mut self.outstanding[place as usize];
+            (outstanding.complete_ns, outstanding.failed) = (complete_ns, failed);
+            // The clock may stand a nanosecond behind what was decided for the instant itself.
+            self.next.set(place, complete_ns.max(self.device.now_ns()));
+        }
+        self.ended = ended;
+        decided
     }
 
     fn stop(&mut self) {
@@ -365,7 +360,7 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
     #[inline]
     fn step(&mut self, thread: u32, now_ns: u64) -> Step {
         let Thread { execution, foretold, .. } = &mut self.threads[thread as usize];
-        foretold.announce(execution.upcoming(), self.device);
+        foretold.announce(execution.upcoming(), &mut self.device);
         self.ops.clear();
         let step = execution.next(now_ns, &mut self.ops);
         if step != Step::Issue {
@@ -381,13 +376,14 @@ impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> 
             if !PLAIN && let Some(lap) = self.laps.get_mut(thread as usize) {
                 self.device.begin_lap(lap.of_next());
             }
-            let device::Completion { complete_ns, status } =
-                self.device.submit_one(&Request::of(op, now_ns, self.durable));
-            let failed = status != Status::Done;
-            if failed {
-                self.note_failure(complete_ns, status);
-            }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
+            let (mut complete_ns, mut failed) = (NEVER, false);
+            if let Some(completion) = self.device.submit(&Request::of(op, now_ns, self.durable), place) {
+                (complete_ns, failed) = (completion.complete_ns, completion.status != Status::Done);
+                if failed {
+                    self.note_failure(complete_ns, completion.status);
+                }
+            }
             self.outstanding[place as usize] =
                 Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns };
             if !PLAIN && !self.due_ns.is_empty() {

@@ -136,11 +136,11 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     if as_json:
         _echo_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:
-        page_bytes = next(int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes")
-        pages = drive.capacity_bytes // page_bytes
+        page_bytes = [int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes"]
+        pages = drive.capacity_bytes // page_bytes[0] if page_bytes else None
         for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
             click.echo(f"{missed} (mileage drive show {name} says why)")
-        if not (state or options["fill"]) and options["workload"].endswith("_write"):
+        if pages and not (state or options["fill"]) and options["workload"].endswith("_write"):
             click.echo(_FRESH)
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
         if cut:
@@ -196,7 +196,8 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def check(quick: bool, life: bool, as_json: bool) -> None:
     """Print theory against simulation: write amplification of every policy,
-    saturation, links, queues, wear. Exit status 1 on a miss.
+    saturation, links, queues, wear; seeks, rates and scheduling of disks.
+    Exit status 1 on a miss.
     """
     from mileage._core import check_drives
     from mileage.errors import JudgedFailure

@@ -44,6 +44,9 @@ _DRAWN: Final = {
     "trimmed_pages": "pages trimmed",
     "commands_stalled": "stalled",
     "commands_lost": "lost",
+    "media_accesses": "arm accesses",
+    "read_cache_hits": "read cache hits",
+    "sectors_reread": "sectors reread",
 }
 
 
@@ -125,8 +128,11 @@ def bars(
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in joined)
 
 
-def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
-    """Rate, latency and the counters that moved over the run, and the state of the drive after it."""
+def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str, pages: int | None) -> str:
+    """Rate, latency and the counters that moved over the run, and the state of the drive after it.
+
+    `pages` is the capacity in pages of flash, None for a drive without.
+    """
     series, seconds = record.series, record.series.interval_s
     rate = [moved / seconds / 1e6 for moved in series.bytes_moved]
     elapsed = record.elapsed_s
@@ -145,7 +151,8 @@ def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str,
     ):
         join = max if name.startswith("max") else fmean
         lines.append(_row(name, [value / 1e3 for value in getattr(series, key)], join))
-    lines.append(_row("free blocks", series.counters.get("free_blocks", [])))
+    if pages:
+        lines.append(_row("free blocks", series.counters.get("free_blocks", [])))
     for key, name in _DRAWN.items():
         totals = series.counters.get(key, [])
         steps = [b - a for a, b in pairwise([0, *totals])]
@@ -153,7 +160,7 @@ def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str,
             lines.append(_row(name + "/s", [step / seconds for step in steps]))
     if (amplification := record.write_amplification) is not None:
         lines += ["", f"write amplification {amplification:.3f}"]
-    if record.ops_discarded:
+    if record.ops_discarded and pages:
         lines += ["", _trimmed(record, dict(gauges)["mapped_pages"] / pages)]
     if record.error is not None:
         lines += ["", f"ended early: {record.error.message}"]

@@ -1,4 +1,4 @@
-//! Theory against simulation: what a flash drive must do if the model is right.
+//! Theory against simulation: what a drive must do if the model is right.
 //!
 //! [`cases`] lists what can be checked; each [`Case`] simulates a drive made for it and answers with a [`Row`]. The
 //! expected values are the published ones of `write_amplification.csv`, or elementary arithmetic that the case
@@ -7,6 +7,7 @@
 mod amplification;
 mod buffer;
 mod chips;
+mod disk;
 mod errors;
 mod faults;
 mod limits;
@@ -15,6 +16,7 @@ mod sketch;
 mod slc;
 pub mod theory;
 mod wear;
+mod xpoint;
 
 pub use wear::life_of_the_scaled_drive;
 
@@ -83,6 +85,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(chips::cases());
     cases.extend(wear::cases());
     cases.extend(slc::cases());
+    cases.extend(disk::cases());
+    cases.extend(xpoint::cases());
     cases
 }
 

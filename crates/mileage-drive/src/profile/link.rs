@@ -4,7 +4,7 @@
 //! 1200 (8 of 10 bits are payload in all of these); a PCI Express lane carries 250, 500 and 985 in generations 1 to 3 (8 of
 //! 10 bits, then 128 of 130), 1969 in the fourth.
 
-use super::figure::{Figure, ProfileError, impossible};
+use super::figure::{Figure, ProfileError, impossible, megabytes_per_s, whole};
 
 /// Most commands that native command queueing of SATA numbers.
 const NCQ_TAGS: u32 = 32;
@@ -54,4 +54,22 @@ fn pcie_mb_per_s(name: &str) -> Option<f64> {
     };
     let lanes: u8 = lanes.parse().ok()?;
     [1, 2, 4, 8, 16].contains(&lanes).then(|| f64::from(lanes) * lane_mb_per_s)
+}
+
+/// The rate of the link: what its standard carries, unless the drive is slower.
+pub(crate) fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Result<f64, ProfileError> {
+    match (link, figure) {
+        (None, None) => impossible("link_mb_per_s", "missing", "a rate in MB/s, or a link by its name"),
+        (Some(link), None) => Ok(link.payload_mb_per_s),
+        (Some(link), Some(figure)) if figure.value > link.payload_mb_per_s => {
+            let expected = format!("at most {} MB/s, what the link carries", link.payload_mb_per_s);
+            impossible("link_mb_per_s", figure.value, expected)
+        }
+        (_, Some(figure)) => megabytes_per_s("link_mb_per_s", figure),
+    }
+}
+
+/// The most outstanding commands: no more than the link numbers.
+pub(crate) fn queue_depth(link: Option<&Link>, figure: &Figure<u64>) -> Result<u32, ProfileError> {
+    whole("queue_depth_max", figure, 1, link.map_or(65536, |link| u64::from(link.queue_depth_max)))
 }

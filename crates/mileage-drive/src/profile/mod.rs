@@ -11,18 +11,22 @@
 //! errors are one line that names the key, what was found and what is expected.
 
 mod basics;
+pub mod disk;
 mod faults;
 mod figure;
 pub mod flash;
 mod link;
 mod rates;
+pub mod xpoint;
 
 pub use basics::Basics;
+pub use disk::DiskProfile;
 pub use faults::{Faults, Lost, Stall};
 pub use figure::{Confidence, Figure, FigureText, ProfileError};
 pub use flash::FlashProfile;
 pub use link::Link;
 pub use rates::{PublishedRate, RateUnit, RateWorkload};
+pub use xpoint::XpointProfile;
 
 use figure::in_one_line;
 use serde::Deserialize;
@@ -33,6 +37,10 @@ use toml::Spanned;
 pub enum Profile {
     /// `kind = "flash"`.
     Flash(Box<FlashProfile>),
+    /// `kind = "disk"`.
+    Disk(Box<DiskProfile>),
+    /// `kind = "xpoint"`.
+    Xpoint(Box<XpointProfile>),
 }
 
 /// A kind of profile.
@@ -45,8 +53,11 @@ struct Kind {
 }
 
 /// Every kind; the first is that of a profile that names none.
-const KINDS: &[Kind] =
-    &[Kind { name: "flash", parse: |text| Ok(FlashProfile::parse(text)?.into()), figure_names: flash::figure_names }];
+const KINDS: &[Kind] = &[
+    Kind { name: "flash", parse: |text| Ok(FlashProfile::parse(text)?.into()), figure_names: flash::figure_names },
+    Kind { name: "disk", parse: |text| Ok(DiskProfile::parse(text)?.into()), figure_names: disk::figure_names },
+    Kind { name: "xpoint", parse: |text| Ok(XpointProfile::parse(text)?.into()), figure_names: xpoint::figure_names },
+];
 
 /// The one key that is read before the others.
 #[derive(Deserialize)]
@@ -75,6 +86,8 @@ impl Profile {
     pub fn basics(&self) -> &Basics {
         match self {
             Self::Flash(profile) => &profile.basics,
+            Self::Disk(profile) => &profile.basics,
+            Self::Xpoint(profile) => &profile.basics,
         }
     }
 }
@@ -82,6 +95,18 @@ impl Profile {
 impl From<FlashProfile> for Profile {
     fn from(profile: FlashProfile) -> Self {
         Self::Flash(Box::new(profile))
+    }
+}
+
+impl From<DiskProfile> for Profile {
+    fn from(profile: DiskProfile) -> Self {
+        Self::Disk(Box::new(profile))
+    }
+}
+
+impl From<XpointProfile> for Profile {
+    fn from(profile: XpointProfile) -> Self {
+        Self::Xpoint(Box::new(profile))
     }
 }
 

@@ -89,7 +89,7 @@ fn mistakes_in_the_text_name_the_line() {
     let text = Sketch::tiny().text();
     for (from, to, expected) in [
         ("channels = {", "chanels = {", "chanels"),
-        ("kind = \"flash\"", "kind = \"disk\"", "disk"),
+        ("kind = \"flash\"", "kind = \"tape\"", "tape"),
         ("page_bytes = { value = 4096", "page_bytes = { value = \"4k\"", "page_bytes"),
         ("page_bytes = { value = 4096, source", "page_bytes = { value = 4096, sauce", "sauce"),
         ("confidence = \"defined\"", "confidence = \"certain\"", "certain"),
@@ -112,9 +112,9 @@ fn the_kind_is_flash_unless_the_profile_names_another_and_one_that_is_unknown_is
     let silent = text.replace("kind = \"flash\"\n", "");
     assert_ne!(silent, text);
     assert_eq!(Profile::parse(&silent), Profile::parse(&text));
-    let error = Profile::parse(&text.replace("\"flash\"", "\"disk\"")).unwrap_err().to_string();
+    let error = Profile::parse(&text.replace("\"flash\"", "\"tape\"")).unwrap_err().to_string();
     assert!(error.starts_with("drive profile, line 3 ("), "{error}");
-    assert!(error.ends_with("kind is \"disk\": expected flash"), "{error}");
+    assert!(error.ends_with("kind is \"tape\": expected flash or disk or xpoint"), "{error}");
 }
 
 /// A policy that is not stated has its default in the list; one that is only assumed yields to a choice that excludes it.

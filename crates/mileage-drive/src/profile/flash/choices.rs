@@ -29,6 +29,8 @@ macro_rules! choices {
     };
 }
 
+pub(crate) use choices;
+
 choices! {
     /// How logical pages find their place.
     Mapping {

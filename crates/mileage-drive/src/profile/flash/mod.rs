@@ -13,8 +13,8 @@ mod text;
 
 use super::basics::Basics;
 use super::faults::{FaultFigures, Faults};
-use super::figure::{Figure, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, whole};
-use super::link::Link;
+use super::figure::{ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, whole};
+use super::link::{Link, link_rate, queue_depth};
 pub use buffer::WriteBuffer;
 pub use chip::Chip;
 use choices::{Allocation, Mapping};
@@ -246,21 +246,4 @@ fn page_bytes(raw: &Text) -> Result<u32, ProfileError> {
     } else {
         impossible("page_bytes", found, "a power of two from 512 to 1048576")
     }
-}
-
-/// The rate of the link: what its standard carries, unless the drive is slower.
-fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Result<f64, ProfileError> {
-    match (link, figure) {
-        (None, None) => impossible("link_mb_per_s", "missing", "a rate in MB/s, or a link by its name"),
-        (Some(link), None) => Ok(link.payload_mb_per_s),
-        (Some(link), Some(figure)) if figure.value > link.payload_mb_per_s => {
-            let expected = format!("at most {} MB/s, what the link carries", link.payload_mb_per_s);
-            impossible("link_mb_per_s", figure.value, expected)
-        }
-        (_, Some(figure)) => megabytes_per_s("link_mb_per_s", figure),
-    }
-}
-
-fn queue_depth(link: Option<&Link>, figure: &Figure<u64>) -> Result<u32, ProfileError> {
-    whole("queue_depth_max", figure, 1, link.map_or(65536, |link| u64::from(link.queue_depth_max)))
 }

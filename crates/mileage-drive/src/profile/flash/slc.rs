@@ -56,7 +56,7 @@ impl SlcCache {
                 SlcSize::Blocks(Self::blocks(key, bytes.unwrap_or(0), pages.saturating_mul(text.page_bytes.value))?)
             }
         };
-        let time = |key, figure: &Option<super::Figure<f64>>, least| {
+        let time = |key, figure: &Option<crate::profile::Figure<f64>>, least| {
             figure.as_ref().map_or(Ok(0), |figure| microseconds(key, figure, least))
         };
         Ok(Some(Self {

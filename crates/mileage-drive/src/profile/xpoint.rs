@@ -1,0 +1,131 @@
+//! The profile of an `XPoint` drive: rates and latencies of its dies, and how its writes are counted.
+
+use super::basics::Basics;
+use super::faults::Faults;
+use super::figure::{
+    Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, row, whole,
+};
+use super::link::{Link, link_rate, queue_depth};
+use super::rates::PublishedRate;
+use serde::Deserialize;
+
+/// The kind of these profiles.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Xpoint,
+}
+
+/// Declares every figure once, in the order of the data sheet.
+macro_rules! text {
+    (required $($required:ident: $type:ty),+; optional $($optional:ident: $other:ty),+;) => {
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Text {
+            name: String,
+            title: String,
+            #[serde(rename = "kind")]
+            _kind: Kind,
+            #[serde(default, rename = "rate")]
+            rates: Vec<PublishedRate>,
+            $($required: Figure<$type>,)+
+            $($optional: Option<Figure<$other>>,)+
+        }
+
+        /// The keys of all figures that a profile may have.
+        pub fn figure_names() -> &'static [&'static str] {
+            &[$(stringify!($required),)+ $(stringify!($optional),)+]
+        }
+
+        impl Text {
+            fn figures(&self) -> Vec<FigureText> {
+                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
+                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
+                rows
+            }
+        }
+    };
+}
+
+text! {
+    required
+    capacity_bytes: u64, dies: u64, stripe_bytes: u64, read_us: f64, write_us: f64, read_mb_per_s: f64,
+    write_mb_per_s: f64, command_interval_us: f64, queue_depth_max: u64, regions: u64;
+    optional
+    link: String, link_mb_per_s: f64, rated_endurance_bytes: u64;
+}
+
+/// An `XPoint` drive's data sheet, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct XpointProfile {
+    /// What it shares with drives of other kinds; the capacity is a multiple of the stripe.
+    pub basics: Basics,
+    /// Dies; each does one thing at a time.
+    pub dies: u32,
+    /// Bytes that follow each other on one die.
+    pub stripe_bytes: u64,
+    /// What a read takes in addition to its transfer from the dies, in ns.
+    pub read_ns: u64,
+    /// What a write takes in addition to its transfer to the dies, in ns.
+    pub write_ns: u64,
+    /// All dies together, in MB/s (10^6 bytes).
+    pub read_mb_per_s: f64,
+    /// All dies together, in MB/s (10^6 bytes).
+    pub write_mb_per_s: f64,
+    /// The controller begins commands at least so far apart, in ns.
+    pub command_interval_ns: u64,
+    /// The link's standard, where the profile names it.
+    pub link: Option<Link>,
+    /// Payload rate between host and drive, in MB/s (10^6 bytes), of each direction.
+    pub link_mb_per_s: f64,
+    /// Commands that the drive takes at a time; further ones wait.
+    pub queue_depth_max: u32,
+    /// Parts of equal size whose writes are counted.
+    pub regions: u32,
+}
+
+impl XpointProfile {
+    /// The profile that a TOML text describes.
+    ///
+    /// # Errors
+    /// One line: which key, what was found, what is expected.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let link = raw.link.as_ref().map(Link::parse).transpose()?;
+        let (stripe, capacity) = (raw.stripe_bytes.value, raw.capacity_bytes.value);
+        if !stripe.is_power_of_two() || !(512..=1 << 20).contains(&stripe) {
+            return impossible("stripe_bytes", stripe, "a power of two from 512 to 1048576");
+        }
+        if capacity == 0 || !capacity.is_multiple_of(stripe) {
+            return impossible(
+                "capacity_bytes",
+                capacity,
+                format!("a multiple of stripe_bytes ({stripe}), at least one"),
+            );
+        }
+        let profile = Self {
+            dies: whole("dies", &raw.dies, 1, 1024)?,
+            stripe_bytes: stripe,
+            read_ns: microseconds("read_us", &raw.read_us, 0.0)?,
+            write_ns: microseconds("write_us", &raw.write_us, 0.0)?,
+            read_mb_per_s: megabytes_per_s("read_mb_per_s", &raw.read_mb_per_s)?,
+            write_mb_per_s: megabytes_per_s("write_mb_per_s", &raw.write_mb_per_s)?,
+            command_interval_ns: microseconds("command_interval_us", &raw.command_interval_us, 0.0)?,
+            link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
+            queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
+            link,
+            regions: whole("regions", &raw.regions, 1, (capacity / stripe).min(1 << 20))?,
+            basics: Basics {
+                figures: raw.figures(),
+                faults: Faults::default(),
+                rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
+                capacity_bytes: capacity,
+                rates: raw.rates,
+                name: raw.name,
+                title: raw.title,
+            },
+        };
+        profile.basics.name_holds()?;
+        Ok(profile)
+    }
+}

@@ -1,0 +1,149 @@
+//! What the runner needs of a device, whether it answers at once or when time has passed.
+
+use crate::block_device::ManagedDevice;
+use crate::device::{Completion, Request};
+use crate::immediate::Immediate;
+use crate::single_host::SingleHost;
+use mileage_workload::{Op, Workload};
+
+/// A device that is driven.
+pub(crate) trait RunnerDevice {
+    /// Whether every submission is answered at once.
+    const AT_ONCE: bool;
+
+    fn capacity_bytes(&self) -> u64;
+    fn sector_bytes(&self) -> u32;
+    fn now_ns(&self) -> u64;
+    fn advance_to(&mut self, now_ns: u64);
+
+    /// Submit an operation from this place; how it ends, if that is known.
+    fn submit(&mut self, request: &Request, place: u32) -> Option<Completion>;
+
+    /// Let the device do what comes next, if it comes before this instant; whether there was anything. The places whose
+    /// operations ended are appended to `ended`.
+    fn collect(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool;
+
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]);
+    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool;
+    fn begin_lap(&mut self, lap: u32);
+    fn counter_names(&self) -> &'static [&'static str];
+    fn counters(&self, out: &mut [u64]);
+    fn gauges(&self, out: &mut [u64]);
+    fn series_names(&self) -> &'static [&'static str];
+}
+
+/// A device that answers at once.
+pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
+
+impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {
+    const AT_ONCE: bool = true;
+
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.0.sector_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns()
+    }
+
+    fn advance_to(&mut self, now_ns: u64) {
+        self.0.advance_to(now_ns);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot: a call costs a tenth of the speed")]
+    fn submit(&mut self, request: &Request, _: u32) -> Option<Completion> {
+        Some(self.0.submit_one(request))
+    }
+
+    fn collect(&mut self, _: u64, _: &mut Vec<(u32, Completion)>) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot: a call costs a tenth of the speed")]
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        self.0.prefetch(later, soon);
+    }
+
+    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
+        self.0.look_at_content(workload)
+    }
+
+    fn begin_lap(&mut self, lap: u32) {
+        self.0.begin_lap(lap);
+    }
+
+    fn counter_names(&self) -> &'static [&'static str] {
+        self.0.counter_names()
+    }
+
+    fn counters(&self, out: &mut [u64]) {
+        self.0.counters(out);
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        self.0.gauges(out);
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        self.0.series_names()
+    }
+}
+
+impl<D: ManagedDevice> RunnerDevice for &mut SingleHost<D> {
+    const AT_ONCE: bool = false;
+
+    fn capacity_bytes(&self) -> u64 {
+        self.device().capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.device().sector_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.device().now_ns()
+    }
+
+    fn advance_to(&mut self, now_ns: u64) {
+        Immediate::advance_to(*self, now_ns);
+    }
+
+    fn submit(&mut self, request: &Request, place: u32) -> Option<Completion> {
+        self.send(request, place);
+        None
+    }
+
+    fn collect(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool {
+        self.decide_next(before_ns, ended)
+    }
+
+    fn prefetch(&mut self, _: &[Op], _: &[Op]) {}
+
+    fn look_at_content(&mut self, _: Option<&Workload>) -> bool {
+        false
+    }
+
+    fn begin_lap(&mut self, _: u32) {}
+
+    fn counter_names(&self) -> &'static [&'static str] {
+        self.device().counter_names()
+    }
+
+    fn counters(&self, out: &mut [u64]) {
+        self.device().counters(out);
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        self.device().gauges(out);
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        self.device().series_names()
+    }
+}

@@ -1,0 +1,238 @@
+//! A general device with its host: the host counts its writes, so that a lost one can be listed by its number, and may wait
+//! for what it submits, so that the device has the immediate form too.
+//!
+//! In that form operations of one batch are outstanding together, and the clock moves on until all of them are decided; a
+//! batch that comes later begins then at the earliest. [`crate::run_general`] keeps operations outstanding as a workload asks.
+
+use crate::block_device::{Decisions, ManagedDevice, ManagementError, PowerCut, Submission, Tag};
+use crate::device::{Completion, Life, Request, RequestKind};
+use crate::immediate::Immediate;
+use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
+use crate::profile::Basics;
+use crate::saved_state::{Format, StateError};
+
+const FORMAT: Format = Format { magic: "MILEHOST", version: 1 };
+
+/// A general device and the host that uses it.
+#[derive(Clone, Debug)]
+pub struct SingleHost<D> {
+    device: D,
+    /// Write commands so far.
+    writes: u64,
+    outstanding: u64,
+    out: Decisions,
+}
+
+impl<D: ManagedDevice> SingleHost<D> {
+    /// A device that nobody has used.
+    pub fn new(device: D) -> Self {
+        Self { device, writes: 0, outstanding: 0, out: Decisions::default() }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Submit an operation. Its tag is unique among those outstanding by its place, and among all writes by its number.
+    pub(crate) fn send(&mut self, request: &Request, place: u32) {
+        // Tags are free again when the clock has reached the completion that the host acts upon.
+        if self.device.now_ns() < request.submit_ns {
+            self.move_to(request.submit_ns);
+        }
+        let tag = Tag(self.writes << 32 | u64::from(place));
+        self.writes += u64::from(request.kind == RequestKind::Write);
+        self.outstanding += 1;
+        if let Err(misuse) = self.device.submit(Submission::new(*request, tag)) {
+            unreachable!("a device that is driven in order: {misuse}");
+        }
+    }
+
+    fn move_to(&mut self, at_ns: u64) {
+        self.out.clear();
+        if let Err(misuse) = self.device.advance_to(at_ns, &mut self.out) {
+            unreachable!("a device that is driven in order: {misuse}");
+        }
+    }
+
+    /// Let the device do what comes next, if it comes before this instant, and before [`u64::MAX`] only while operations
+    /// are outstanding. Whether there was anything; the places whose operations ended are appended.
+    pub(crate) fn decide_next(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool {
+        let waits = before_ns < u64::MAX || self.outstanding > 0;
+        let Some(event) = self.device.next_event().filter(|event| waits && event.at_ns < before_ns) else {
+            return false;
+        };
+        self.move_to(event.at_ns + 1);
+        self.outstanding -= self.out.completions.len() as u64;
+        let ends = self.out.completions.iter();
+        ended.extend(ends.map(|it| (it.tag.0 as u32, Completion { complete_ns: it.complete_ns, status: it.status })));
+        true
+    }
+
+    fn lost(&self, cut: PowerCut) -> Result<Vec<LostWrite>, PowerCutError> {
+        let losses = self.device.losses(0, self.device.capacity_bytes(), cut)?;
+        let lost = |write, offset_bytes, length_bytes| LostWrite { write, offset_bytes, length_bytes };
+        // A range may be longer than one entry can say.
+        let parts = losses.iter().flat_map(|loss| {
+            let starts = (0..loss.length_bytes).step_by(1 << 30);
+            starts.map(move |at| {
+                lost(loss.tag.0 >> 32, loss.offset_bytes + at, (loss.length_bytes - at).min(1 << 30) as u32)
+            })
+        });
+        Ok(parts.collect())
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<D: ManagedDevice> Immediate for SingleHost<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.device.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.device.sector_bytes()
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.device.page_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.device.now_ns()
+    }
+
+    fn advance_to(&mut self, now_ns: u64) {
+        self.move_to(now_ns);
+    }
+
+    fn idle_ns(&mut self, ns: u64) {
+        self.move_to(self.device.now_ns().saturating_add(ns));
+    }
+
+    fn submit_one(&mut self, request: &Request) -> Completion {
+        let mut out = Vec::with_capacity(1);
+        Immediate::submit(self, std::slice::from_ref(request), &mut out);
+        out[0]
+    }
+
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) {
+        let mut ended = Vec::new();
+        for (place, request) in (0..).zip(batch) {
+            let submit_ns = request.submit_ns.max(self.device.now_ns());
+            while self.decide_next(submit_ns, &mut ended) {}
+            self.send(&Request { submit_ns, ..*request }, place);
+        }
+        while self.decide_next(u64::MAX, &mut ended) {}
+        ended.sort_unstable_by_key(|(place, _)| *place);
+        out.extend(ended.iter().map(|(_, completion)| *completion));
+    }
+
+    fn prefetch(&mut self, _: &[mileage_workload::Op], _: &[mileage_workload::Op]) {}
+
+    fn look_at_content(&mut self, _: Option<&mileage_workload::Workload>) -> bool {
+        false
+    }
+
+    fn begin_lap(&mut self, _: u32) {}
+
+    fn counter_names(&self) -> &'static [&'static str] {
+        self.device.counter_names()
+    }
+
+    fn counters(&self, out: &mut [u64]) {
+        self.device.counters(out);
+    }
+
+    fn gauge_names(&self) -> &'static [&'static str] {
+        self.device.gauge_names()
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        self.device.gauges(out);
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        self.device.series_names()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut out = FORMAT.begin(0);
+        out.word(self.writes);
+        out.bytes(&self.device.save());
+        Format::end(out)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
+        let mut reader = FORMAT.open(state, 0, "")?;
+        let writes = reader.word()?;
+        self.device.restore(reader.rest())?;
+        (self.writes, self.outstanding) = (writes, 0);
+        Ok(())
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<D: ManagedDevice> ManagedImmediate for SingleHost<D> {
+    fn basics(&self) -> &Basics {
+        self.device.basics()
+    }
+
+    fn life(&self) -> Life {
+        self.device.life()
+    }
+
+    fn purge(&mut self) {
+        self.wait();
+        if let Err(error) = self.device.purge() {
+            unreachable!("a device with nothing outstanding: {error}");
+        }
+    }
+
+    fn power_cycle(&mut self) {
+        self.wait();
+        let at_ns = self.device.now_ns();
+        if let Err(error) = self.device.power_off(at_ns, &mut self.out) {
+            unreachable!("a device whose events were collected: {error}");
+        }
+        self.device.power_on();
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        if at_ns >= self.device.now_ns() {
+            self.move_to(at_ns);
+        }
+        let cut = PowerCut { at_ns, seed: 0 };
+        let lost = self.lost(cut)?;
+        match self.device.power_cut(cut, &mut self.out) {
+            Ok(_) => {}
+            Err(ManagementError::PowerCut(error)) => return Err(error),
+            Err(error) => unreachable!("a power cut needs nothing: {error}"),
+        }
+        self.outstanding = 0;
+        self.device.power_on();
+        Ok(lost)
+    }
+
+    fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError> {
+        let lost = self.lost(PowerCut { at_ns, seed: 0 })?;
+        let parts = lost.into_iter().map(|part| UndurablePart { part, acknowledged_ns: 0 });
+        Ok(Some(Undurable { writes: self.writes, parts: parts.collect() }))
+    }
+
+    fn discard_all(&mut self) {
+        let (length_bytes, submit_ns) = (self.capacity_bytes(), self.now_ns());
+        let kind = RequestKind::Discard;
+        let completion = self.submit_one(&Request { kind, fua: false, offset_bytes: 0, length_bytes, submit_ns });
+        self.move_to(completion.complete_ns);
+    }
+}
+
+impl<D: ManagedDevice> SingleHost<D> {
+    /// Let time pass until everything that was decided has completed.
+    fn wait(&mut self) {
+        let mut ended = Vec::new();
+        while self.decide_next(u64::MAX, &mut ended) {}
+        let last_ns = ended.iter().map(|(_, completion)| completion.complete_ns).max();
+        last_ns.into_iter().for_each(|last_ns| self.move_to(last_ns));
+    }
+}

@@ -1,0 +1,212 @@
+//! Disks against a simulation by brute force, against the contract, and against what their figures mean.
+
+use crate::any::Draw;
+use crate::disk_reference::{Ask, Reference, Toy, Work};
+use crate::drives::cases;
+use mileage_drive::profile::DiskProfile;
+use mileage_drive::{BlockDevice, Decisions, DiskDrive, Request, RequestKind, Submission, Tag, conformance};
+
+/// The profile of a toy disk.
+fn text(toy: &Toy, write_cache_sectors: u64) -> String {
+    let mut text = String::from("name = \"toy\"\ntitle = \"Toy\"\nkind = \"disk\"\n");
+    let mut figure = |key: &str, value: String| {
+        text += &[key, " = { value = ", &value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
+    };
+    let us = |us: u64| format!("{us}.0");
+    let zones: Vec<String> = toy.zones.iter().map(|zone| format!("{}:{}", zone.0, zone.1)).collect();
+    let ends = toy.zones.iter().skip(1).map(|zone| zone.0).chain([toy.cylinders]);
+    let sectors: u64 = toy.zones.iter().zip(ends).map(|(zone, end)| u64::from((end - zone.0) * zone.1)).sum();
+    let seek = |distance: u32| us(toy.seek.0 + toy.seek.1 * u64::from(distance));
+    figure("capacity_bytes", (sectors * u64::from(toy.heads) * 512).to_string());
+    figure("physical_sector_bytes", (toy.physical * 512).to_string());
+    figure("rpm", (60_000_000 / toy.revolution).to_string());
+    figure("heads", toy.heads.to_string());
+    figure("cylinders", toy.cylinders.to_string());
+    figure("zones", format!("\"{}\"", zones.join(" ")));
+    figure("track_skew_us", us(toy.track_skew));
+    figure("cylinder_skew_us", us(toy.cylinder_skew));
+    figure("seek_track_us", seek(1));
+    figure("seek_average_us", seek((toy.cylinders - 1) / 3));
+    figure("seek_full_us", seek(toy.cylinders - 1));
+    figure("seek_knee_cylinders", "2".to_owned());
+    figure("head_switch_us", us(toy.head_switch));
+    figure("write_settle_us", us(toy.settle));
+    figure("command_us", us(toy.command));
+    figure("queue_depth_max", toy.depth.to_string());
+    figure("scheduling", format!("\"{}\"", toy.scheduling));
+    // A sector in a microsecond.
+    figure("link_mb_per_s", us(512));
+    figure("cache_bytes", (toy.segments as u64 * toy.segment * 512).to_string());
+    figure("cache_segments", toy.segments.to_string());
+    figure("read_ahead_bytes", (toy.read_ahead * 512).to_string());
+    figure("write_cache_bytes", (write_cache_sectors * 512).to_string());
+    text
+}
+
+/// A disk all of whose times are whole microseconds.
+fn toy(draw: &mut Draw) -> Toy {
+    let (segments, segment) = (draw.of(&[0, 1, 3]), draw.of(&[4, 12, 40]));
+    Toy {
+        zones: draw.of(&[&[(0, 16)][..], &[(0, 32), (3, 16)], &[(0, 32), (2, 16), (5, 8)]]).to_vec(),
+        cylinders: 7,
+        heads: draw.of(&[1, 2, 3]),
+        revolution: 1600,
+        track_skew: draw.of(&[0, 150, 300, 700]),
+        cylinder_skew: draw.of(&[0, 250, 500]),
+        seek: draw.of(&[(100, 50), (300, 0)]),
+        head_switch: draw.of(&[0, 120, 250]),
+        settle: draw.of(&[0, 60]),
+        command: draw.of(&[0, 30, 210]),
+        depth: draw.of(&[1, 2, 8, 32]),
+        scheduling: draw.of(&["fcfs", "sstf", "sptf"]),
+        physical: draw.of(&[1, 8]),
+        segments,
+        segment,
+        read_ahead: if segments == 0 { 0 } else { draw.of(&[0, 3, segment]) },
+    }
+}
+
+fn disk(toy: &Toy) -> DiskDrive {
+    DiskDrive::new(DiskProfile::parse(&text(toy, 0)).unwrap())
+}
+
+/// 30 requests: at once, dense, or with idle times; a third follow the one before, a quarter write, some flush.
+fn asks(draw: &mut Draw, toy: &Toy) -> Vec<Ask> {
+    let sectors = disk(toy).capacity_bytes() / 512;
+    let (mut at, mut last) = (0, 0);
+    let gap = draw.of(&[1, 100, 3000]);
+    let mut ask = || {
+        at += draw.below(gap);
+        if draw.below(12) == 0 {
+            return (Work::Flush, 0, 0, at);
+        }
+        let length = 1 + draw.below(12);
+        let first = if draw.below(3) == 0 { last } else { draw.below(sectors) }.min(sectors - length);
+        last = (first + length) % sectors;
+        (if draw.below(4) == 0 { Work::Write } else { Work::Read }, first, length, at)
+    };
+    (0..30).map(|_| ask()).collect()
+}
+
+/// When the disk completes each request, in us.
+fn completions(disk: &mut DiskDrive, asks: &[Ask]) -> Vec<u64> {
+    let (mut out, mut ends) = (Decisions::default(), vec![0; asks.len()]);
+    for (index, &(work, first, sectors, at)) in asks.iter().enumerate() {
+        let kind = match work {
+            Work::Read => RequestKind::Read,
+            Work::Write => RequestKind::Write,
+            Work::Flush => RequestKind::Flush,
+        };
+        let (offset_bytes, length_bytes, submit_ns) = (first * 512, sectors * 512, at * 1000);
+        disk.advance_to(submit_ns, &mut out).unwrap();
+        let request = Request { kind, fua: false, offset_bytes, length_bytes, submit_ns };
+        disk.submit(Submission::new(request, Tag(index as u64))).unwrap();
+    }
+    while let Some(event) = disk.next_event() {
+        disk.advance_to(event.at_ns + 1, &mut out).unwrap();
+    }
+    assert_eq!(out.completions.len(), asks.len());
+    for completion in out.completions {
+        assert_eq!(completion.complete_ns % 1000, 0);
+        ends[completion.tag.0 as usize] = completion.complete_ns / 1000;
+    }
+    ends
+}
+
+#[test]
+fn a_disk_is_as_fast_as_one_that_is_simulated_microsecond_by_microsecond() {
+    for seed in 0..cases(1000) {
+        let mut draw = Draw::new(seed);
+        let toy = toy(&mut draw);
+        let asks = asks(&mut draw, &toy);
+        let (expected, found) = (Reference::run(&toy, &asks), completions(&mut disk(&toy), &asks));
+        assert_eq!(expected, found, "seed {seed}: {toy:?}, {asks:?}");
+    }
+}
+
+type Change = fn(&mut Toy);
+
+/// Each figure of the toy disk matters, and the reference notices it.
+#[test]
+fn another_figure_gives_other_times_than_the_reference_has() {
+    let changes: [(&str, Change); 15] = [
+        ("zones", |toy| toy.zones = vec![(0, 32), (4, 16)]),
+        ("heads", |toy| toy.heads += 1),
+        ("revolution", |toy| toy.revolution = 800),
+        ("track skew", |toy| toy.track_skew += 10),
+        ("cylinder skew", |toy| toy.cylinder_skew += 10),
+        ("seek", |toy| toy.seek = (110, 50)),
+        ("head switch", |toy| toy.head_switch = 900),
+        ("settle", |toy| toy.settle = 700),
+        ("command", |toy| toy.command = 700),
+        ("depth", |toy| toy.depth = 3),
+        ("scheduling", |toy| toy.scheduling = "sstf"),
+        ("physical sector", |toy| toy.physical = 1),
+        ("segments", |toy| toy.segments = 1),
+        ("segment", |toy| toy.segment = 20),
+        ("reading ahead", |toy| toy.read_ahead = 3),
+    ];
+    let base = Toy {
+        zones: vec![(0, 32), (3, 16)],
+        cylinders: 7,
+        heads: 2,
+        revolution: 1600,
+        track_skew: 150,
+        cylinder_skew: 250,
+        seek: (100, 50),
+        head_switch: 120,
+        settle: 60,
+        command: 30,
+        depth: 8,
+        scheduling: "sptf",
+        physical: 8,
+        segments: 3,
+        segment: 40,
+        read_ahead: 20,
+    };
+    for (name, change) in changes {
+        let mut other = base.clone();
+        change(&mut other);
+        let differs = |seed| {
+            let asks = asks(&mut Draw::new(seed), &base);
+            completions(&mut disk(&other), &asks) != Reference::run(&base, &asks)
+        };
+        assert!((0..60).any(differs), "{name} changes nothing");
+    }
+}
+
+#[test]
+fn every_shape_of_disk_is_a_block_device() {
+    for seed in 0..cases(60) {
+        let text = text(&toy(&mut Draw::new(seed)), (seed % 3) * 12);
+        conformance::general::check(seed, 2, 20, || DiskDrive::new(DiskProfile::parse(&text).unwrap()));
+    }
+}
+
+/// Streams that each read in order, in a random order of the streams, are a random pattern for the disk: the mean distance
+/// between requests grows with their number, and the share that follows the one before falls.
+#[test]
+fn more_streams_are_more_random_for_the_disk() {
+    let mut base = toy(&mut Draw::new(1));
+    (base.depth, base.heads, base.cylinders) = (32, 3, 400);
+    let mut before = (-1.0, 2.0);
+    for streams in [1, 2, 4, 8, 16] {
+        let (mut disk, mut draw) = (disk(&base), Draw::new(2));
+        let part = disk.capacity_bytes() / 512 / streams;
+        let mut read = vec![0; streams as usize];
+        let mut ask = |index| {
+            let stream = draw.below(streams);
+            read[stream as usize] += 1;
+            (Work::Read, stream * part + read[stream as usize], 1, index)
+        };
+        let asks: Vec<Ask> = (0..1000).map(&mut ask).collect();
+        completions(&mut disk, &asks);
+        let mut values = vec![0; disk.counter_names().len()];
+        disk.counters(&mut values);
+        let counter = |name| values[disk.counter_names().iter().position(|known| *known == name).unwrap()] as f64;
+        let distance = counter("distance_sectors") / counter("commands");
+        let sequential = counter("commands_sequential") / counter("commands");
+        assert!(distance > before.0 && sequential < before.1, "{streams} streams: {distance}, {sequential}");
+        before = (distance, sequential);
+    }
+}
