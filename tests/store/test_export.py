@@ -155,7 +155,7 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(study: Path, tmp_pat
     (broken / "journal.jsonl").write_text("".join(lines[:9]) + "damaged\n" + "".join(lines[10:12]))
     part = mileage("export", "csv", str(broken), "--out", str(tmp_path / "b"))
     assert part.returncode == 0, part.stderr
-    assert "What was judged is missing" in part.stderr
+    assert "The comparison is missing" in part.stderr
     assert (tmp_path / "b" / "runs.csv").read_text().count("\n") > 3
     none = mileage("export", "csv", str(tmp_path), "--out", str(tmp_path / "c"))
     assert none.returncode == 2
