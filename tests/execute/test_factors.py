@@ -113,7 +113,7 @@ def test_a_label_that_the_machine_contradicts_is_refused(tmp_path: Path) -> None
     found = ('kind = "label"', 'kind = "label"\nfound = "kernel.release"')
     study = written(tmp_path, KERNELS.replace('["6.1", "6.8"]', '["0.1", "0.2"]'), found)
     with pytest.raises(
-        Refused, match=r"factor.kernel: found kernel.release = '.*'; expected one of 0.1, 0.2"
+        Refused, match=r"factor.kernel: found kernel.release = '.*', expected one of 0.1, 0.2"
     ):
         run(study, out=tmp_path / "out")
     with pytest.raises(Refused, match=r"--label kernel=0.1: found kernel.release"):
