@@ -228,7 +228,7 @@ mod tests {
         made.abandon();
         assert_eq!(other.wait(), None);
         std::fs::write(&path, vec![0; 4096]).unwrap();
-        assert!(StartBarrier::join(&path).unwrap_err().to_string().contains("not the file of a barrier"));
+        assert!(StartBarrier::join(&path).unwrap_err().to_string().contains("not the file of a start barrier"));
         std::fs::write(&path, "x").unwrap();
         assert!(StartBarrier::join(&path).is_err());
     }
