@@ -134,7 +134,7 @@ def test_fio_is_given_a_part_of_a_second(tmp_path: Path) -> None:
     sizes = Sizes(seconds=1, rounds=1, cached_mib=1, direct_mib=1, files=1)
     with pytest.raises(Unusable):
         cached_calls(programs, sizes, tmp_path / "file", "ext4").arms["fio"](0.25)
-    assert "--runtime=250ms --time_based" in (tmp_path / "output").read_text()
+    assert "--runtime=250ms --time_based" in (tmp_path / "arguments").read_text()
 
 
 def test_what_fio_prints_around_its_json_is_passed_over(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("mdtest -n 10 -d .", 0, "File creation"),
     ("metarates -d . -n 100 -C", 0, "creates per second"),
     ("mpirun -np 2 ./metarates -d . -n 100 -C", 0, "creates per second"),
-    ("iometer test.icf", 2, "-t is missing"),
+    ("iometer test.icf", 2, "-t: missing"),
     ("import --layouts", 0, "fio"),
     ("drive show intel-x25e-64gb", 0, ""),
     ("selftest --help", 0, "coverage"),

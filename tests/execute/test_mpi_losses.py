@@ -181,21 +181,21 @@ def test_a_rank_killed_during_a_program_is_named_and_the_program_ended(tmp_path:
 HALF_SENT = """
 import os, signal, sys, time
 from mpi4py import MPI
-from mileage.execute.mpi.messages import Letters
+from mileage.execute.mpi.messages import Messages
 
-letters = Letters(MPI.COMM_WORLD)
-if letters.rank == 1:
-    letters.send(0, {"pid": os.getpid()})
-    letters.flush(10.0)
-    letters.send(0, {"long": "x" * (1 << 24)})
+messages = Messages(MPI.COMM_WORLD)
+if messages.rank == 1:
+    messages.send(0, {"pid": os.getpid()})
+    messages.flush(10.0)
+    messages.send(0, {"long": "x" * (1 << 24)})
     os.kill(os.getpid(), signal.SIGSTOP)
-    letters.flush(30.0)
+    messages.flush(30.0)
     sys.exit()
 
 def until(what, limit_s):
     found, end_s = [], time.monotonic() + limit_s
     while not found and time.monotonic() < end_s:
-        found = [message for _, message in letters.receive() if what in message]
+        found = [message for _, message in messages.receive() if what in message]
         time.sleep(0.002)
     return found
 

@@ -264,7 +264,7 @@ def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
     (note,) = [note for note in notes if "mark" in note]
-    assert note.startswith(f"{device} bears no mark: if anything else wrote to it since")
+    assert note.startswith(f"{device} has no mark of this study: if anything else wrote to it since")
     assert_every_run_once(out)
 
 

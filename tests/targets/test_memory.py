@@ -60,7 +60,7 @@ def test_a_limit_that_is_removed_is_reported(tmp_path: Path) -> None:
     controller = find_controller()
     assert controller is not None
     group = controller.place / f"mileage-{os.getpid()}"
-    with pytest.raises(RunFailed, match="was taken away"), limited_memory(96 * MIB, "test"):
+    with pytest.raises(RunFailed, match="was removed during the run"), limited_memory(96 * MIB, "test"):
         (group / controller.limit_file).write_text(str(1 << 40))
     assert not group.exists()
     assert tmp_path.exists()
