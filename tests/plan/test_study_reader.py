@@ -156,7 +156,9 @@ CASES = [
     (
         "repeat = 3",
         'repeat = 3\nsync = "sometimes"',
-        ('small.toml: measure.throughput.sync: found "sometimes", expected "fdatasync", "fsync", "fua" or "none"'),
+        (
+            'small.toml: measure.throughput.sync: found "sometimes", expected "fdatasync", "fsync", "fua" or "none"'
+        ),
     ),
     (
         "repeat = 3",
