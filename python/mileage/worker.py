@@ -16,14 +16,101 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, Literal, NotRequired, TypedDict, final
 
 from mileage import _core
 from mileage.errors import Refused
 
-Order = dict[str, Any]
-"""`kind` ("bytes" or "metadata"), what the core takes, and `at_ns`: when it is begun, on CLOCK_MONOTONIC_RAW."""
-Answer = dict[str, Any]
+
+class ThreadShare(TypedDict):
+    """Which threads of a workload a process runs."""
+
+    first_thread: int
+    """From 0."""
+    threads: int
+    barrier: NotRequired[str]
+    """Path of the file in which the threads of all processes meet before they start."""
+
+
+@final
+class ByteOrder(TypedDict):
+    """An order for some threads of a workload on one file or device."""
+
+    kind: Literal["bytes"]
+    path: str
+    workload: str
+    """JSON, as the core takes it; so are the options."""
+    options: str
+    share: ThreadShare
+    at_ns: NotRequired[int]
+    """When it is begun, on CLOCK_MONOTONIC_RAW; at once when it is missing."""
+
+
+@final
+class MetadataOrder(TypedDict):
+    """An order for one task of an operation on names and inodes."""
+
+    kind: Literal["metadata"]
+    path: str
+    """The directory."""
+    metadata: str
+    """JSON, as the core takes it; so are the options."""
+    options: str
+    barrier: NotRequired[str]
+    """Path of the file in which the tasks of all processes meet before they start."""
+    at_ns: NotRequired[int]
+    """As for a `ByteOrder`."""
+
+
+Order = ByteOrder | MetadataOrder
+
+
+@final
+class Share(TypedDict):
+    """An order that was done."""
+
+    share: str
+    """JSON, as the core's merging functions take it."""
+
+
+@final
+class RefusedShare(TypedDict):
+    """An order that was refused before anything was done."""
+
+    refused: str
+
+
+@final
+class FailedShare(TypedDict):
+    """An order that failed."""
+
+    failed: str
+
+
+@final
+class LostShare(TypedDict):
+    """An order whose process or rank has died."""
+
+    lost: str
+
+
+Answer = Share | RefusedShare | FailedShare | LostShare
+
+
+@final
+class Ready(TypedDict):
+    """A process that can take an order, or a rank whose threads wait for the start."""
+
+    ready: Literal[True]
+
+
+@final
+class Done(TypedDict):
+    """How far a process is in its order."""
+
+    bytes: int
+    operations: int
+
 
 _SPIN_NS: Final = 200_000
 """The last bit of a wait is spent looking at the clock, since sleeping ends late."""
@@ -31,14 +118,15 @@ _SPIN_NS: Final = 200_000
 
 def do_order(order: Order, poll: Callable[[int, int], bool]) -> Answer:
     """Do a share and return it as `share` (JSON), or why there is none as `refused` or `failed`."""
-    wait_until(int(order.get("at_ns", 0)))
+    wait_until(order.get("at_ns", 0))
     try:
         if order["kind"] == "metadata":
             share = _core.run_metadata_share(
                 order["path"], order["metadata"], order["barrier"], poll, order["options"]
             )
         else:
-            share = _core.run_share(order["path"], order["workload"], order["options"], order["share"], poll)
+            threads = json.dumps(order["share"])
+            share = _core.run_share(order["path"], order["workload"], order["options"], threads, poll)
     except BrokenPipeError:
         raise
     except (Refused, ValueError) as refusal:
@@ -90,7 +178,7 @@ def _serve() -> int:
     return 0
 
 
-def _say(message: Answer) -> None:
+def _say(message: Answer | Ready | Done) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from mileage.errors import Refused, RunFailed
 from mileage.execute.record import Poll
-from mileage.worker import Answer, Order
+from mileage.worker import Answer, ByteOrder, MetadataOrder, Order
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -136,13 +136,18 @@ def refuse_elsewhere(mode: str, what: str) -> None:
         )
 
 
-def byte_order(path: str, workload: str, options: str, first: int, count: int) -> Order:
+def byte_order(path: str, workload: str, options: str, first: int, count: int) -> ByteOrder:
     """An order for `count` threads of a workload (JSON), from thread `first` on, on the file at `path`."""
-    share = {"first_thread": first, "threads": count}
-    return {"kind": "bytes", "path": path, "workload": workload, "options": options, "share": share}
+    return {
+        "kind": "bytes",
+        "path": path,
+        "workload": workload,
+        "options": options,
+        "share": {"first_thread": first, "threads": count},
+    }
 
 
-def metadata_order(directory: str, metadata: str, options: str) -> Order:
+def metadata_order(directory: str, metadata: str, options: str) -> MetadataOrder:
     """An order for a share of an operation on names (JSON) in a directory."""
     return {"kind": "metadata", "path": directory, "metadata": metadata, "options": options}
 
@@ -155,24 +160,27 @@ def for_other_machine(order: Order) -> Order:
             identity["device"] = None
     for identity in options.get("expects", ()):
         identity["device"] = None
-    return {**order, "options": json.dumps(options)}
+    for_there = order.copy()
+    for_there["options"] = json.dumps(options)
+    return for_there
 
 
 def at_barrier(order: Order, barrier: str, at_ns: int) -> Order:
     """The order as it is sent: with the file of its barrier and the instant at which it is begun."""
     if order["kind"] == "metadata":
         return {**order, "barrier": barrier, "at_ns": at_ns}
-    return {**order, "share": json.dumps({**order["share"], "barrier": barrier}), "at_ns": at_ns}
+    return {**order, "share": {**order["share"], "barrier": barrier}, "at_ns": at_ns}
 
 
 def raise_for(answers: Sequence[Answer]) -> list[str]:
     """The shares that the members of a step answered. Raises Refused and RunFailed when one of them has none."""
-    for kind, error in (
-        ("refused", Refused),
-        ("lost", lambda text: RunFailed(text, cause="process")),
-        ("failed", RunFailed),
-    ):
-        for answer in answers:
-            if kind in answer:
-                raise error(str(answer[kind]))
-    return [str(answer["share"]) for answer in answers]
+    for answer in answers:
+        if "refused" in answer:
+            raise Refused(answer["refused"], code="refused")
+    for answer in answers:
+        if "lost" in answer:
+            raise RunFailed(answer["lost"], cause="process")
+    for answer in answers:
+        if "failed" in answer:
+            raise RunFailed(answer["failed"])
+    return [answer["share"] for answer in answers if "share" in answer]

@@ -22,7 +22,7 @@ from mileage import _core
 from mileage.errors import Refused
 from mileage.execute.mpi.leader import Leader
 from mileage.execute.mpi.local_share import UnderWay
-from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Message, Messages
+from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Introduction, Message, Messages
 from mileage.execute.signals import handled
 from mileage.execute.workers import lead
 
@@ -60,7 +60,7 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
     _core.clock_ns()
     if messages.rank != 0:
         return _Server(messages, comm).serve()
-    _meet(messages)
+    _identify_all(messages)
     leader = Leader(messages, comm)
     lead(leader)
     status = _LOST
@@ -95,26 +95,27 @@ def _end_on_signal(leader: Leader) -> Iterator[None]:
         yield
 
 
-def _introduction(messages: Messages) -> Message:
+def _introduction(messages: Messages) -> Introduction:
     """Who this rank is, and what it was started to do."""
     from mileage import __version__
 
-    own = tuple(messages.identities[messages.rank])
     return {
         "version": __version__,
         "command": sys.argv[1:],
         "silence_s": messages.silence_s,
-        "identity": own,
+        "identity": messages.identities[messages.rank],
     }
 
 
-def _meet(messages: Messages) -> None:
+def _identify_all(messages: Messages) -> None:
     """Hear from every rank who it is. Raises Refused when one does not come, or came for something else."""
     own = _introduction(messages)
     end_s = time.monotonic() + _JOIN_S
     problem = ""
     while len(messages.identities) < messages.size:
         for source, message in messages.receive():
+            if "identity" not in message:
+                continue
             messages.identities[source] = Identity(*message["identity"])
             problem = problem or _difference(messages, source, own, message)
         if time.monotonic() > end_s:
@@ -132,7 +133,7 @@ def _meet(messages: Messages) -> None:
         raise Refused("", problem, code="mismatch")
 
 
-def _difference(messages: Messages, rank: int, own: Message, other: Message) -> str:
+def _difference(messages: Messages, rank: int, own: Introduction, other: Introduction) -> str:
     """In what a rank differs from the first one that all must have in common; empty where it does not."""
     words, first = messages.identities[rank].words, messages.identities[0].words
     if other.get("version") != own["version"]:
@@ -194,17 +195,17 @@ class _Server:
 
     def _obey(self, message: Message) -> None:
         if "order" in message:
-            self._work = UnderWay(message["order"], int(message["threads"]), int(message["at_ns"]))
+            self._work = UnderWay(message["order"], message["threads"], message["at_ns"])
             self._said_ready = False
             self._reported = (0, 0)
         elif "begin" in message and self._work is not None:
-            self._work.begin(int(message["begin"]))
+            self._work.begin(message["begin"])
         elif "stop" in message and self._work is not None:
             self._work.stop()
         elif "clock" in message:
-            self._answer_clock(int(message["clock"]))
+            self._answer_clock(message["clock"])
         elif "see" in message:
-            path = str(message["see"])
+            path = message["see"]
             self._messages.send(0, {"seen": Path(path).is_file(), "path": path})
         elif "spread" in message:
             from mileage.execute.mpi.futures import serve_spread
@@ -219,7 +220,7 @@ class _Server:
         end_s = time.monotonic() + 1.0
         while count and time.monotonic() < end_s:
             for _, message in self._messages.receive():
-                if "now" in message:
+                if "ask_now" in message:
                     self._messages.send(0, {"now": time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)})
                     count -= 1
                 else:

@@ -1,8 +1,8 @@
 """Rank 0: has the ranks do a step together, and says which of them was lost.
 
-What it models: a step in four letters: the order, "ready" from each when its threads wait, the instant at which all
+What it models: a step in four messages: the order, "ready" from each when its threads wait, the instant at which all
 begin (a barrier without the way of its last message), and the answer. Clocks are compared before and after; ranks that
-read one clock are not. A thread of its own sends and receives all letters, so that a rank is known to live between
+read one clock are not. A thread of its own sends and receives all messages, so that a rank is known to live between
 steps too.
 What it refuses: more members than there are ranks; files that another host does not see.
 """
@@ -25,7 +25,7 @@ from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, of
 from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.local_share import UnderWay
 from mileage.execute.mpi.loss_watch import LossWatch
-from mileage.execute.mpi.messages import Identity, Message, Messages
+from mileage.execute.mpi.messages import Identity, Message, Messages, See, Seen
 from mileage.execute.record import Poll
 from mileage.execute.workers import Member, Step, Workers, for_other_machine, raise_for
 from mileage.worker import Answer, Order
@@ -38,7 +38,7 @@ _EXCHANGES: Final = 40
 _EXCHANGE_S: Final = 1.0
 _OPEN_NOTICE_NS: Final = 10_000_000
 _BEGIN_NOTICE_NS: Final = 20_000_000
-"""From the letters to the instants that they name."""
+"""From the messages to the instants that they name."""
 _LOSS_LOOK_S: Final = 0.05
 _ANSWER_S: Final = 10.0
 """Time-out for the last answers, after the other ranks answered and all were ordered to stop."""
@@ -65,7 +65,7 @@ class Leader:
         self._losses = LossWatch(messages)
         self._seen: set[str] = set()
         self._looked_s = 0.0
-        self._courier = threading.Thread(target=self._carry, name="mileage-letters", daemon=True)
+        self._courier = threading.Thread(target=self._carry, name="mileage-messages", daemon=True)
         self._courier.start()
 
     @property
@@ -95,7 +95,7 @@ class Leader:
         return RankWorkers(self, size)
 
     def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
-        """`function` of every value, in their order, by all ranks; letters rest meanwhile."""
+        """`function` of every value, in their order, by all ranks; no messages are sent meanwhile."""
         with self._lock:
             for rank in range(1, self.size):
                 self._messages.send(rank, {"spread": True})
@@ -126,12 +126,12 @@ class Leader:
         return order if is_here else for_other_machine(order)
 
     def send(self, rank: int, message: Message) -> None:
-        """Send a letter."""
+        """Send a message."""
         with self._lock:
             self._messages.send(rank, message)
 
     def next(self) -> tuple[int, Message] | None:
-        """The next letter that came; None when there is none for a moment."""
+        """The next message that came; None when there is none for a moment."""
         try:
             return self._inbox.get(timeout=_LOOK_S)
         except queue.Empty:
@@ -159,8 +159,8 @@ class Leader:
                 reason = self._loss_among(others) or f"MPI no longer reaches all ranks ({cause})"
                 self._losses.find(reason)
                 return
-            for letter in found:
-                self._inbox.put(letter)
+            for message in found:
+                self._inbox.put(message)
             self._notice_silence()
             time.sleep(0.001 if found else 0.003)
 
@@ -192,18 +192,18 @@ class Leader:
         self._messages.send(rank, {"clock": _EXCHANGES})
         for _ in range(_EXCHANGES):
             sent_ns = _now_ns()
-            self._messages.send(rank, {"now": True})
+            self._messages.send(rank, {"ask_now": True})
             answered = False
             while not answered and time.monotonic() < end_s:
                 for source, message in self._messages.receive():
                     if source == rank and "now" in message:
-                        found.append((sent_ns, int(message["now"]), _now_ns()))
+                        found.append((sent_ns, message["now"], _now_ns()))
                         answered = True
                     else:
                         self._inbox.put((source, message))
         return found
 
-    def see_to_it(self, size: int, path: Path) -> None:
+    def check_same_file_system(self, size: int, path: Path) -> None:
         """Refuse a place that is not the same file system for all ranks. A file of a random name shows it."""
         place = path.parent
         if str(place) in self._seen or size == 1:
@@ -225,7 +225,7 @@ class Leader:
             token.unlink(missing_ok=True)
         self._seen.add(str(place))
 
-    def _refuse_unseen(self, rank: int, message: Message) -> None:
+    def _refuse_unseen(self, rank: int, message: Seen) -> None:
         if not message["seen"]:
             place = Path(message["path"]).parent
             raise Refused(
@@ -235,16 +235,16 @@ class Leader:
                 code="mismatch",
             )
 
-    def _ask_all(self, size: int, message: Message, each: Callable[[int, Message], None]) -> None:
+    def _ask_all(self, size: int, message: See, each: Callable[[int, Seen], None]) -> None:
         for rank in range(1, size):
             self.send(rank, message)
         missing = set(range(1, size))
         while missing:
             self.check(size)
-            letter = self.next()
-            if letter is not None and "seen" in letter[1]:
-                missing.discard(letter[0])
-                each(*letter)
+            rank, answer = self.next() or (0, None)
+            if answer is not None and "seen" in answer:
+                missing.discard(rank)
+                each(rank, answer)
 
 
 class RankWorkers(Workers):
@@ -262,7 +262,7 @@ class RankWorkers(Workers):
     def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
         leader = self._leader
         leader.check(self.size)
-        leader.see_to_it(self.size, Path(orders[0]["path"]))
+        leader.check_same_file_system(self.size, Path(orders[0]["path"]))
         before = self._offsets()
         step = _StepUnderWay(leader, self.size)
         try:
@@ -299,8 +299,9 @@ class _StepUnderWay:
         at_ns = _now_ns() + _OPEN_NOTICE_NS
         for rank in range(1, self._size):
             order = self._leader.order_for(rank, orders[rank])
-            letter = {"order": order, "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
-            self._leader.send(rank, letter)
+            self._leader.send(
+                rank, {"order": order, "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
+            )
         self._own = UnderWay(orders[0], threads, at_ns)
 
     def finish(self, poll: Poll, offsets: Sequence[Offset]) -> list[str]:
@@ -343,17 +344,17 @@ class _StepUnderWay:
         self._progress[0] = own.progress
         if own.answer is not None:
             self._answers[0] = own.answer
-        letter = self._leader.next()
-        while letter is not None:
-            rank, message = letter
+        received = self._leader.next()
+        while received is not None:
+            rank, message = received
             if "ready" in message:
                 self._ready.add(rank)
-            if "progress" in message:
-                self._progress[rank] = tuple(message["progress"])
-            if "answer" in message:
+            elif "progress" in message:
+                self._progress[rank] = message["progress"]
+            elif "answer" in message:
                 self._answers[rank] = message["answer"]
                 self._ready.add(rank)
-            letter = self._leader.next() if len(self._answers) < self._size else None
+            received = self._leader.next() if len(self._answers) < self._size else None
 
     def _begin(self, offsets: Sequence[Offset]) -> None:
         at_ns = _now_ns() + _BEGIN_NOTICE_NS

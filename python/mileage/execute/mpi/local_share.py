@@ -21,7 +21,7 @@ class UnderWay:
 
     def __init__(self, order: Order, threads: int, at_ns: int) -> None:
         """`threads` of the whole step; `at_ns` when the order is begun, on this machine's CLOCK_MONOTONIC_RAW."""
-        self._own = int(order["share"]["threads"]) if order["kind"] == "bytes" else 1
+        self._own = order["share"]["threads"] if order["kind"] == "bytes" else 1
         self._stop = threading.Event()
         self.progress = (0, 0)
         self.answer: Answer | None = None

@@ -15,12 +15,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypedDict, final
 
 from mileage.errors import Refused
 from mileage.targets.kernel_text import fields_of, read_text
-
-Message = dict[str, Any]
+from mileage.worker import Answer, Order, Ready
 
 SILENCE_S: Final = 8.0
 """A rank that was not heard of for so long is given up, unless the environment has another time-out."""
@@ -90,6 +89,133 @@ def _start_of(pid: int) -> str | None:
     """When a process was started, in the kernel's ticks; None when it has ended, also when not yet waited for."""
     fields = fields_of(read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2])
     return None if not fields or fields[0] in "ZX" else fields[19]
+
+
+@final
+class Introduction(TypedDict):
+    """The first message of a rank: who it is, and what it was started to do."""
+
+    version: str
+    """Of Mileage."""
+    command: list[str]
+    silence_s: float
+    """Its time-out, in seconds."""
+    identity: Identity
+
+
+@final
+class Beat(TypedDict):
+    """The sender is there."""
+
+    beat: Literal[True]
+
+
+@final
+class ShareOrder(TypedDict):
+    """To a rank: begin an order at an instant."""
+
+    order: Order
+    threads: int
+    """Of the whole step."""
+    at_ns: int
+    """On the receiver's CLOCK_MONOTONIC_RAW."""
+
+
+@final
+class Begin(TypedDict):
+    """To a rank: let the threads that wait begin at this instant, on its CLOCK_MONOTONIC_RAW."""
+
+    begin: int
+
+
+@final
+class Stop(TypedDict):
+    """To a rank: end the order that it does; its answer comes soon."""
+
+    stop: Literal[True]
+
+
+@final
+class Progress(TypedDict):
+    """To the leader: bytes and operations of a rank's order so far."""
+
+    progress: tuple[int, int]
+
+
+@final
+class ShareAnswer(TypedDict):
+    """To the leader: what came of an order."""
+
+    answer: Answer
+
+
+@final
+class ClockQuestions(TypedDict):
+    """To a rank: the number of `AskNow` that follow; they are answered without sleeping between them."""
+
+    clock: int
+
+
+@final
+class AskNow(TypedDict):
+    """To a rank: read your clock."""
+
+    ask_now: Literal[True]
+
+
+@final
+class Now(TypedDict):
+    """To the leader: a reading of CLOCK_MONOTONIC_RAW, in nanoseconds."""
+
+    now: int
+
+
+@final
+class See(TypedDict):
+    """To a rank: does this path name a file where you are?"""
+
+    see: str
+
+
+@final
+class Seen(TypedDict):
+    """To the leader: whether the path names a file."""
+
+    seen: bool
+    path: str
+
+
+@final
+class Spread(TypedDict):
+    """To a rank: take part in a computation of all ranks."""
+
+    spread: Literal[True]
+
+
+@final
+class End(TypedDict):
+    """To a rank: there is nothing more to do."""
+
+    end: Literal[True]
+
+
+Message = (
+    Introduction
+    | Beat
+    | ShareOrder
+    | Begin
+    | Stop
+    | Ready
+    | Progress
+    | ShareAnswer
+    | ClockQuestions
+    | AskNow
+    | Now
+    | See
+    | Seen
+    | Spread
+    | End
+)
 
 
 class Messages:
