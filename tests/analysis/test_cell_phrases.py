@@ -7,7 +7,7 @@ import pytest
 from mileage import app
 from mileage.analysis.cell_phrases import activities, subject, wear_words
 from mileage.plan import parse_study
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from tests.plan.conftest import SMALL, directory_facts, drive_facts
 
 FILL = 'torture = ["fill", "churn"]'

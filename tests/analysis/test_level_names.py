@@ -9,7 +9,7 @@ from mileage.analysis.device_class import device_classes
 from mileage.analysis.level_names import level_names, renamed_comparison, size_name
 from mileage.judge import compare_stages
 from mileage.plan import Plan, parse_study
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from tests.plan.conftest import SMALL, directory_facts, drive_facts
 
 FACTOR = """

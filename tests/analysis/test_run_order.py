@@ -5,7 +5,7 @@ import pytest
 from mileage.analysis.run_order import run_order
 from mileage.judge import Sample
 from mileage.plan import parse_study
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.report.evidence import OrderedRun
 from mileage.report.run_order import run_order_chart
 from tests.plan.conftest import SMALL, drive_facts

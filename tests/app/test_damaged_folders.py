@@ -36,7 +36,7 @@ from mileage.app.study import run
 from mileage.errors import MileageError
 from mileage.store.query import Query
 from tests.execute.conftest import STUDY, small_profile
-from tests.formats.reading import SAMPLES
+from tests.formats.sample_reader import SAMPLES
 from tests.store.sealing import seal_again, unseal
 
 SMALL: Final = (

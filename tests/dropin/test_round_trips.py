@@ -10,7 +10,7 @@ import pytest
 from mileage.formats.result import Result
 from mileage.store import StudyFolder
 from tests.command import mileage
-from tests.formats.reading import of, of_text
+from tests.formats.sample_reader import of, of_text
 
 IOZONE = {
     "single": "-s 512k -r 64k",

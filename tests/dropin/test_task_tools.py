@@ -16,7 +16,7 @@ from mileage.formats.metadata_print import Rates, mdtest_table, metarates_lines
 from mileage.judge.tasks import column as spread
 from mileage.store import StudyFolder
 from tests.command import mileage
-from tests.formats.reading import SAMPLES, of_text
+from tests.formats.sample_reader import SAMPLES, of_text
 
 SMALL = "-a POSIX -b 64k -F -i 2 -s 4 -t 4k"
 

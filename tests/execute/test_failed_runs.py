@@ -9,7 +9,7 @@ import pytest
 from mileage import app
 from mileage.errors import RunFailed
 from mileage.execute import run
-from mileage.execute.record import failure_of
+from mileage.execute.run_failure import failure_of
 from tests.entries import record
 from tests.execute.conftest import Small
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from tests.formats.reading import by_cell, of_text
+from tests.formats.sample_reader import by_cell, of_text
 from tests.formats.test_second_tier import DISKSPD
 
 TARGET: Final = DISKSPD[DISKSPD.index("\tpath:") : DISKSPD.index("System information")]

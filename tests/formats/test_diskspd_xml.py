@@ -16,7 +16,7 @@ from mileage.formats.result import ToolRun
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
 from mileage.model.journal_entries import ImportedRun
 from tests.formats.diskspd_made import Made, text_of, xml_of
-from tests.formats.reading import of, of_text
+from tests.formats.sample_reader import of, of_text
 
 ONE: Final = (Made(),)
 TWO_TARGETS: Final = (Made(), Made(path=r"E:\other.dat", block=65536, depth=1, threads=((1000, 0),)))

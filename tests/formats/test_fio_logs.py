@@ -18,7 +18,7 @@ from mileage.formats.input_file import open_source
 from mileage.formats.result import ToolRun
 from mileage.model.histogram import bounds_of, bucket_of
 from mileage.model.imported_record import ImportedSeries
-from tests.formats.reading import SAMPLES
+from tests.formats.sample_reader import SAMPLES
 
 
 def log(folder: Path, name: str, lines: list[tuple[int, ...]]) -> Path:

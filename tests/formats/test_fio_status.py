@@ -9,7 +9,7 @@ import pytest
 
 from mileage.formats.result import Result
 from tests.answers import fio_report
-from tests.formats.reading import of
+from tests.formats.sample_reader import of
 
 BEGIN_S = 1_700_000_000
 

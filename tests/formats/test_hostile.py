@@ -27,7 +27,7 @@ from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.terminal import one_line
 from tests.formats import diskspd_made
-from tests.formats.reading import SAMPLES
+from tests.formats.sample_reader import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
 CORPUS: Final = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused
-from tests.formats.reading import SAMPLES, by_cell, of, of_text
+from tests.formats.sample_reader import SAMPLES, by_cell, of, of_text
 
 MIB = 1 << 20
 

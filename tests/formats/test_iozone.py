@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused
-from tests.formats.reading import SAMPLES, by_cell, of, of_text
+from tests.formats.sample_reader import SAMPLES, by_cell, of, of_text
 
 
 @pytest.mark.parametrize(("name", "runs"), [("single", 13), ("auto", 390), ("thrR", 4)])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mileage.formats.mdtest import options_of
-from tests.formats.reading import SAMPLES, by_cell, of, of_text
+from tests.formats.sample_reader import SAMPLES, by_cell, of, of_text
 
 
 def table(text: str, heading: str) -> dict[str, list[float]]:

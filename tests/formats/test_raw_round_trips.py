@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.formats.raw_print import summary, timing_line
-from tests.formats.reading import of_text
+from tests.formats.sample_reader import of_text
 
 MIB = 1 << 20
 

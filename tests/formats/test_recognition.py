@@ -10,7 +10,7 @@ import pytest
 from mileage.errors import Refused
 from mileage.formats.input_file import open_source
 from mileage.formats.readers import layout_of, read_source
-from tests.formats.reading import SAMPLES, of, of_text
+from tests.formats.sample_reader import SAMPLES, of, of_text
 from tests.formats.test_second_tier import DISKSPD
 
 

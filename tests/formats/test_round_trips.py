@@ -8,7 +8,7 @@ import pytest
 
 from mileage import app
 from tests.command import mileage
-from tests.formats.reading import of
+from tests.formats.sample_reader import of
 
 MIB = 1 << 20
 

@@ -26,18 +26,10 @@ NOUNS: Final = re.compile(
 PARTICIPLES: Final = frozenset(
     {
         "crates/mileage-drive/src/flash/cached.rs",
-        "python/mileage/formats/published.py",
-        "python/mileage/judge/printed.py",
-        "python/mileage/judge/published.py",
-        "python/mileage/plan/imported.py",
-        "python/mileage/report/imported.py",
-        "python/mileage/report/measured.py",
-        "python/mileage/report/published.py",
-        "python/mileage/store/elapsed.py",
     }
 )
 #: Pairs of modules of one folder that still differ in an ending only. The set may only shrink.
-PAIRS: Final = frozenset({"python/mileage/plan/workload|workloads"})
+PAIRS: Final[frozenset[str]] = frozenset()
 ENDINGS: Final = ("s", "es", "er", "ers", "or", "ing", "ings", "ed", "al")
 
 HEADING: Final = re.compile(r"^(#+) (.*)$", re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 from mileage.model.cell_key import CellKey, alike
 from mileage.plan import Plan, TargetFacts, builtin_names, builtin_text, parse_study, places_of
 from mileage.plan.cell_keys import with_keys
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 
 HEAD = """
 name = "keys"

@@ -9,7 +9,7 @@ import pytest
 from mileage.plan import Plan, TargetFacts, parse_study
 from mileage.plan.consistency import inconsistency
 from mileage.plan.faults import BrokenStudy
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 
 STUDY = """
 name = "pair"

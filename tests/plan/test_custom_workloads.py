@@ -19,10 +19,10 @@ from mileage.plan.content import (
     read_content,
     read_verify,
 )
-from mileage.plan.describe import describe
-from mileage.plan.load import Cap, Open, Ramp, Think
+from mileage.plan.load_model import Cap, Open, Ramp, Think
 from mileage.plan.pattern import Access, AccessLine, PatternTable, Stride, Zipf
-from mileage.plan.resolve import resolve
+from mileage.plan.plan_text import describe
+from mileage.plan.resolver import resolve
 
 Facts = Callable[..., TargetFacts]
 

@@ -8,7 +8,7 @@ import pytest
 
 from mileage.plan import Plan, Study, TargetFacts, builtin_text, parse_study
 from mileage.plan.estimate import estimate
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 
 Facts = Callable[..., TargetFacts]
 MIB = 1 << 20

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from mileage.plan import Plan, TargetFacts, parse_study, places_of, to_toml
-from mileage.plan.describe import describe
-from mileage.plan.resolve import resolve
+from mileage.plan.plan_text import describe
+from mileage.plan.resolver import resolve
 
 TWO_DRIVES = """\
 name = "two"

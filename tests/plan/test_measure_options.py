@@ -8,7 +8,7 @@ import pytest
 
 from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.measure_options import OPTIONS, Option, option_of
-from mileage.plan.one_off import Asked
+from mileage.plan.one_off_study import Asked
 from mileage.plan.study import Measure, StopRule
 from tests.command import mileage
 

@@ -13,7 +13,7 @@ from mileage import _core
 from mileage.formats.trace import trace_file
 from mileage.plan.content import ContentTable, IozoneDedup, Mixed, Sampled, VerifyTable
 from mileage.plan.conversion import is_in_range
-from mileage.plan.load import Cap, Load, Open, Ramp, Think
+from mileage.plan.load_model import Cap, Load, Open, Ramp, Think
 from mileage.plan.pattern import (
     PATTERN_NAMES,
     Access,

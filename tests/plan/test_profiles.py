@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from mileage.plan import TargetFacts, parse_study, to_toml
-from mileage.plan.describe import stage_words
 from mileage.plan.estimate import remaining_s, run_times_s
+from mileage.plan.plan_text import stage_words
 from mileage.plan.planned_runs import occupied_bytes
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.plan.sizes import area_bytes
 
 STUDY = """

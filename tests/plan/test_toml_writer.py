@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import Study, builtin_names, builtin_text, parse_study, to_toml
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.plan.study import Compare, Measure, Relevance, Repeat, Stage, State, StopRule, Torture
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,12}", fullmatch=True)

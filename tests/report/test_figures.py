@@ -18,7 +18,7 @@ from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, 
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
 from mileage.report.timeline import stair_values, timeline_chart
-from mileage.store.directory import Directory
+from mileage.store.safe_directory import Directory
 from tests.report.conftest import example, samples
 
 

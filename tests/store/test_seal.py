@@ -25,7 +25,7 @@ from mileage.store.merge import merge_folders
 from mileage.store.query import Query
 from tests.command import mileage
 from tests.execute.test_factors import DRIVES, written
-from tests.formats.reading import SAMPLES
+from tests.formats.sample_reader import SAMPLES
 from tests.store.sealing import seal_again, unseal
 
 Entry = dict[str, Any]

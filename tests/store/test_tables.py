@@ -9,8 +9,8 @@ import pytest
 
 from mileage.model.journal_entries import Run
 from mileage.store import write_tables
-from mileage.store.directory import Directory
 from mileage.store.journal import JournalContent
+from mileage.store.safe_directory import Directory
 from tests.entries import record, run
 
 _OLD_SERIES = {

@@ -3,7 +3,7 @@
 import csv
 
 from mileage.judge.standings import CellStandings, Standing
-from mileage.report.imported import ReportedCell, imported_csv
+from mileage.report.imported_study import ReportedCell, imported_csv
 from mileage.report.standings import standings_csv
 from mileage.store.text_cells import csv_text, meant
 from tests.house.repository import modules

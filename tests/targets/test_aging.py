@@ -11,7 +11,7 @@ from mileage.plan.filesystems import file_system_of
 from mileage.plan.initial_state import Used
 from mileage.targets import open_target
 from mileage.targets.aging import FOLDER, age, fill
-from mileage.targets.condition import condition_of
+from mileage.targets.filesystem_condition import condition_of
 from mileage.targets.ledger import LEDGER_VARIABLE
 
 pytestmark = pytest.mark.xdist_group("devices")

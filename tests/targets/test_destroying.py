@@ -20,7 +20,7 @@ from mileage.errors import MileageError, Refused
 from mileage.execute import Silent
 from mileage.plan import parse_study
 from mileage.plan.filesystems import file_system_of
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.store import StudyFolder
 from mileage.targets import open_target
 from mileage.targets.kernel_text import read_word

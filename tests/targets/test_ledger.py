@@ -16,8 +16,8 @@ import pytest
 
 from mileage.errors import Refused, RunFailed
 from mileage.targets.ledger import Ledger, left_behind, repair
+from mileage.targets.privileged_steps import AttachedLoop, ChangedSetting, MadeDirectory
 from mileage.targets.programs import call
-from mileage.targets.steps import AttachedLoop, ChangedSetting, MadeDirectory
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def killed(folder: Path, path: Path) -> None:
     """Take a step in another process, which is then killed."""
     code = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from mileage.targets.ledger import Ledger; from mileage.targets.steps import ChangedSetting\n"
+        "from mileage.targets.ledger import Ledger; from mileage.targets.privileged_steps import ChangedSetting\n"
         "path = Path(sys.argv[2])\n"
         "Ledger(Path(sys.argv[1])).take(ChangedSetting(str(path), '1', '2'), lambda: path.write_text('2'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

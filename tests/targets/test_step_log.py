@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import MileageError, RunFailed
+from mileage.targets.block_ioctls import discard
 from mileage.targets.cache import DROP_CACHES, drop_caches, empty_cache
 from mileage.targets.ledger import Ledger, repair
 from mileage.targets.memory import find_controller, limited_memory
+from mileage.targets.privileged_steps import ChangedSetting, LockedDrive, MadeDirectory
 from mileage.targets.programs import call
-from mileage.targets.raw import discard
-from mileage.targets.steps import ChangedSetting, LockedDrive, MadeDirectory
 from tests.command import mileage
 
 pytestmark = pytest.mark.xdist_group("devices")
@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_is_logged_when_it_is_undone(
     place = tmp_path / "left"
     code = (
         "import os, sys; from pathlib import Path; from mileage.targets.ledger import Ledger;"
-        "from mileage.targets.steps import MadeDirectory; place = Path(sys.argv[1]);"
+        "from mileage.targets.privileged_steps import MadeDirectory; place = Path(sys.argv[1]);"
         "Ledger(Path(sys.argv[2])).take(MadeDirectory(str(place)), place.mkdir); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(place), str(tmp_path / "ledger")], check=False)

@@ -18,7 +18,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.model.write_amplification import MEDIUM
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
-from mileage.report.setting import labels_of
+from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 

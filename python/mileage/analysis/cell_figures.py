@@ -14,7 +14,7 @@ from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
 from mileage.report.grid import number_of
-from mileage.report.measured import quantile_ns, spread_of
+from mileage.report.measurement_text import quantile_ns, spread_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 from mileage.store.tables import each_test

@@ -12,7 +12,7 @@ import msgspec
 
 from mileage.analysis.check_class import Interval, Judged
 from mileage.analysis.check_health import Health
-from mileage.report.measured import spread_of
+from mileage.report.measurement_text import spread_of
 from mileage.report.quantity import figure
 from mileage.store import MeasuredCell
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from mileage.analysis.check_result import Checked, Row
 from mileage.judge import Comparison, verdict_sentence
-from mileage.report.measured import spread_of
+from mileage.report.measurement_text import spread_of
 from mileage.report.quantity import figure
 from mileage.terminal import wrapped
 

@@ -18,7 +18,7 @@ from mileage.analysis.device_class import device_classes
 from mileage.analysis.planned_comparison import arm_name, compares_cells, compares_levels, places
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
-from mileage.judge.course import levels_within
+from mileage.judge.rate_over_time import levels_within
 from mileage.judge.regimes import SEGMENT_MIN
 from mileage.model.histogram import bounds_of
 from mileage.model.journal_entries import Run

@@ -12,21 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
-from mileage.analysis.courses import CHANGE_MIN, course_of, course_words
+from mileage.analysis.steady_state_checks import CHANGE_MIN, course_of, course_words
 from mileage.analysis.validity_checks import P99, RUN_MIN_S
 from mileage.judge.audit import Audit, RunFacts, audit
-from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
+from mileage.judge.rate_over_time import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.journal_entries import ImportedRun, SourceFile
 from mileage.plan import Plan
 from mileage.plan.iozone_suite import Suite
+from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes
-from mileage.plan.workloads import METRICS
 from mileage.report import ValidityCheck
-from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
+from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.view import CheckState
 from mileage.store import StudyFolder, outcome_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mileage.analysis.courses import Courses
+from mileage.analysis.steady_state_checks import Courses
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run

@@ -9,7 +9,7 @@ from mileage.analysis.evidence import picked
 from mileage.judge.steady_state import PTS_WINDOW, pts_line, pts_window
 from mileage.plan import Plan
 from mileage.report.evidence import SteadyRounds
-from mileage.store.headline import headline_of
+from mileage.store.headline_figure import headline_of
 from mileage.store.journal import JournalContent
 
 

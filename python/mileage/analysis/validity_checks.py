@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mileage.analysis.assumptions import assumption_checks
-from mileage.analysis.courses import level_checks, measured_stages, state_checks
 from mileage.analysis.run_facts import Seen
+from mileage.analysis.steady_state_checks import level_checks, measured_stages, state_checks
 from mileage.execute import unfinished_lines
 from mileage.execute.environment_guard import changed_by
 from mileage.judge import Comparison

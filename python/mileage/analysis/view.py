@@ -13,7 +13,7 @@ from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.cell_figures import pictured
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
-from mileage.analysis.reading import Reading
+from mileage.analysis.journal_reader import Reading
 from mileage.analysis.run_order import run_order
 from mileage.analysis.scan_steps import landmarks_of, step_lines
 from mileage.analysis.stage_times import wall_time
@@ -22,7 +22,7 @@ from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
-from mileage.judge.course import levels_within
+from mileage.judge.rate_over_time import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.model.journal_entries import Accepted, Failed, Run
@@ -32,14 +32,14 @@ from mileage.plan import Plan
 from mileage.plan.program import Program
 from mileage.report import StudyView, TortureTrace
 from mileage.report.evidence import Evidence
-from mileage.report.measured_page import MeasuredPage
+from mileage.report.measurement_page import MeasuredPage
+from mileage.report.measurement_setup import setting_lines
 from mileage.report.method import method_text
-from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
 from mileage.store import StudyFolder, left_out, measured_cells
 from mileage.store.environment import diff
-from mileage.store.folder import CHECK_TEXT
 from mileage.store.journal import Entries, JournalContent
+from mileage.store.study_folder import CHECK_TEXT
 
 _TARGETS_MAX: Final = 5
 """Targets that a heading names."""

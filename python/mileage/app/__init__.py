@@ -3,8 +3,8 @@
 - `study` runs a study, `session` brings its plan to the target, `stop_decisions` says when enough was measured, `sweep`
   runs a study per factor combination.
 - `check` is one minute on a drive: its health, its rates, its class; `new_study` writes a study file to begin with.
-- `measurement` and `rate_search` measure without a study file; `one_offs` keeps their temporary study folders.
-- `result` answers questions about one study folder; `pair` and `multi_study` compare, rank and trace several;
+- `measurement` and `rate_search` measure without a study file; `temporary_studies` keeps their temporary study folders.
+- `result` answers questions about one study folder; `comparison_report` and `multi_study` compare or rank studies;
   `listings` lists what is available.
 - `importer` makes studies of other tools' files.
 - `selftest`, `order_proof` and `transient_proof` try the judgement where the truth is known.

@@ -39,23 +39,23 @@ from mileage.app.check_findings import (
     place_of,
 )
 from mileage.app.measurement import asked_of, measure, planned
-from mileage.app.one_offs import one_off_folder
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult
+from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused
 from mileage.execute import Progress
 from mileage.judge import Comparison
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.io_options import unused_keys
-from mileage.plan.one_off import one_off
+from mileage.plan.one_off_study import one_off
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Compare, Factor, Measure, Stage, StopRule
-from mileage.report.setting import labels_of
+from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell, StudyFolder
 from mileage.store.block_device import bus_facts
 from mileage.store.drive_facts import drive_facts
-from mileage.store.folder import CHECK_TEXT
+from mileage.store.study_folder import CHECK_TEXT
 from mileage.targets.filesystem import look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.io_uring import has_io_uring

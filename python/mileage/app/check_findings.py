@@ -245,7 +245,7 @@ def _zeros(plan: Plan) -> float:
 
 def falls(seen: Seen) -> Iterator[str]:
     """Rates that went down: from repetition to repetition, or within the runs of a test."""
-    from mileage.analysis.courses import course_of, course_words
+    from mileage.analysis.steady_state_checks import course_of, course_words
 
     for cell, row in seen.cells:
         first, last = row.mb_per_s[:2], row.mb_per_s[-2:]

@@ -11,8 +11,8 @@ from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
 from mileage.plan.cell_keys import KEY_COLUMNS, key_rows
 from mileage.store import StudyFolder
-from mileage.store.directory import refuse_links
 from mileage.store.export_tables import Column, Row, Table, environment_table, journal_tables
+from mileage.store.safe_directory import refuse_links
 from mileage.store.text_cells import meant
 
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
@@ -77,7 +77,7 @@ def _judged(result: StudyResult) -> Iterator[Table]:
     """What the report writes into the folder `tables` of the study."""
     from mileage.analysis.run_variation import inside
     from mileage.analysis.view import measured_page
-    from mileage.report.measured_page import measured_csv
+    from mileage.report.measurement_page import measured_csv
     from mileage.report.standings import standings_csv
     from mileage.report.tables import cells_csv, rows_csv, summaries_csv
 

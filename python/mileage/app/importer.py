@@ -31,11 +31,11 @@ from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLi
 from mileage.model.journal_entries import Study as JournalHead
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.imported import Imported, ImportedFile
+from mileage.plan.import_origin import Imported, ImportedFile
+from mileage.plan.named_workloads import METRICS, Metric
 from mileage.plan.planned_runs import Cell, PlannedRun
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.toml_writer import toml_value
-from mileage.plan.workloads import METRICS, Metric
 from mileage.store import FORMAT, Journal, StudyFolder
 
 STAGE: Final = "imported"

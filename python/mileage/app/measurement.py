@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mileage.app.one_offs import one_off_folder
 from mileage.app.report_level import report_level
 from mileage.app.session import check_built, do, facts_of, facts_of_all, traces_of
+from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent
 from mileage.model.journal_entries import Failed
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Asked, Plan, Study
 from mileage.plan.iozone_suite import Suite
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.plan.study import State
 from mileage.store import StudyFolder
 from mileage.targets import parse_target

@@ -16,14 +16,14 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from mileage.analysis.journal_reader import samples_of
 from mileage.analysis.planned_comparison import comparison_of
-from mileage.analysis.reading import samples_of
 from mileage.execute.cycle import entry_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, Study, parse_study
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.targets import parse_target
 from mileage.targets.virtual import VirtualTarget
 

@@ -18,7 +18,7 @@ from mileage.execute.signals import raise_on_signals
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.load import Load, Open, Spacing
+from mileage.plan.load_model import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.plan.sizes import counted, parse_time_ns

@@ -19,7 +19,7 @@ from mileage.store.outcome import edits
 from mileage.terminal import wrapped
 
 if TYPE_CHECKING:
-    from mileage.analysis.reading import Reading
+    from mileage.analysis.journal_reader import Reading
     from mileage.analysis.run_facts import Seen
     from mileage.judge import Comparison, Sample
     from mileage.report import StudyView
@@ -71,7 +71,7 @@ class StudyResult:
         """How far the study came, and why no further."""
         from mileage.plan.estimate import remaining_s
         from mileage.plan.sizes import duration
-        from mileage.store.elapsed import closed_s, spent_s
+        from mileage.store.durations import closed_s, spent_s
         from mileage.store.outcome import outcome_of
 
         content = self.content()
@@ -85,7 +85,7 @@ class StudyResult:
 
     def reading(self, staging: Staging | None = None) -> Reading:
         """What the runs say, read once; read again for a `staging`, which gets them for the tables."""
-        from mileage.analysis.reading import read
+        from mileage.analysis.journal_reader import read
 
         self._look()
         if self._reading is None or staging is not None:
@@ -112,10 +112,10 @@ class StudyResult:
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""
-        from mileage.analysis.courses import REMEDY, changing
+        from mileage.analysis.steady_state_checks import REMEDY, changing
         from mileage.analysis.validity_checks import audits, grave_changes
         from mileage.analysis.view import environment_changes
-        from mileage.execute.did_not_finish import unfinished_lines
+        from mileage.execute.device_failure import unfinished_lines
 
         content = self.content()
         vetoes = self.outcome().vetoes + unfinished_lines(content)
@@ -171,12 +171,12 @@ class StudyResult:
         """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
         from mileage.analysis.view import measured_page
         from mileage.report import render_text
-        from mileage.report.measured import measured_text
-        from mileage.report.setting import setting_text
+        from mileage.report.measurement_setup import setting_text
+        from mileage.report.measurement_text import measured_text
 
         if self.plan.imported is not None:
             from mileage.analysis.imported_study import imported_page
-            from mileage.report.imported import imported_text
+            from mileage.report.imported_study import imported_text
 
             return imported_text(imported_page(self.plan, self.folder), width)
         if self.compares:
@@ -234,12 +234,12 @@ class StudyResult:
 
     def _write_report(self, *, pictures: bool) -> None:
         from mileage.analysis.view import measured_page
-        from mileage.report.measured_page import write_measured
+        from mileage.report.measurement_page import write_measured
         from mileage.store.tables import PRINTED, TABLES, write_tables
 
         if self.plan.imported is not None:
             from mileage.analysis.imported_study import imported_page
-            from mileage.report.imported import write_imported
+            from mileage.report.imported_study import write_imported
 
             write_tables(self.content(), self.folder.directory, (*TABLES, PRINTED))
             write_imported(imported_page(self.plan, self.folder), self.folder.directory, drawn=pictures)

@@ -23,7 +23,7 @@ from mileage.plan.initial_state import check_state, file_system, settings_of_dev
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.program import Program
 from mileage.plan.study import Repeat, State
-from mileage.store.folder import StudyFolder
+from mileage.store.study_folder import StudyFolder
 from mileage.targets.base import Target
 from mileage.targets.target_kinds import open_target
 

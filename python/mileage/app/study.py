@@ -20,7 +20,7 @@ from mileage.model.journal_entries import End
 from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, left_out
@@ -208,7 +208,7 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     if not os.path.lexists(Path(study, "plan.json")):
         return None
     from mileage.plan.estimate import remaining_s
-    from mileage.store.elapsed import closed_s, spent_s
+    from mileage.store.durations import closed_s, spent_s
 
     folder = StudyFolder.open(Path(study))
     resolved, content = load_plan(folder), folder.content()

@@ -22,7 +22,7 @@ from mileage.execute.mpi.futures import spread
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.factors import at_setting, settings_of
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.scratch import scratch_directory
 from mileage.store import StudyFolder, sample_rows
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mileage.analysis.courses import Courses, RunCourse, changing
+from mileage.analysis.steady_state_checks import Courses, RunCourse, changing
 from mileage.judge import Sample, compare_arms
-from mileage.judge.course import course
+from mileage.judge.rate_over_time import course
 
 RUNS = 5
 INTERVALS = 40

@@ -49,7 +49,7 @@ def command(
     from mileage.cli.json_output import print_json
     from mileage.cli.target_choice import chosen_target
     from mileage.execute.live_view import Terminal
-    from mileage.report.setting import labels_of
+    from mileage.report.measurement_setup import labels_of
 
     if len(targets) > 2:
         raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from mileage.judge import Comparison
     from mileage.judge.gate import GatedCell, Rule
-    from mileage.judge.published import Reanalysis
+    from mileage.judge.published_differences import Reanalysis
 
 
 @click.command("compare")
@@ -238,9 +238,9 @@ def _table(
     gate: _Gate,
 ) -> None:
     from mileage.errors import Refused
-    from mileage.formats.published import prints_arms
+    from mileage.formats.published_table import prints_arms
     from mileage.judge.gate import GatedCell
-    from mileage.report.published import published_text
+    from mileage.report.published_table_text import published_text
 
     if prints_arms(table):
         if against is not None:
@@ -292,8 +292,8 @@ def _table(
 def _judged(table: Path, against: Path | None, runs: int | None, margin: float | None) -> Reanalysis:
     """The judgement of a table of differences. Raises Refused."""
     from mileage.errors import Refused
-    from mileage.formats.published import read_published
-    from mileage.judge.published import PublishedCell, reanalyse
+    from mileage.formats.published_table import read_published
+    from mileage.judge.published_differences import PublishedCell, reanalyse
 
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
@@ -321,9 +321,9 @@ def _judged(table: Path, against: Path | None, runs: int | None, margin: float |
 
 def _write_page(found: Reanalysis, table: Path, out: Path) -> Path:
     """Write the page of a judged table into a new folder; its path. Raises Refused."""
-    from mileage.app.pair import new_folder
+    from mileage.app.comparison_report import new_folder
     from mileage.app.report_level import rewritten_level
-    from mileage.report.published_page import write_published
+    from mileage.report.published_table_page import write_published
 
     with new_folder(out) as folder:
         write_published(found, table.name, folder, drawn=rewritten_level(None) == "full")
@@ -332,8 +332,8 @@ def _write_page(found: Reanalysis, table: Path, out: Path) -> Path:
 
 def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:
     from mileage.errors import Refused
-    from mileage.formats.published import read_arms
-    from mileage.judge.printed import compare_printed
+    from mileage.formats.published_table import read_arms
+    from mileage.judge.published_means import compare_printed
 
     cells = read_arms(table, runs)
     try:

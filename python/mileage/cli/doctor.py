@@ -20,7 +20,7 @@ import click
 import msgspec
 
 from mileage.analysis.check_health import Health, health_of
-from mileage.app.one_offs import clean_up_one_offs, one_offs_left
+from mileage.app.temporary_studies import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.scratch import abandoned, remove_abandoned
@@ -32,7 +32,7 @@ from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import Undoing, left_behind, repair
-from mileage.targets.remains import remains_in, remove_remains_of_runs
+from mileage.targets.leftover_files import remains_in, remove_remains_of_runs
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import guard_target
 

@@ -20,11 +20,11 @@ from mileage.plan import Asked, Plan, Study, TraceFile, to_toml
 from mileage.plan.area import UNEVEN
 from mileage.plan.faults import BrokenStudy, steps_of
 from mileage.plan.io_options import How
-from mileage.plan.load import Spacing
+from mileage.plan.load_model import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
-from mileage.plan.one_off import one_off
-from mileage.plan.resolve import NO_ROOM
-from mileage.report.setting import labels_of, setting_text
+from mileage.plan.one_off_study import one_off
+from mileage.plan.resolver import NO_ROOM
+from mileage.report.measurement_setup import labels_of, setting_text
 
 if TYPE_CHECKING:
     from mileage.app.rate_search import Found
@@ -113,7 +113,7 @@ def _in_options(fault: Refusal) -> Refusal:
 
 
 def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:
-    from mileage.report.measured import measured_text
+    from mileage.report.measurement_text import measured_text
 
     if given["as_json"]:
         value: Any = done.cells if found is None else {"search": found, "cells": done.cells}

@@ -48,8 +48,8 @@ def command(
     from mileage import app
     from mileage.cli.target_choice import optional_target
     from mileage.execute import cycles_at_once
-    from mileage.plan.describe import describe
     from mileage.plan.estimate import estimate
+    from mileage.plan.plan_text import describe
 
     if study is not None and (left := app.time_left(study)) is not None:
         from mileage.plan.sizes import duration

@@ -13,10 +13,10 @@ from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
 from mileage.judge.search import Probe
 from mileage.plan import Asked, PlannedRun
-from mileage.plan.load import Spacing
-from mileage.plan.one_off import one_off
+from mileage.plan.load_model import Spacing
+from mileage.plan.one_off_study import one_off
+from mileage.report.measurement_setup import setting_text
 from mileage.report.quantity import duration
-from mileage.report.setting import setting_text
 
 
 def searched(asked: Asked, given: dict[str, Any]) -> Found:

@@ -91,7 +91,7 @@ def command(
 def _pair(
     a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool, as_json: bool
 ) -> None:
-    from mileage.app.pair import fresh_folder, pair_view, write_pair
+    from mileage.app.comparison_report import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
     from mileage.terminal import report_width
 

@@ -21,9 +21,9 @@ from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
 from mileage.plan.iozone_suite import RETESTS
+from mileage.plan.iozone_switches import PAUSE, IozoneSwitches
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure, Stage, State
-from mileage.plan.switches import PAUSE, IozoneSwitches
 
 _GROUPS: Final = ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
 """Tests by the numbers of -i."""

@@ -1,9 +1,9 @@
 """Runs the stages of a plan in order on a target, journals every finished run, and resumes after a crash.
 
 `study` runs all cycles, `cycle` one cycle (its arms and stages, and the replay of a virtual drive), `run` one run,
-`job` one run of work on files, `reset` what happens between blocks. `monitor` watches the machine during a run,
+`file_job` one run of work on files. `monitor` watches the machine during a run,
 `environment_guard` compares the machine with its state at the start, `concurrency` limits parallel cycles,
-`stop_rules` says when enough was measured, `did_not_finish` handles a device that gives up. `progress` is the
+`stop_rules` says when enough was measured, `device_failure` handles a device that gives up. `progress` is the
 interface of progress reports; `status` collects their figures, `live_view` draws them on a terminal, for every
 command alike.
 """
@@ -17,7 +17,7 @@ from mileage.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mileage.execute.concurrency import cycles_at_once
     from mileage.execute.cycle import stage_name
-    from mileage.execute.did_not_finish import unfinished_lines
+    from mileage.execute.device_failure import unfinished_lines
     from mileage.execute.environment_guard import start_name
     from mileage.execute.progress import Progress, Silent
     from mileage.execute.stop_rules import Rules
@@ -32,7 +32,7 @@ else:
             "mileage.execute.stop_rules": ("Rules",),
             "mileage.execute.study": ("execute_study",),
             "mileage.execute.environment_guard": ("start_name",),
-            "mileage.execute.did_not_finish": ("unfinished_lines",),
+            "mileage.execute.device_failure": ("unfinished_lines",),
         },
     )
 

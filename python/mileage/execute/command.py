@@ -24,7 +24,7 @@ from typing import IO, Final
 import msgspec
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.record import Poll
+from mileage.execute.run_failure import Poll
 from mileage.execute.workers import ranks_here
 from mileage.model.run_record import RunRecord
 from mileage.plan.program import Program

@@ -21,13 +21,13 @@ import msgspec
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration
-from mileage.execute.did_not_finish import gave_up, unfinished_arms
+from mileage.execute.device_failure import gave_up, unfinished_arms
 from mileage.execute.environment_guard import Surroundings
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
-from mileage.execute.record import Poll
 from mileage.execute.run import perform
+from mileage.execute.run_failure import Poll
 from mileage.execute.stop_rules import Stopping
 from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
 from mileage.model.run_record import RunRecord

@@ -20,10 +20,10 @@ from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
 from mileage.store.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
-from mileage.store.folder import encoded, environment_file
 from mileage.store.health import health
+from mileage.store.study_folder import encoded, environment_file
 from mileage.targets import Target
-from mileage.targets.condition import condition_of
+from mileage.targets.filesystem_condition import condition_of
 from mileage.targets.guard import ROOT
 
 HOST: Path = ROOT

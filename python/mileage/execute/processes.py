@@ -22,7 +22,7 @@ from typing import Final
 
 import mileage
 from mileage.errors import Interrupted
-from mileage.execute.record import Poll
+from mileage.execute.run_failure import Poll
 from mileage.execute.signals import ENDING
 from mileage.execute.workers import Member, Step, Workers, at_barrier, byte_order, raise_for, ranks_here
 from mileage.scratch import scratch_directory

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
-from mileage.execute.job import perform_names, perform_program, perform_suite, perform_task_run
-from mileage.execute.record import Poll, failure_of
+from mileage.execute.file_job import perform_names, perform_program, perform_suite, perform_task_run
 from mileage.execute.run_conditions import rest, settle, surrounded
+from mileage.execute.run_failure import Poll, failure_of
 from mileage.execute.workers import refuse_elsewhere
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Workload

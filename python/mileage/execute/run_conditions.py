@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from mileage.errors import Interrupted
-from mileage.execute.record import Poll
+from mileage.execute.run_failure import Poll
 from mileage.plan.caching import Caching
 from mileage.targets import Target
 from mileage.targets.cache import drop_caches, empty_cache, fill_cache

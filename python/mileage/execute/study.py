@@ -14,7 +14,7 @@ from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.cycle import Cycle, Shared, stage_key
-from mileage.execute.did_not_finish import unfinished_arms
+from mileage.execute.device_failure import unfinished_arms
 from mileage.execute.environment_guard import START, Surroundings, changed_by
 from mileage.execute.progress import Progress
 from mileage.execute.rank_loss import RankLoss
@@ -24,9 +24,9 @@ from mileage.execute.workers import ranks_here
 from mileage.model.journal_entries import End, Rank, RankList, SessionEnd, StageEnd, Study
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import FORMAT, Journal, StudyFolder
-from mileage.store.elapsed import spent_s
-from mileage.store.folder import CHANGED, environment_file
+from mileage.store.durations import spent_s
 from mileage.store.journal import JournalContent
+from mileage.store.study_folder import CHANGED, environment_file
 from mileage.targets import Target
 
 #: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.processes import workers_for
-from mileage.execute.record import Poll, failure_of
+from mileage.execute.run_failure import Poll, failure_of
 from mileage.execute.workers import Member, Step, Workers, byte_order, metadata_order
 from mileage.model.run_record import Phases, RunRecord, TaskRecord, TestResult, ThreadRecord
 from mileage.plan.tasks import (

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
 from mileage.errors import Refused, RunFailed
-from mileage.execute.record import Poll
+from mileage.execute.run_failure import Poll
 from mileage.worker import Answer, ByteOrder, MetadataOrder, Order
 
 A = TypeVar("A")

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from mileage.plan.estimate import Estimate
     from mileage.plan.factors import Setting, session_of
     from mileage.plan.families import WORKLOADS
-    from mileage.plan.one_off import Asked
+    from mileage.plan.named_workloads import METRICS, NamedWorkload
+    from mileage.plan.one_off_study import Asked
     from mileage.plan.pattern import TraceFile
     from mileage.plan.planned_runs import Cell, Plan, PlannedRun
-    from mileage.plan.resolve import places_of
+    from mileage.plan.resolver import places_of
     from mileage.plan.study import Study
     from mileage.plan.study_reader import parse_study
     from mileage.plan.toml_writer import to_toml
     from mileage.plan.workload import Stop, Workload
-    from mileage.plan.workloads import METRICS, NamedWorkload
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -36,15 +36,15 @@ else:
             "mileage.plan.estimate": ("Estimate",),
             "mileage.plan.factors": ("Setting", "session_of"),
             "mileage.plan.families": ("WORKLOADS",),
-            "mileage.plan.one_off": ("Asked",),
+            "mileage.plan.one_off_study": ("Asked",),
             "mileage.plan.pattern": ("TraceFile",),
             "mileage.plan.planned_runs": ("Cell", "Plan", "PlannedRun"),
-            "mileage.plan.resolve": ("places_of",),
+            "mileage.plan.resolver": ("places_of",),
             "mileage.plan.study": ("Study",),
             "mileage.plan.study_reader": ("parse_study",),
             "mileage.plan.toml_writer": ("to_toml",),
             "mileage.plan.workload": ("Stop", "Workload"),
-            "mileage.plan.workloads": ("METRICS", "NamedWorkload"),
+            "mileage.plan.named_workloads": ("METRICS", "NamedWorkload"),
         },
     )
 

@@ -18,9 +18,9 @@ from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.families import find_workloads
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.initial_state import work_file_bytes
+from mileage.plan.named_workloads import NamedWorkload
 from mileage.plan.pattern import unit_bytes
 from mileage.plan.study import Measure, Size, Study, listed
-from mileage.plan.workloads import NamedWorkload
 
 UNEVEN: Final = "uneven-sizes"
 """Code of the refusal of a record that does not divide the work file."""

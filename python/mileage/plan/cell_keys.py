@@ -20,10 +20,10 @@ from mileage.plan.custom_workloads import how_in, own_workloads
 from mileage.plan.factors import Setting, at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.faults import Faults
+from mileage.plan.named_workloads import NamedWorkload, as_done
 from mileage.plan.pattern import pattern_word
 from mileage.plan.planned_runs import Cell, Plan
 from mileage.plan.study import Level, Measure, Size, listed
-from mileage.plan.workloads import NamedWorkload, as_done
 
 _VERB: Final = re.compile(r"[_.](read|write)$")
 

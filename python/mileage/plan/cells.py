@@ -23,16 +23,16 @@ from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
 from mileage.plan.faults import BrokenStudy, Faults
+from mileage.plan.file_job import JobRequest
 from mileage.plan.io_options import Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
-from mileage.plan.job import JobRequest
+from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
 from mileage.plan.study import Measure, Size, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of
 from mileage.plan.tasks import OWN_KEYS
 from mileage.plan.workload import Stop, Workload
-from mileage.plan.workloads import METRICS, Kind, Metric, NamedWorkload, as_done
 
 _FIELDS: Final = {
     "record_bytes": "record",

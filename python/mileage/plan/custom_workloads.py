@@ -18,8 +18,9 @@ from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS, find_workloads
 from mileage.plan.faults import BrokenStudy, Faults, join
+from mileage.plan.file_job import Programs
 from mileage.plan.io_options import HOW_KEYS, How, check_how
-from mileage.plan.job import Programs
+from mileage.plan.named_workloads import METRICS_OF, Kind, NamedWorkload, as_done, of_pattern
 from mileage.plan.pattern import (
     PATTERN_NAMES,
     SECTOR_BYTES,
@@ -33,7 +34,6 @@ from mileage.plan.program import Program
 from mileage.plan.rules import U32_MAX
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
 from mileage.plan.workload import Stop, Workload
-from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, of_pattern
 
 _KINDS: Final = ("like", "pattern", "access", "trace", "command")
 _TABLES: Final = ("stride", "iozone_stride", "zipf", "hot_cold", "partly_sequential", "ior")

@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.plan.action import SIMULATED_PAGES_PER_S
 from mileage.plan.factors import Setting
-from mileage.plan.job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S
+from mileage.plan.file_job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S
 from mileage.plan.planned_runs import Plan, PlannedRun, Role
 
 KEPT_BYTES_PER_S: Final = 100e9

@@ -18,8 +18,9 @@ from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.action import FILE_JOBS
 from mileage.plan.faults import BrokenStudy
+from mileage.plan.file_job import FILES, Job
 from mileage.plan.io_options import How
-from mileage.plan.job import FILES, Job
+from mileage.plan.named_workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
 from mileage.plan.pattern import (
     Access,
     AccessLine,
@@ -34,7 +35,6 @@ from mileage.plan.pattern import (
 )
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import StopRule
-from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
 
 _PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
     "sequential": ("sequential", "one record after the other"),

@@ -13,10 +13,10 @@ from msgspec import UNSET, UnsetType
 
 from mileage.errors import Refusal
 from mileage.plan.content import Content, read_content
-from mileage.plan.job import Job, JobOptions, JobRequest
+from mileage.plan.file_job import Job, JobOptions, JobRequest
+from mileage.plan.iozone_switches import problem_of, value_of
 from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import Measure, listed
-from mileage.plan.switches import problem_of, value_of
 
 IOZONE: Final[dict[str, tuple[str, str]]] = {
     "write": ("write", "a new file, record by record"),

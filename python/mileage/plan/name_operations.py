@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from mileage.plan import sizes
-from mileage.plan.job import FILES, Job, JobOptions, JobRequest
+from mileage.plan.file_job import FILES, Job, JobOptions, JobRequest
 
 METADATA: Final = {
     "create": "create and close files",

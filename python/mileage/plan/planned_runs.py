@@ -17,12 +17,12 @@ from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.factors import Setting
-from mileage.plan.imported import Imported
+from mileage.plan.import_origin import Imported
 from mileage.plan.io_options import Reach
+from mileage.plan.named_workloads import Metric
 from mileage.plan.study import Study
 from mileage.plan.toml_writer import plan_to_toml
 from mileage.plan.workload import Workload
-from mileage.plan.workloads import Metric
 
 PLAN_VERSION: Final = 3
 """Version of the form of a plan; it is part of the hash."""
@@ -47,7 +47,7 @@ class Cell(msgspec.Struct, frozen=True):
     kind: Literal["throughput", "iops", "time"]
     """Which relevance margin its rates are judged by."""
     metrics: tuple[Metric, ...]
-    """What is recorded: words of `workloads.METRICS`."""
+    """What is recorded: words of `named_workloads.METRICS`."""
     blocks: int
     """How often it is measured in each stage of each cycle and arm."""
     workload: Workload | None

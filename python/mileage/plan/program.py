@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from mileage.errors import Refusal
-from mileage.plan.job import Job, JobOptions, JobRequest, Programs
+from mileage.plan.file_job import Job, JobOptions, JobRequest, Programs
 from mileage.plan.study import Measure, listed
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from mileage.plan.load import OPERATIONS_PER_S_MAX
+from mileage.plan.load_model import OPERATIONS_PER_S_MAX
 from mileage.plan.rules import U32_MAX
 from mileage.plan.workload import DEPTH_MAX, THREADS_MAX
 

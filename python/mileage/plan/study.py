@@ -1,7 +1,7 @@
 """A study file as a value: what is asked, of which target, in which stages.
 
 What it models: the TOML of a study, field for field, as it is written; sizes and times stay texts until a
-target is known. `reading.parse_study` makes one from text and checks it; `writing.to_toml` gives the text
+target is known. `study_reader.parse_study` makes one from text and checks it; `toml_writer.to_toml` gives the text
 back.
 What it refuses: keys it does not know, so that a misspelt one is never ignored.
 """
@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.plan.io_options import How
+from mileage.plan.iozone_switches import IozoneSwitches
 from mileage.plan.pattern import PatternTable
 from mileage.plan.ranges import (
     Blocks,
@@ -27,7 +28,6 @@ from mileage.plan.ranges import (
     Threads,
     Whole,
 )
-from mileage.plan.switches import IozoneSwitches
 
 Level = int | str | bool
 """A value of a key that varies."""

@@ -24,6 +24,7 @@ from mileage.plan.families import find_workloads
 from mileage.plan.faults import Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
 from mileage.plan.io_options import HOW_KEYS, How, check_how
+from mileage.plan.named_workloads import METRICS, NamedWorkload
 from mileage.plan.profiles import PROFILES
 from mileage.plan.study import (
     REPORT_LEVELS,
@@ -41,7 +42,6 @@ from mileage.plan.study import (
     listed,
 )
 from mileage.plan.value_checks import ValueChecks
-from mileage.plan.workloads import METRICS, NamedWorkload
 
 STAGES_MAX: Final = 100
 LIST_MAX: Final = 1000

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final, Self
 from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.content import read_content, read_verify
+from mileage.plan.file_job import FILES, Job, JobOptions, JobRequest
 from mileage.plan.io_options import How
-from mileage.plan.job import FILES, Job, JobOptions, JobRequest
 from mileage.plan.study import Measure
 from mileage.plan.tasks import (
     IOR,

@@ -13,7 +13,7 @@ import msgspec
 
 from mileage._core import workload_problem
 from mileage.plan.content import Content, Verify
-from mileage.plan.load import Load
+from mileage.plan.load_model import Load
 from mileage.plan.pattern import (
     Does,
     Pattern,

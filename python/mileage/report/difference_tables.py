@@ -17,7 +17,7 @@ from mileage.report.aspects import DrawnTest, aspect_title, axes_of, grouped_tes
 from mileage.report.grid import ordered_levels
 from mileage.report.view import StudyView, cleaned
 from mileage.report.wording import NOT_AVAILABLE, VERDICT_GLYPHS, barely_words
-from mileage.store.directory import Directory
+from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
 _COLUMNS: Final = (

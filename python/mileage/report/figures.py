@@ -11,7 +11,7 @@ from mileage.judge import verdict_sentence
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.render_pool import files_of
 from mileage.report.view import StudyView, cleaned
-from mileage.store.directory import Directory
+from mileage.store.safe_directory import Directory
 
 
 def write_figures(

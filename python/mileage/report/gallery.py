@@ -24,7 +24,7 @@ from mileage.report.charts import (
 )
 from mileage.report.forest import narrow_forest_chart
 from mileage.report.layout import layout_chart, layout_words
-from mileage.report.levels import MOST_CELLS, levels_chart
+from mileage.report.level_charts import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.run_order import run_order_chart
 from mileage.report.series_axes import series_axes

@@ -23,8 +23,8 @@ from mileage.report.details import downloads, favours, highlight_rows, value_row
 from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, NARROW, Picture, gallery, units_counted
 from mileage.report.glossary import TERMS, explained
-from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
+from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
 from mileage.report.workload_charts import CHANGE, stands_alone
 from mileage.store.environment import is_volatile

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
-from mileage.plan.describe import measured_words, stage_words, state_words
 from mileage.plan.factors import kind_of, named_levels
-from mileage.plan.imported import Imported
+from mileage.plan.import_origin import Imported
+from mileage.plan.plan_text import measured_words, stage_words, state_words
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import PURGE_EACH, Repeat
-from mileage.report.setting import cache_words
+from mileage.report.measurement_setup import cache_words
 
 CELLS_MAX = 12
 """Cells that are listed one by one; of more the first ones, and how many there are."""

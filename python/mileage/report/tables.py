@@ -14,7 +14,7 @@ from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
 from mileage.report.standings import standings_csv
 from mileage.report.wording import barely_words
-from mileage.store.directory import Directory
+from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
 NO_CLASSES: Final[Mapping[str, str]] = MappingProxyType({})

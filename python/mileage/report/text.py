@@ -9,8 +9,8 @@ from typing import Final
 from mileage.judge import CellVerdict, Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
 from mileage.report.aspects import undrawn_tests
-from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
+from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
     StudyView,
     beyond_headline_of,

@@ -17,15 +17,15 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage.store.cell_measurements import Latency, MeasuredCell, measured_cells
-    from mileage.store.folder import StudyFolder
     from mileage.store.journal import FORMAT, Journal, left_out, read_journal
     from mileage.store.outcome import Outcome, outcome_of
+    from mileage.store.study_folder import StudyFolder
     from mileage.store.tables import sample_rows, write_tables
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "mileage.store.folder": ("StudyFolder",),
+            "mileage.store.study_folder": ("StudyFolder",),
             "mileage.store.journal": ("FORMAT", "Journal", "left_out", "read_journal"),
             "mileage.store.cell_measurements": ("Latency", "MeasuredCell", "measured_cells"),
             "mileage.store.outcome": ("Outcome", "outcome_of"),

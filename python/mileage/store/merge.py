@@ -30,9 +30,9 @@ from mileage.model.journal_entries import (
     StageEnd,
     Study,
 )
-from mileage.store.folder import StudyFolder
 from mileage.store.journal import Journal, JournalContent
 from mileage.store.seal import checksum
+from mileage.store.study_folder import StudyFolder
 
 _ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd)
 

@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from mileage.model.journal_entries import End, EnvironmentChange, Failed, SessionEnd
-from mileage.store.folder import StudyFolder
 from mileage.store.journal import JournalContent, left_out
+from mileage.store.study_folder import StudyFolder
 
 State = Literal["finished", "running", "failed", "waiting", "interrupted"]
 

@@ -24,9 +24,9 @@ from mileage.model.journal_entries import End
 from mileage.plan import Plan
 from mileage.plan.cell_keys import KEY_COLUMNS, key_rows, with_keys
 from mileage.scratch import scratch_directory
-from mileage.store.directory import Directory, open_to_read
-from mileage.store.folder import StudyFolder
+from mileage.store.safe_directory import Directory, open_to_read
 from mileage.store.sql import is_pattern, sql_source, sql_text
+from mileage.store.study_folder import StudyFolder
 from mileage.store.tables import PRINTED, TABLES, WARM_UP, is_up_to_date, write_tables
 
 if TYPE_CHECKING:

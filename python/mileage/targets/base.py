@@ -19,7 +19,7 @@ from mileage.model.target_facts import TargetFacts
 from mileage.plan.filesystems import FileSystem
 from mileage.plan.initial_state import Used
 from mileage.targets.file_identity import FileIdentity
-from mileage.targets.settings import Settings
+from mileage.targets.queue_settings import Settings
 from mileage.targets.spec import TargetSpec
 
 

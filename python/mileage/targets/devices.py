@@ -18,11 +18,11 @@ from mileage.targets.file_identity import FileIdentity, check_identity, opened_a
 from mileage.targets.filesystem import look_at
 from mileage.targets.guard import ROOT, block_device_refusal
 from mileage.targets.ledger import Ledger
+from mileage.targets.privileged_steps import AttachedLoop
 from mileage.targets.programs import call
 from mileage.targets.purge import purge_device
-from mileage.targets.settings import NO_SETTINGS, Settings, apply_settings, undo_settings
+from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings, undo_settings
 from mileage.targets.spec import LoopName, TargetSpec
-from mileage.targets.steps import AttachedLoop
 from mileage.targets.workfile import WorkFile
 
 

@@ -21,10 +21,10 @@ from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, probe_direct
 from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
 from mileage.targets.mounts import mount_of, read_mounts
+from mileage.targets.path_users import users_of
 from mileage.targets.spec import TargetSpec
-from mileage.targets.users import users_of
 from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark
-from mileage.targets.writers import LOCAL, is_open_for_writing
+from mileage.targets.write_lease import LOCAL, is_open_for_writing
 
 
 class FileTarget(Target):

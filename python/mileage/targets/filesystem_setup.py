@@ -24,9 +24,9 @@ from mileage.targets.guard import ROOT
 from mileage.targets.identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
+from mileage.targets.privileged_steps import MadeDirectory, Mounted
 from mileage.targets.programs import call, find_program, missing
 from mileage.targets.spec import TargetSpec
-from mileage.targets.steps import MadeDirectory, Mounted
 from mileage.targets.workfile import read_mark
 
 MOUNTS = Path("/run/mileage")

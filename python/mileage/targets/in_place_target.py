@@ -21,7 +21,7 @@ from mileage.targets.filesystem import hole_bytes, look_at, memory_bytes
 from mileage.targets.guard import ROOT, block_device_refusal, kind_of
 from mileage.targets.identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.ledger import Ledger
-from mileage.targets.settings import NO_SETTINGS, Settings, apply_settings
+from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings
 from mileage.targets.spec import TargetSpec
 
 

@@ -27,8 +27,8 @@ from mileage.errors import MileageError, Refused, RunFailed
 from mileage.log import log_step, logged_step
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import read_word
+from mileage.targets.privileged_steps import Step
 from mileage.targets.programs import HELD
-from mileage.targets.steps import Step
 
 LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"
 """Environment variable that names another folder for ledgers; everybody who is to repair needs the same."""

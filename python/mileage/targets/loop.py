@@ -12,6 +12,7 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.base import Opening, Target
+from mileage.targets.block_ioctls import discard
 from mileage.targets.devices import LoopDevice
 from mileage.targets.directory import refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
@@ -20,8 +21,7 @@ from mileage.targets.guard import ROOT
 from mileage.targets.identity import may_take_steps
 from mileage.targets.in_place_target import refuse_more_files
 from mileage.targets.ledger import Ledger
-from mileage.targets.raw import discard
-from mileage.targets.settings import NO_SETTINGS, Settings
+from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import LoopName, TargetSpec
 
 _NOT_ATTACHED = Path("/run/mileage/not-attached")

@@ -22,7 +22,7 @@ from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import fields_of, lines_of, read_text, read_word
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
-from mileage.targets.steps import MadeGroup
+from mileage.targets.privileged_steps import MadeGroup
 
 _NO_SWAP_V2 = "memory.swap.max"
 _SWAPPINESS_V1 = "memory.swappiness"

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused, RunFailed
+from mileage.targets.block_ioctls import discard
 from mileage.targets.file_identity import FileIdentity, held_device
 from mileage.targets.filesystem import disk_of, queue_word
 from mileage.targets.guard import ROOT, is_held_exclusively
 from mileage.targets.ledger import Ledger
+from mileage.targets.privileged_steps import LockedDrive
 from mileage.targets.programs import call
-from mileage.targets.raw import discard
-from mileage.targets.steps import LockedDrive
 
 _NVME: Final = re.compile(r"nvme\d+n\d+")
 _CONTROLLER: Final = re.compile(r"(nvme\d+)n\d+")

@@ -20,7 +20,7 @@ from mileage.plan.initial_state import Used
 from mileage.targets.base import Opening, Target
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import repair
-from mileage.targets.settings import NO_SETTINGS, Settings
+from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import TargetSpec, parse_target
 
 _HASH = re.compile(r"[0-9a-f]{8,}")

@@ -26,7 +26,7 @@ from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.local_share import UnderWay
 from mileage.execute.mpi.loss_watch import LossWatch
 from mileage.execute.mpi.messages import Identity, Message, Messages, See, Seen
-from mileage.execute.record import Poll
+from mileage.execute.run_failure import Poll
 from mileage.execute.workers import Member, Step, Workers, for_other_machine, raise_for
 from mileage.worker import Answer, Order
 

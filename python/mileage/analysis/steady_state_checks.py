@@ -1,0 +1,176 @@
+"""Steady-state checks of measured writes: rate changes within a run, and erased blocks that a virtual drive consumed.
+
+What it models: the rate of each run over time (`judge.course`), and the ratio of erased to programmed pages. A drive
+that programs more than it erases still consumes its erased blocks, and writes at the rate of a fresh drive. The mean of
+such a run depends on its length, so it does not describe the drive.
+What it refuses: nothing. Runs of fewer than 30 intervals and drives without these counters are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mileage.judge.rate_over_time import Course, course
+from mileage.model.imported_record import ImportedRecord
+from mileage.model.run_record import RunRecord
+from mileage.plan import Plan
+from mileage.report import ValidityCheck
+from mileage.report.quantity import duration
+from mileage.targets.profiles import figures_of_target
+
+CHANGE_MIN: Final = 0.2
+"""Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
+RUNS_CHECKED_MAX: Final = 1000
+"""Runs whose series are analysed; each takes some milliseconds."""
+ERASED_MIN: Final = 0.9
+"""Ratio of erased to programmed pages below which the drive counts as still consuming erased blocks."""
+REMEDY: Final = (
+    'precondition the drive to steady state before measuring (state.precondition = "snia-dependent")'
+)
+
+
+class RunCourse(NamedTuple):
+    """What a run of a cell did."""
+
+    cell: str
+    stage: str
+    found: Course
+    words: str
+
+
+class Erasing(NamedTuple):
+    """Pages that a run programmed, and blocks that it erased."""
+
+    cell: str
+    stage: str
+    programmed_pages: int
+    erased_blocks: int
+
+
+class Courses:
+    """The measured runs of a study that write, collected one by one."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.run_count = 0
+        self.runs: list[RunCourse] = []
+        self.erasing: list[Erasing] = []
+
+    def add(self, cell: str, stage: str, record: RunRecord, *, sham: bool = False) -> None:
+        """Add a measured run; runs that write nothing are skipped."""
+        if not record.ops_written:
+            return
+        self.run_count += 1
+        if len(self.runs) < RUNS_CHECKED_MAX:
+            found = course_of(record)
+            self.runs.append(RunCourse(cell, stage, found, course_words(found, record)))
+        counters = record.counters
+        # The sham arm is not worn: its drive is meant to have erased blocks.
+        if not sham and "blocks_erased" in counters and "flash_pages_programmed" in counters:
+            pages, blocks = counters["flash_pages_programmed"], counters["blocks_erased"]
+            self.erasing.append(Erasing(cell, stage, pages, blocks))
+
+
+def course_of(record: RunRecord | ImportedRecord) -> Course:
+    """The course of a run, by its bytes, or its operations where these are unknown."""
+    series = record.series
+    both = zip(series.bytes_read, series.bytes_written, strict=True)
+    moved = [read + written for read, written in both if read is not None and written is not None]
+    # The end of the run cuts the last interval short.
+    return course((moved if any(moved) else [count for count in series.ops if count is not None])[:-1])
+
+
+def course_words(found: Course, record: RunRecord | ImportedRecord) -> str:
+    """What a run does, with times."""
+    series = record.series
+    interval_s = series.interval_s
+    change, at = f"{abs(found.change):.0%}", duration(found.intervals * series.interval_ns)
+    lasted = duration((len(series.ops) - 1) * series.interval_ns)
+    return {
+        "slow start": f"the first {at} are {change} slower than the other {lasted}",
+        "fast start": f"the first {at} are {change} faster than the rest of {lasted}",
+        "fall": f"after {at} of {lasted} the rate falls by {change} and stays there",
+        "rise": f"after {at} of {lasted} the rate rises by {change} and stays there",
+        "several levels": f"{found.intervals} levels in {lasted}, the lowest {change} below the highest",
+        "drift": f"the rate goes {'up' if found.change > 0 else 'down'} by {change} in {lasted}",
+        "alternating": f"the rate alternates about every {found.intervals * interval_s:.3g} s, "
+        f"with a standard deviation of {change} of its mean",
+    }.get(found.kind, f"drift {found.change:+.1%} per 20 intervals")
+
+
+def level_checks(courses: Courses) -> list[ValidityCheck]:
+    """The check of rate changes within runs that write; empty when no run was long enough."""
+    checked = [run for run in courses.runs if run.found.kind != "too short"]
+    if not checked:
+        return []
+    if changes := changing(courses, share_min=0.0):
+        return [ValidityCheck("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
+    text = f"none of {len(checked):,} writing runs changes its rate level by {CHANGE_MIN:.0%} or more"
+    # A run that is too short, or beyond the limit, may have changed: the count must not claim it.
+    skipped = max(courses.run_count - len(checked), 0)
+    return [ValidityCheck("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
+
+
+def changing(courses: Courses, share_min: float = 0.5) -> list[str]:
+    """A sentence for each cell of which at least `share_min` (0..1) of the runs change their level; the worst first."""
+    by_cell: dict[tuple[str, str], list[RunCourse]] = {}
+    for run in courses.runs:
+        by_cell.setdefault((run.cell, run.stage), []).append(run)
+    found = []
+    for (cell, stage), runs in by_cell.items():
+        changed = [run for run in runs if _leaves_its_level(run.found)]
+        if changed and len(changed) >= share_min * len(runs):
+            worst = max(changed, key=lambda run: abs(run.found.change))
+            share = f"{len(changed)} of {len(runs)} runs"
+            text = f"{cell} in stage {stage} changes its rate level in {share}: {worst.words}"
+            found.append((abs(worst.found.change), text))
+    return [text for _, text in sorted(found, reverse=True)]
+
+
+def _leaves_its_level(found: Course) -> bool:
+    # An alternating rate has a stable mean, and few operations per interval make any rate alternate.
+    return found.changes_level and found.kind != "alternating" and abs(found.change) >= CHANGE_MIN
+
+
+def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[ValidityCheck]:
+    """The check that virtual drives erased as much as they programmed in these stages."""
+    pages = {
+        cell.label: _block_pages(plan.settings[cell.setting].target) for cell in plan.cells if plan.settings
+    }
+    sums: dict[str, tuple[int, int]] = {}
+    for run in courses.erasing:
+        if run.stage in stages and pages.get(run.cell):
+            programmed, erased = sums.get(run.cell, (0, 0))
+            sums[run.cell] = (
+                programmed + run.programmed_pages,
+                erased + run.erased_blocks * (pages[run.cell] or 0),
+            )
+    shares = {cell: erased / programmed for cell, (programmed, erased) in sums.items() if programmed}
+    fresh = {cell: share for cell, share in shares.items() if share < ERASED_MIN}
+    if not shares:
+        return []
+    if not fresh:
+        return [
+            ValidityCheck(
+                "erased blocks",
+                "ok",
+                "the drive erased as much as it programmed, so it was not using up its erased blocks",
+            )
+        ]
+    cell, share = min(fresh.items(), key=lambda pair: pair[1])
+    which = f"{len(fresh)} of {len(shares)} cells that write" if len(shares) > 1 else cell
+    text = f"{which} consumed erased blocks ({cell}: {share:.0%} of the programmed pages were erased again)"
+    return [ValidityCheck("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
+
+
+def measured_stages(plan: Plan) -> list[str]:
+    """The stages that measure, in order."""
+    return list(dict.fromkeys(run.stage for run in plan.runs if run.role == "measure"))
+
+
+def _block_pages(target: str) -> int | None:
+    """Pages of a flash block of a virtual drive; None for others, and where its profile does not say."""
+    figure = figures_of_target(target).get("pages_per_block")
+    value = figure.get("value") if isinstance(figure, dict) else figure
+    return value if isinstance(value, int) else None

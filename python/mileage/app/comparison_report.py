@@ -1,0 +1,177 @@
+"""Two studies, or two stages, as one report: what `mileage compare A B` judges, with the evidence of both.
+
+Models the comparison's own page: the verdict, each check as the weaker of the two studies has it, both machines next
+to each other, how each was measured. Refuses what `compare` refuses.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mileage.app.multi_study import compare, stage_of
+from mileage.app.report_level import rewritten_level
+from mileage.app.result import StudyResult
+from mileage.errors import Refused
+from mileage.judge.sentence import listed, unmatched
+from mileage.model.journal_entries import Failed
+from mileage.report import StudyView, ValidityCheck
+from mileage.report.evidence import Evidence
+from mileage.report.view import CheckState
+from mileage.store.environment import diff
+from mileage.store.safe_directory import Directory
+
+_WORST: Sequence[CheckState] = ("bad", "warn", "unknown", "ok")
+
+
+def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
+    """What the report of a comparison of two studies shows. Raises Refused as `compare`."""
+    comparison = compare(a, b, stage=stage)
+    (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
+    sides = ((comparison.baseline, first), (comparison.candidate, second))
+    same = first.folder.path.resolve() == second.folder.path.resolve()
+    targets = list(dict.fromkeys(result.plan.study.target for _, result in sides))
+    snapshots = [
+        (name, _snapshot(result, at))
+        for (name, result), at in zip(sides, (first_stage, second_stage), strict=True)
+    ]
+    environments = [(name, found) for name, found in snapshots if found]
+    changes = diff(environments[0][1], environments[1][1]) if len(environments) == 2 else []
+    results = [first] if same else [first, second]
+    return StudyView(
+        name="comparison",
+        question=f"Is {comparison.candidate} faster than {comparison.baseline}?",
+        target=" and ".join(targets),
+        identity=_identity(sides),
+        command=shlex.join(["mileage", "report", a, b, *(["--stage", stage] if stage else [])]),
+        comparison=comparison,
+        torture=[],
+        environments=environments,
+        environment_changes=[f"between the two: {line}" for line in changes],
+        trust=_checks([(result.folder.path.name, result) for result in results]),
+        runs_total=sum(len(result.content().any_runs()) for result in results),
+        runs_failed=sum(len(result.content().of_kind(Failed)) for result in results),
+        method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
+        notes=[*_differences(first, second), *unmatched(comparison)],
+        evidence=Evidence(device_classes=_classes(sides), places={**_tests(second), **_tests(first)}),
+    )
+
+
+def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
+    """Write page, figures and tables of a comparison into a new folder; the page's path. `level` as for a study.
+
+    Raises:
+        Refused: something is there already, or the folder cannot be made.
+    """
+    from mileage.report import render_html, write_figures
+    from mileage.report.difference_tables import write_differences
+    from mileage.report.tables import write_tables
+
+    drawn = rewritten_level(level) == "full"
+    with new_folder(out) as folder:
+        if drawn:
+            write_figures(view, folder)
+        write_tables(view.comparison, folder)
+        write_differences(view, folder)
+        folder.write("report.html", render_html(view, drawn=drawn).encode())
+    return out / "report.html"
+
+
+def new_folder(out: Path) -> Directory:
+    """A new folder to write into.
+
+    Raises:
+        Refused: something is there already, or the folder cannot be made.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise Refused(
+            out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
+        )
+    try:
+        out.mkdir(exist_ok=True)
+        folder = Directory.open(out)
+    except OSError as cause:
+        raise Refused(
+            out,
+            f"cannot make the folder: {cause.strerror}",
+            advice="name another with --out",
+            code="unwritable",
+        ) from cause
+    return folder
+
+
+def fresh_folder() -> Path:
+    """The first name of its kind that is free here."""
+    number = 1
+    while Path(f"mileage-comparison-{number}").exists():
+        number += 1
+    return Path(f"mileage-comparison-{number}")
+
+
+def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
+    """The test of each cell, its sizes and its levels, as a report has them."""
+    if result.plan.imported is not None:
+        return {cell.label: {"test": cell.key.workload} for cell in result.plan.cells}
+    return {cell.label: {**cell.key.properties, **cell.key.factors} for cell in result.plan.cells}
+
+
+def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
+    """The class of the device of each side in words; in a study of several classes its cells say which."""
+    from mileage.analysis.device_class import device_classes
+
+    found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
+    return {name: classes[""] for name, classes in found.items() if "" in classes}
+
+
+def _snapshot(result: StudyResult, stage: str) -> dict[str, str]:
+    """The machine at a stage, as it was seen there first; empty where nobody looked."""
+    from mileage.execute import stage_name
+
+    saved = dict(result.folder.environments())
+    names = dict.fromkeys(stage_name(run) for run in result.plan.runs if run.stage == stage)
+    return next((saved[name] for name in names if name in saved), {})
+
+
+def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
+    found = {}
+    for side, (name, result) in zip(("baseline", "candidate"), sides, strict=True):
+        head, plan = result.content().study, result.plan
+        written = f"mileage {head.mileage}, {head.started}" if head is not None else "not begun"
+        found[side] = (
+            f"{name}, {plan.study.name} on {plan.study.target}, seed {plan.study.seed}, plan {plan.hash[:16]}, "
+            f"{written}"
+        )
+    return found
+
+
+def _checks(results: Sequence[tuple[str, StudyResult]]) -> list[ValidityCheck]:
+    """Each check as the weaker study has it, with the study's name where there are two."""
+    found: dict[str, list[tuple[str, ValidityCheck]]] = {}
+    for name, result in results:
+        if result.compares and result.plan.imported is None:
+            for check in result.view().trust:
+                found.setdefault(check.name, []).append((name, check))
+    merged = []
+    for check_name, checks in found.items():
+        state = next(state for state in _WORST if any(check.state == state for _, check in checks))
+        texts = {check.text: name for name, check in checks if check.state == state}
+        parts = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
+        merged.append(ValidityCheck(check_name, state, parts))
+    return merged
+
+
+def _method(result: StudyResult) -> str:
+    from mileage.analysis.view import method_of
+
+    return method_of(result.plan, result.content())
+
+
+def _differences(a: StudyResult, b: StudyResult) -> list[str]:
+    """In which keys the two plans differ, apart from names and the target."""
+    left, right = (msgspec.to_builtins(result.plan.study) for result in (a, b))
+    fixed = ("name", "question", "target")
+    keys = [key for key in left.keys() | right.keys() if key not in fixed and left.get(key) != right.get(key)]
+    return [f"The two plans differ in {listed(sorted(keys))}."] if keys else []

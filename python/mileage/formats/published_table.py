@@ -1,0 +1,149 @@
+"""Published tables as CSV: keys that name a cell, then what is printed of it.
+
+Models a file with one header row. The columns `diff_percent` and `std_percent` hold the figures, or, where both arms
+are printed, `baseline_mean`, `baseline_sd`, `candidate_mean`, `candidate_sd`, and where given `baseline_runs` and
+`candidate_runs`. Every column before the first of them that is not listed in `IGNORED` names the cell, the first of
+these being the test; a column `metric` may say throughput, iops, p99 or time.
+Refuses missing columns, rows of another length and figures that are not numbers, with the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Final
+
+from mileage.errors import Refused
+from mileage.judge.published_differences import PublishedCell
+from mileage.judge.published_means import METRICS, PrintedArm, PrintedCell
+from mileage.regular_file import read_regular
+
+DIFFERENCE: Final = "diff_percent"
+SPREAD: Final = "std_percent"
+ARMS: Final = ("baseline_mean", "baseline_sd", "candidate_mean", "candidate_sd")
+RUNS: Final = ("baseline_runs", "candidate_runs")
+METRIC: Final = "metric"
+_BYTES_MAX: Final = 64 << 20
+IGNORED: Final = ("table", "case")
+"""Columns that say where a cell was printed, not which cell it is."""
+
+
+def read_published(path: Path) -> tuple[tuple[str, ...], tuple[PublishedCell, ...]]:
+    """Names of the keys, and the cells in the order of the file.
+
+    Raises Refused when the file cannot be read as such a table.
+    """
+    rows = _rows(path)
+    header = rows[0]
+    missing = [name for name in (DIFFERENCE, SPREAD) if name not in header]
+    if missing:
+        raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
+    end = min(header.index(DIFFERENCE), header.index(SPREAD))
+    keys = [index for index in range(end) if header[index] not in IGNORED]
+    if not keys:
+        raise Refused(
+            f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
+        )
+    cells = tuple(_cell(path, line, row, header, keys) for line, row in enumerate(rows[1:], 2))
+    return tuple(header[index] for index in keys), cells
+
+
+def prints_arms(path: Path) -> bool:
+    """Whether the table prints both arms. Raises Refused when the file cannot be read as a table."""
+    return ARMS[0] in _rows(path)[0]
+
+
+def read_arms(path: Path, runs: int) -> tuple[PrintedCell, ...]:
+    """The rows of a table that prints both arms; `runs` where the table does not say how many.
+
+    Raises Refused when the file cannot be read as such a table.
+    """
+    rows = _rows(path)
+    header = rows[0]
+    missing = [name for name in ARMS if name not in header]
+    if missing:
+        raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
+    end = min(header.index(name) for name in (*ARMS, *RUNS) if name in header)
+    keys = [index for index in range(end) if header[index] not in (*IGNORED, METRIC)]
+    if not keys:
+        raise Refused(
+            f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
+        )
+    return tuple(_printed(path, line, row, header, keys, runs) for line, row in enumerate(rows[1:], 2))
+
+
+def _printed(
+    path: Path, line: int, row: list[str], header: list[str], keys: list[int], runs: int
+) -> PrintedCell:
+    found = dict(zip(header, row, strict=False))
+    if len(row) != len(header):
+        raise Refused(
+            f"{path}, line {line}", f"{len(row)} fields", expected=f"{len(header)}", code="malformed"
+        )
+    metric = found.get(METRIC, "throughput")
+    if metric not in METRICS:
+        raise Refused(
+            f"{path}, line {line}", f"{METRIC} is {metric!r}", expected=", ".join(METRICS), code="malformed"
+        )
+
+    def figure(name: str) -> float:
+        try:
+            return float(found[name])
+        except ValueError:
+            raise Refused(
+                f"{path}, line {line}", f"{name} is {found[name]!r}", expected="a number", code="malformed"
+            ) from None
+
+    def count(name: str) -> int:
+        if name not in found:
+            return runs
+        if not found[name].isdecimal():
+            raise Refused(
+                f"{path}, line {line}",
+                f"{name} is {found[name]!r}",
+                expected="a whole number of runs",
+                code="malformed",
+            )
+        return int(found[name])
+
+    low = PrintedArm(figure(ARMS[0]), figure(ARMS[1]), count(RUNS[0]))
+    high = PrintedArm(figure(ARMS[2]), figure(ARMS[3]), count(RUNS[1]))
+    return PrintedCell(" ".join(row[index] for index in keys), metric, low, high)
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The lines of a table, the header first."""
+    try:
+        text = read_regular(path, _BYTES_MAX).decode()
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise Refused(path, f"cannot be read as a table: {cause}", code="unreadable") from cause
+    if not rows:
+        raise Refused(
+            path,
+            "an empty file",
+            expected=f"a header row with {DIFFERENCE} and {SPREAD}, or with {', '.join(ARMS)}",
+            code="empty",
+        )
+    return rows
+
+
+def _cell(path: Path, line: int, row: list[str], header: list[str], keys: list[int]) -> PublishedCell:
+    if len(row) != len(header):
+        raise Refused(
+            f"{path}, line {line}", f"{len(row)} fields", expected=f"{len(header)}", code="malformed"
+        )
+    figures = []
+    for name in (DIFFERENCE, SPREAD):
+        text = row[header.index(name)]
+        try:
+            figures.append(float(text))
+        except ValueError:
+            raise Refused(
+                f"{path}, line {line}",
+                f"{name} is {text!r}",
+                expected="a number in percent",
+                code="malformed",
+            ) from None
+    return PublishedCell(tuple(row[index] for index in keys), figures[0], figures[1])

@@ -1,0 +1,225 @@
+"""Work on files that is more than one run of a workload, as the value that the core takes.
+
+What it models: what every family of such work has: its bytes, its seed, how it is described. A family is one class in a
+file of its own (`iozone_suite`, `name_operations`, `program`, `task_jobs`) and one row of `action.FileJob`; what
+performs it is one row of `mileage.execute.run`.
+What it refuses: keys of a table that a family has no use for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Final, Literal, NamedTuple, Self
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from mileage.errors import Refusal
+from mileage.plan import sizes
+from mileage.plan.caching import Caching, read_cache
+from mileage.plan.io_options import HOW_KEYS, How
+from mileage.plan.iozone_switches import IozoneSwitches
+from mileage.plan.study import Measure, StopRule
+
+ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
+ASSUMED_OPS_PER_S: Final = 5_000
+FILES: Final = 10_000
+"""Files of a metadata operation unless a stop rule says how many."""
+
+
+class Programs(NamedTuple):
+    """A workload that is a program: each with its arguments, run without a shell."""
+
+    command: tuple[str, ...]
+    """What is measured."""
+    before: tuple[str, ...] | None = None
+    """What prepares each run; its time does not count."""
+    cleanup: tuple[str, ...] | None = None
+    """What cleans up after each run; its time does not count."""
+
+
+class JobRequest(NamedTuple):
+    """What a cell of a study asks of a family."""
+
+    test: str
+    """The test that the cell measures, without the family's name: "read"."""
+    tests: tuple[str, ...]
+    """Every test of the family that the cell's table lists; one run of a set gives the figures of them all."""
+    record_bytes: int
+    """0 where neither the table nor the workload has a record."""
+    file_bytes: int
+    """Size of the work area."""
+    threads: int
+    stop: StopRule
+    how: How
+    cache: str
+    """The study's cache, where `how` has none."""
+    fidelity: bool = False
+    switches: IozoneSwitches | None = None
+    programs: Programs | None = None
+
+    @property
+    def timeout_ns(self) -> int:
+        """Time-out in nanoseconds; 0 for none."""
+        return 0 if self.how.timeout is None else sizes.parse_time_ns(self.how.timeout)
+
+
+class JobOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How work on files is done, apart from its value; what a family has no use for is not there."""
+
+    pin_cpus: tuple[int, ...] | UnsetType = UNSET
+    timeout_ns: int | UnsetType = UNSET
+    name: str | UnsetType | None = UNSET
+    """Name of the file in the target's directory; None for one of Mileage's own."""
+    files: tuple[str, ...] | UnsetType = UNSET
+    """Names of the children's files."""
+
+
+class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="family"):
+    """Work on files for the core, as it takes it. What a family is, its class attributes state."""
+
+    value: msgspec.Struct
+    """What the core takes as JSON; each family has a type of its own."""
+    options: JobOptions
+    names: tuple[str, ...]
+    """Of a set of tests, those whose figures are wanted: "iozone.read"."""
+    bytes: int
+    """Bytes that it moves, as far as that is known beforehand."""
+    bytes_read: int = 0
+    """Of these, bytes that are known to be read."""
+    operations: int = 0
+    """Names and inodes that it works on."""
+    occupies: int = 0
+    """Bytes that its own files take while it runs."""
+    writes: bool = True
+    """Whether it changes the content of its target."""
+    limit_bytes: int = 0
+    """Memory within which it is done; 0 for all that there is."""
+
+    tests: ClassVar[dict[str, str]] = {}
+    """Its named workloads, without its own name, and what each does."""
+    tool: ClassVar[str] = ""
+    """Whose tests they are: "IOR"; empty where they are of no tool."""
+    kind: ClassVar[Literal["throughput", "iops"]] = "iops"
+    """Which margin their rates are judged by."""
+    records: ClassVar[dict[str, str]] = {}
+    """Tests with a record of their own, where a study gives none."""
+    how: ClassVar[How] = How()
+    """Keys that its tests set, where a study gives none."""
+    alone: ClassVar[tuple[str, ...]] = ()
+    """Tests that are done by their own names only."""
+    noun: ClassVar[str] = ""
+    """Its tests, as messages call them."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """The keys that it knows, apart from workload, record, threads and stop."""
+    stops: ClassVar[tuple[str, ...]] = ()
+    """The keys of a stop rule that it knows."""
+    stop_advice: ClassVar[str] = ""
+    """What to do about another one; `{name}` is the workload."""
+    keeps_cache: ClassVar[str] = ""
+    """Why the page cache cannot be brought into a state before it; empty where that is refused as any key."""
+    has_record: ClassVar[bool] = False
+    """Whether a record must be given for it."""
+    has_size: ClassVar[bool] = False
+    """Whether it visits the work area, so that the record divides that."""
+    size_advice: ClassVar[str] = "--record says how large each file is, --operations how many there are"
+    """Which options give its size in place of that of the work area."""
+    is_set: ClassVar[bool] = False
+    """Whether one run gives the figures of all its tests that a table lists."""
+
+    @classmethod
+    def word(cls) -> str:
+        """The first part of its workloads' names, and its tag in a plan: "iozone"."""
+        return str(cls.__struct_config__.tag)
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """The job that is asked for. Raises ValueError, whose arguments are the key and what is wrong."""
+        raise NotImplementedError
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
+        """Every key of a table that the family cannot honour; `name` is its first workload there."""
+        for key in ("fidelity", "iozone"):
+            if getattr(table, key):
+                yield Refusal(
+                    key,
+                    text=f"has no effect on {name}",
+                    advice="only IOzone's tests know it",
+                    code="no-effect",
+                )
+        yield from cls._stop_refusals(name, table.stop)
+
+    @classmethod
+    def _stop_refusals(cls, name: str, stop: StopRule | None) -> Iterator[Refusal]:
+        if stop is None:
+            return
+        given = [key for key in stop.__struct_fields__ if getattr(stop, key) is not None] or ["time"]
+        for key in [key for key in given if key not in cls.stops][:1]:
+            yield Refusal(f"stop.{key}", text=f"{cls.stop_advice.format(name=name)}", code="no-effect")
+
+    @classmethod
+    def without_effect(cls, how: How, cache: str) -> Iterator[Refusal]:
+        """Every key of how I/O is done that the family has no use for."""
+        for key in HOW_KEYS:
+            if key not in cls.keys and getattr(how, key) is not None:
+                known = ", ".join(cls.keys)
+                yield Refusal(
+                    key,
+                    text=f"has no effect on {cls.noun}, which know {known}",
+                    advice="remove it",
+                    code="no-effect",
+                )
+        if cls.keeps_cache and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
+            yield Refusal(
+                "cache",
+                text=f"{cls.keeps_cache}",
+                expected="direct, warm or limited:SIZE",
+                code="unsupported",
+            )
+        if "sync" in cls.keys and "dsync" not in cls.keys and how.sync == "fdatasync":
+            yield Refusal(
+                "sync",
+                found="fdatasync",
+                advice="a new file is synced with fsync, or not at all",
+                code="unsupported",
+            )
+
+    def with_seed(self, seed: int) -> Self:
+        """The same job with a run's seed."""
+        return msgspec.structs.replace(self, value=msgspec.structs.replace(self.value, seed=seed))
+
+    def scaled(self, factor: int) -> Self:
+        """The same job with its number of files multiplied by the factor; itself where its files are not counted."""
+        files = getattr(self.value, "files", None)
+        if not isinstance(files, int):
+            return self
+        return msgspec.structs.replace(self, value=msgspec.structs.replace(self.value, files=files * factor))
+
+    @property
+    def seed(self) -> int:
+        """The seed of its random choices."""
+        return int(getattr(self.value, "seed", 0))
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that it writes, at most."""
+        return self.bytes - self.bytes_read
+
+    @property
+    def caching(self) -> Caching:
+        """What the page cache does meanwhile."""
+        return Caching("limited", self.limit_bytes) if self.limit_bytes else Caching("warm")
+
+    @property
+    def workers(self) -> int:
+        """Processes that do it together and may lie on several machines."""
+        return 1
+
+    def time_s(self, before: Sequence[float], *, virtual: bool) -> float:
+        """The time that it takes at the assumed rates, in seconds; nothing simulates it."""
+        return self.bytes / ASSUMED_RATE_BYTES_PER_S + self.operations / ASSUMED_OPS_PER_S
+
+    def words(self) -> list[str]:
+        """Its sizes and how it is done, each in a few words."""
+        raise NotImplementedError

@@ -1,0 +1,110 @@
+"""The workloads that have a name, and a user's own.
+
+What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
+with Mileage; a study's [workload.NAME] tables add their own.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from mileage.plan.file_job import Job, Programs
+from mileage.plan.io_options import How, merged
+from mileage.plan.pattern import Does, Pattern, does, is_sequential
+from mileage.plan.study import StopRule
+
+Metric = Literal["throughput", "iops", "p99", "time"]
+Kind = Literal["throughput", "iops", "time"]
+
+METRICS: Final[dict[Metric, str]] = {
+    "throughput": "rate_bytes_per_s",
+    "iops": "ops_per_s",
+    "p99": "latency_p99_ns",
+    "time": "elapsed_s",
+}
+"""The words of a study file, and the names that samples carry; the unit is last."""
+
+METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {
+    "throughput": ("throughput",),
+    "iops": ("iops", "p99"),
+    "time": ("time",),
+}
+"""What is recorded of a workload of each kind unless a study says otherwise."""
+
+
+class NamedWorkload(msgspec.Struct, frozen=True):
+    """A workload without its sizes."""
+
+    name: str
+    """"throughput.write"."""
+    title: str
+    """What it does, in a few words."""
+    pattern: Pattern
+    read_percent: int
+    """0..100 percent of the operations."""
+    kind: Kind
+    """Which relevance margin it is judged by."""
+    metrics: tuple[Metric, ...]
+    """What is recorded of it unless a study says otherwise."""
+    how: How = How()
+    """The keys that it sets; `reads` is in `read_percent`."""
+    record: str | None = None
+    """Its own record, where a study gives none."""
+    stop: StopRule | None = None
+    """Its own end, where a study gives none."""
+    once: bool = False
+    """Whether it ends at the end of its span at the latest."""
+    alone: bool = False
+    """Whether it is asked for by its own name only, and its family (`iozone.*`) leaves it out."""
+    job: type[Job] | None = None
+    """Of work on files, its family; None for a workload of blocks."""
+    programs: Programs | None = None
+    """Of a program, what is run."""
+
+    @property
+    def test(self) -> str:
+        """Its name within its family: "write"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def visits_area(self) -> bool:
+        """Whether it visits the work area, so that its record must divide that."""
+        return self.job is None or self.job.has_size
+
+    @property
+    def has_record(self) -> bool:
+        """Whether a record must be known for it."""
+        return self.job is None or self.job.has_record
+
+    @property
+    def does(self) -> Does:
+        """What its operations do, in percent of them."""
+        return does(self.pattern, self.read_percent, self.how.discards or 0)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes or discards at all."""
+        return self.does.write > 0 or self.does.discard > 0
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads at all."""
+        return self.does.read > 0
+
+
+def as_done(named: NamedWorkload, how: How) -> NamedWorkload:
+    """The workload with the keys of a study's table, which count more than its own."""
+    together = merged(named.how, how)
+    reads = named.read_percent if together.reads is None else together.reads
+    return msgspec.structs.replace(named, read_percent=reads, how=together)
+
+
+def of_pattern(
+    name: str, title: str, pattern: Pattern, read_percent: int, how: How | None = None
+) -> NamedWorkload:
+    """A workload whose kind and metrics follow from its pattern."""
+    kind: Kind = "throughput" if is_sequential(pattern) else "iops"
+    return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())

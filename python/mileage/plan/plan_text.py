@@ -1,0 +1,249 @@
+"""The text of `mileage plan`: what will be done and what it costs, before anything is touched.
+
+What it models: one page of plain text. Lines are at most `width` columns, unless a single word is longer.
+What it refuses: nothing; what a study is refused for is part of the text.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator
+
+from mileage.model.target_kind import capabilities_of
+from mileage.plan.area import uses_file
+from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.factor_rows import factor_rows
+from mileage.plan.factors import at_setting
+from mileage.plan.families import WORKLOADS
+from mileage.plan.planned_runs import Cell, Plan, PlannedRun
+from mileage.plan.privileged_steps import PrivilegedStep, steps_of
+from mileage.plan.program import Program
+from mileage.plan.sizes import duration, format_bytes
+from mileage.plan.study import Repeat, Stage, Study, Torture
+from mileage.plan.workload import Workload
+
+CELLS_MAX = 60
+"""Cells that are listed at most."""
+_INDENT = 18
+
+
+def describe(plan: Plan, width: int = 80, *, lanes: int = 1) -> str:
+    """The plan in words, `width` columns (40 or more) wide, ending in a newline.
+
+    `lanes`: cycles that are done at the same time.
+    """
+    lines = textwrap.wrap(f"{plan.study.name}: {plan.study.question}".rstrip(": "), width)
+    lines.append("")
+    for rows in (_design(plan), _steps(plan), _cost(plan, estimate(plan, lanes=lanes)), _permission(plan)):
+        for name, text in rows:
+            lines += _row(name, text, width)
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _design(plan: Plan) -> Iterator[tuple[str, str]]:
+    study, facts = plan.study, plan.facts
+    kind = "simulated time" if facts.virtual else "real time"
+    yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
+    drive = "drive" if facts.virtual else "target"
+    if uses_file(study, facts):
+        yield "work area", f"a work file: {format_bytes(plan.work_bytes)}"
+    elif plan.areas:
+        each = "; ".join(f"{', '.join(at.words)} {format_bytes(plan.area_bytes(at))}" for at in plan.settings)
+        yield "work area", f"of each {drive} the whole, rounded down to whole records: {each}"
+    else:
+        text = format_bytes(plan.work_bytes)
+        yield "work area", f"the whole {drive}, rounded down to whole records: {text}"
+    if words := state_words(plan.study):
+        yield "state", words
+    if facts.alignment:
+        yield "alignment", facts.alignment
+    arms = ": a torture arm, then a sham arm that idles for as long" if study.sham else ": no sham arm"
+    if not any(stage.torture for stage in study.stage):
+        arms = ""
+    of_stages = study.compare.arms not in study.factor and not study.compares_workloads
+    note = "; verdicts hold for this cycle only" if study.cycles == 1 and of_stages else ""
+    each = "each " if study.cycles > 1 else ""
+    yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target{arms}{note}"
+    if study.baseline and study.candidate:
+        yield "compared", f"{study.candidate} with {study.baseline}"
+    yield from factor_rows(plan)
+    yield "seed", str(study.seed)
+    yield "plan", plan.hash_short
+
+
+def state_words(study: Study) -> str:
+    """The file system that is made, and how used it is; "" for none."""
+    state = study.state
+    if state.filesystem is None:
+        return ""
+    words = [f"{state.filesystem}, made anew for each cycle"]
+    words += [f"filled to {state.fill}"] if state.fill is not None else []
+    words += [f"aged until {state.aged} full"] if state.aged is not None else []
+    return "; ".join(words)
+
+
+def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
+    for stage in plan.study.stage:
+        yield f"stage {stage.name}", stage_words(plan, stage)
+    for cell in plan.cells[:CELLS_MAX]:
+        yield "cell", cell_words(plan.study, cell)
+    if len(plan.cells) > CELLS_MAX:
+        yield "cell", f"and {len(plan.cells) - CELLS_MAX} more"
+
+
+def stage_words(plan: Plan, stage: Stage) -> str:
+    """What is done in a stage."""
+    if stage.measure is not None:
+        tables = plan.study.measures_of(stage)
+        cells = [cell for cell in plan.cells if cell.table in tables]
+        blocks = max(cell.blocks for cell in cells)
+        listed = plan.study.order == "listed"
+        phrase = f"{_count(blocks, 'block')} in their order" if listed else _count(blocks, "randomised block")
+        return f"measure {_count(len(cells), 'cell')} in {phrase}"
+    if stage.idle is not None:
+        return f"idle {stage.idle}"
+    verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
+    done = {run.cell: run for run in plan.runs if run.stage == stage.name and run.workload}
+    parts = [
+        f"{name} ({_writing(plan, name, done[name])}{_rounds(plan.study.torture[name])})"
+        for name in names or ()
+    ]
+    return f"{verb}: {', '.join(parts)}"
+
+
+def _writing(plan: Plan, name: str, run: PlannedRun) -> str:
+    """What a run of a [torture.NAME] table does, and what its tasks are on the target of that run."""
+    assert run.workload is not None
+    processes = run.reach.processes if run.reach is not None else 1
+    tasks = plan.study.torture[name].tasks
+    if tasks is None:
+        return _io(run.workload, _title(plan, name), processes)
+    each = "a process with a file of its own" if run.workload.files == "per_thread" else "a process"
+    each += ", new in each round" if run.reach is not None and run.reach.makes_files else ""
+    if not capabilities_of(plan.setting_of(run).target).is_real:
+        each = "a thread (a simulated drive has no processes)"
+    return _io(run.workload, _title(plan, name), who=f"{_count(tasks, 'task')}, each {each}")
+
+
+def _rounds(table: Torture) -> str:
+    read = ", each read back" if table.read_back else ""
+    if table.until is not None:
+        return f", at most {table.rounds} rounds{read}, until {table.until}"
+    return f", {table.rounds} rounds{read}" if table.rounds > 1 else read
+
+
+def _title(plan: Plan, torture: str) -> str:
+    """What a [torture.NAME] table's workload does; "" for one of the user's own without a title."""
+    word = plan.study.torture[torture].workload
+    for spelling in (word, f"pattern.{word}", f"pattern.{word}_read"):
+        if spelling in WORKLOADS and word not in plan.study.workload:
+            return WORKLOADS[spelling].title
+    return plan.study.workload[word].title
+
+
+def cell_words(study: Study, cell: Cell) -> str:
+    """A cell, and what is measured in it."""
+    return f"{cell.label}: {measured_words(study, cell)}"
+
+
+def measured_words(study: Study, cell: Cell) -> str:
+    """What is measured in a cell, by which metrics, and how often."""
+    processes = cell.reach.processes if cell.reach is not None else 1
+    phrase = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
+    table = study.measure[cell.table]
+    least = table.stop.at_least if table.stop is not None else None
+    lasting = f"; as much as takes {least} or more" if least is not None else ""
+    return f"{phrase}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
+
+
+def _blocks(repeat: int | Repeat, cell: Cell) -> str:
+    if isinstance(repeat, Repeat) and repeat.precision is not None:
+        return f"{repeat.min} to {cell.blocks} blocks, until known to +-{100 * repeat.precision:g} %"
+    return _count(cell.blocks, "block")
+
+
+def _io(workload: Workload, title: str = "", processes: int = 1, who: str = "") -> str:
+    title = title or workload.in_words
+    limits = []
+    if workload.stop.bytes is not None:
+        limits.append(format_bytes(workload.stop.bytes))
+    if workload.stop.operations is not None:
+        limits.append(f"{workload.stop.operations} operations")
+    if workload.stop.time_ns is not None:
+        limits.append(f"{workload.stop.time_ns / 1e9:g} s")
+    outstanding = f", depth {workload.depth}" if workload.depth > 1 else ""
+    together = f" in {processes} processes" if processes > 1 else ""
+    who = who or f"{_count(workload.threads, 'thread')}{together}"
+    return f"{title}, {format_bytes(workload.record_bytes)}, {who}{outstanding}, {' or '.join(limits)}"
+
+
+def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
+    yield "cells", str(cost.cells)
+    roles = ", ".join(f"{number} {role}" for role, number in cost.runs_by_role.items())
+    yield "runs", f"{cost.runs} ({roles})"
+    yield "estimated time", f"about {duration(cost.time_s)}; assumes {cost.assumption}"
+    yield (
+        "bytes to write",
+        f"{format_bytes(cost.bytes_written)} at most; {format_bytes(cost.bytes_read)} to read",
+    )
+    area = (
+        f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.study, plan.facts) else ""
+    )
+    yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
+    if cost.rated_share is None:
+        yield "endurance used", "unknown: the drive's rated endurance is not known"
+    else:
+        yield (
+            "endurance used",
+            f"{_figure(100 * cost.rated_share)} % of the rated {format_bytes(plan.facts.rated_write_bytes or 0)}",
+        )
+
+
+def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
+    steps = _steps_of_all(plan)
+    for step in steps:
+        yield "privileged step", step.text + (" (what is there is lost)" if step.destroys else "")
+    if not steps:
+        yield "privileged steps", "none"
+    programs = [
+        shlex.join(argv) for cell in plan.cells if isinstance(cell.job, Program) for argv in cell.job.argvs
+    ]
+    for program in dict.fromkeys(programs):
+        yield "runs a program", f"{program} (with --allow-commands only)"
+    if not plan.refusals:
+        yield "refused", "nothing"
+    for refusal in plan.refusals:
+        yield "refused", refusal
+
+
+def _steps_of_all(plan: Plan) -> tuple[PrivilegedStep, ...]:
+    """The privileged steps on every target of a plan, each once."""
+    found: dict[PrivilegedStep, None] = {}
+    for setting in plan.settings:
+        facts = plan.others.get(setting.place, plan.facts)
+        found |= dict.fromkeys(steps_of(at_setting(plan.study, setting), facts, plan.runs))
+    return tuple(found)
+
+
+def _figure(number: float) -> str:
+    """Three significant digits, without an exponent."""
+    return f"{number:.0f}" if number >= 100 else f"{float(f'{number:.3g}'):f}".rstrip("0").rstrip(".")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _row(name: str, text: str, width: int) -> list[str]:
+    room = max(width, 40)
+    head = f"{name:<{_INDENT - 1}} "
+    return textwrap.wrap(
+        text,
+        room,
+        initial_indent=head,
+        subsequent_indent=" " * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,232 @@
+"""What another tool reported, for a terminal and as a page.
+
+Models the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
+can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
+are cleaned, the template escapes them, and a content policy forbids all loading.
+"""
+
+from __future__ import annotations
+
+import statistics
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from mileage.report.dark_mode import night_style
+from mileage.report.evidence import LevelRuns
+from mileage.report.gallery import NARROW, NARROW_BARS, Picture
+from mileage.report.html import grouped_checks, templates
+from mileage.report.level_charts import levels_chart
+from mileage.report.measurement_text import spread_of
+from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
+from mileage.report.render_pool import svg_of
+from mileage.report.view import ValidityCheck, cleaned_text
+from mileage.report.wording import CHECK_GLYPHS, plain
+from mileage.store.safe_directory import Directory
+from mileage.store.text_cells import csv_text
+
+UNREAD_SHOWN: Final = 20
+"""Lines of a file that the terminal names."""
+_WIDE: Final = (
+    "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
+    "itself in MiB/s (in IOPS without bytes)."
+)
+_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
+_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
+_FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
+"""Checks that stand before the figures when they warn: what the figures are of is in question."""
+_MOST_BARS: Final = 24
+_LETTERS: Final = 48
+"""Letters of a cell's name next to its bar."""
+_MEAN: Final = _HEADS.index("mean")
+
+
+class ReportedCell(msgspec.Struct, frozen=True):
+    """All runs of one cell; a figure that a run does not have is missing from its tuple."""
+
+    cell: str
+    title: str
+    runs: int
+    rate_bytes_per_s: tuple[float, ...]
+    ops_per_s: tuple[float, ...]
+    elapsed_s: tuple[float, ...]
+    quantiles_ns: dict[str, tuple[float, ...]]
+    """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
+
+
+class UnreadLine(msgspec.Struct, frozen=True):
+    """A line that was not understood."""
+
+    file: str
+    line: int
+    text: str
+    why: str
+
+
+class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is shown of an imported study."""
+
+    name: str
+    tool: str
+    cells: tuple[ReportedCell, ...]
+    trust: tuple[ValidityCheck, ...]
+    notes: tuple[str, ...]
+    identity: dict[str, str]
+    lost: tuple[str, ...]
+    unread: tuple[UnreadLine, ...]
+
+
+def imported_text(page: ImportedPage, width: int = 80) -> str:
+    """The figures, the checks and what was not understood, in lines of `width` columns or little more."""
+    lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
+    first = [check for check in page.trust if check.name in _FIRST and check.state in ("warn", "bad")]
+    lines += ["", *_check_lines(first, width)] if first else []
+    lines += ["", *_table(page.cells, width), ""]
+    if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
+        lines += [*textwrap.wrap(_WIDE, width), ""]
+    lines += _check_lines([check for check in page.trust if check not in first], width)
+    for note in page.notes:
+        lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
+    for text in page.lost:
+        lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
+    lines += unread_lines(page.unread)
+    if seal := page.identity.get("seal"):
+        lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _check_lines(checks: Sequence[ValidityCheck], width: int) -> list[str]:
+    lines = []
+    for check in checks:
+        head = f"[{plain(CHECK_GLYPHS[check.state])}] {check.name:<14}  "
+        lines += textwrap.wrap(check.text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    return lines
+
+
+def unread_lines(unread: tuple[UnreadLine, ...]) -> list[str]:
+    """The lines that were not understood, by file and number; the first of many."""
+    if not unread:
+        return []
+    lines = [f"not understood: {len(unread)} line{'s' if len(unread) != 1 else ''}"]
+    for entry in unread[:UNREAD_SHOWN]:
+        shown = cleaned_text(f"{entry.text!r}: {entry.why}" if entry.text else entry.why)
+        lines.append(f"  {cleaned_text(entry.file)}:{entry.line}: {shown}")
+    if len(unread) > UNREAD_SHOWN:
+        lines.append(f"  and {len(unread) - UNREAD_SHOWN} more; all are in the journal of the folder")
+    return lines
+
+
+def _runs(page: ImportedPage) -> str:
+    total = sum(cell.runs for cell in page.cells)
+    return f"{total} run{'s' if total != 1 else ''} of {len(page.cells)} cell{'s' if len(page.cells) != 1 else ''}"
+
+
+def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
+    rows = [_figures(cell) for cell in cells]
+    columns = [at for at in range(len(_HEADS)) if at == 0 or any(row[at] != "-" for row in rows)]
+    # The median stands for the mean where there is one.
+    columns = [at for at in columns if at != _MEAN or all(row[_MEAN + 1] == "-" for row in rows)]
+    widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
+    room = width - sum(widths.values())
+    longest = max((len(cleaned_text(cell.cell)) for cell in cells), default=0)
+    fits = longest <= room
+    first = min(longest, room) if fits else 2
+    lines = [" " * first + "".join(f"{_HEADS[at]:>{widths[at]}}" for at in columns)]
+    lines.append("-" * len(lines[0]))
+    for cell, row in zip(cells, rows, strict=True):
+        figures = "".join(f"{row[at]:>{widths[at]}}" for at in columns)
+        name = cleaned_text(cell.cell)
+        lines += [f"{name:<{first}}{figures}"] if fits else [name, " " * first + figures]
+    return lines
+
+
+def _figures(cell: ReportedCell) -> list[str]:
+    """The texts of a cell, in the order of `_HEADS`."""
+    headline = cell.rate_bytes_per_s or cell.ops_per_s
+    return [
+        str(cell.runs),
+        mib_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
+        mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
+        spread_of(headline).share_or_interval(mib_per_s if cell.rate_bytes_per_s else figure),
+        figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
+        *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("mean", "p50", "p99", "max")),
+    ]
+
+
+def _median(values: tuple[float, ...]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
+    """CSV text with a header: one row per cell, medians over its runs, units in the names; empty: not said."""
+    names = ("mean", "min", "p50", "p90", "p99", "p99_9", "max")
+    rates = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+    rows = []
+    for cell in cells:
+        known = [cell.rate_bytes_per_s, cell.ops_per_s, cell.elapsed_s]
+        known += [cell.quantiles_ns.get(name, ()) for name in names]
+        medians = (_median(values) for values in known)
+        rows.append((cell.cell, cell.runs, *medians))
+    return csv_text(("cell", "runs", *rates, *(f"latency_{name}_ns" for name in names)), rows)
+
+
+def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> None:
+    """Write the page and `tables/imported.csv`. With `drawn` False the page has no pictures."""
+    folder.write("tables/imported.csv", imported_csv(page.cells).encode())
+    folder.write("report.html", render_imported(page, drawn=drawn).encode())
+
+
+def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
+    """The rate of each cell as a bar with its runs as dots, for cells with a rate in bytes and for others."""
+    drawn = []
+    for name, metric, values in (
+        (
+            "rates",
+            "rate_bytes_per_s",
+            {c.cell: list(c.rate_bytes_per_s) for c in cells if any(c.rate_bytes_per_s)},
+        ),
+        (
+            "operations",
+            "ops_per_s",
+            {c.cell: list(c.ops_per_s) for c in cells if not any(c.rate_bytes_per_s)},
+        ),
+    ):
+        first = {cleaned_text(cell): own for cell, own in list(values.items())[:_MOST_BARS] if any(own)}
+        some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
+        words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
+        layouts: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("", {"name_length": _LETTERS}),
+            (NARROW, {"name_length": 18, "width": NARROW_BARS}),
+        )
+        for ending, sizes in layouts:
+            panel = LevelRuns(cell="Rate", metric=metric, levels=first)
+            chart = levels_chart([panel], baseline="", factor="cell", **sizes)
+            if chart is not None:
+                at = f"{name}{ending}"
+                svg = svg_of(chart, name=at.replace("_", "-"), title="Rate of each cell", description=words)
+                drawn.append((at, svg, words))
+    return [Picture(name, svg.result(), words) for name, svg, words in drawn]
+
+
+def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
+    """The whole page as text, to be stored as UTF-8. With `drawn` False it has no pictures."""
+    from markupsafe import Markup
+
+    pictures = imported_pictures(page.cells) if drawn else []
+    return (
+        templates()
+        .get_template("imported.html.j2")
+        .render(
+            page=page,
+            runs=_runs(page),
+            heads=_HEADS,
+            rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
+            grouped_checks=grouped_checks(page.trust),
+            night=Markup(night_style()),
+            drawings={picture.name: Markup(picture.svg) for picture in pictures},
+            shown=[(p.name, p.caption) for p in pictures if not p.name.endswith(NARROW)],
+            unread=[line.strip() for line in unread_lines(page.unread)],
+        )
+    )

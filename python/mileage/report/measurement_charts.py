@@ -1,0 +1,105 @@
+"""The pictures of a study that compares nothing: each cell's rate, its course over the run, and its slow operations.
+
+Models the same drawings as those of a comparison, with cells in the place of arms. Refuses empty pictures.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from msgspec.structs import replace
+
+from mileage.report import vega
+from mileage.report.aspects import file_name
+from mileage.report.evidence import Evidence, Layout
+from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
+from mileage.report.layout import layout_chart, layout_words
+from mileage.report.level_charts import levels_chart
+from mileage.report.render_pool import svg_of
+from mileage.report.scan import scan_chart
+from mileage.report.series_axes import series_axes
+from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
+from mileage.report.tails import tail_chart
+from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.wording import plain
+
+
+def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
+    """Those for which there are figures, each again as wide as a phone; `found` is cleaned.
+
+    `factor`: what its levels are levels of.
+    """
+    one_cell = len({trace.arm for trace in found.runs}) == 1
+    # Levels change at the places of one cell; between cells a line through all of them would belong to none.
+    runs = found.runs if one_cell else [replace(trace, cuts=[]) for trace in found.runs]
+    found = replace(found, runs=runs)
+    words = _words(found, factor)
+    asked: list[tuple[str, Future[str], str, str]] = []
+    for narrow in (False, True):
+        for name, chart in _charts(found, factor, narrow=narrow).items():
+            if chart is None:
+                continue
+            title, caption = words[name]
+            drawn = f"{name}{NARROW if narrow else ''}"
+            svg = svg_of(chart, name=drawn.replace("_", "-"), title=plain(title), description=plain(caption))
+            asked.append((drawn, svg, caption, series_axes(chart)))
+    return [Picture(name, svg.result(), caption, axes) for name, svg, caption, axes in asked]
+
+
+def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spec | None]:
+    """The charts by name, in the order of the page."""
+    width = NARROW_PANEL if narrow else WHOLE - 60
+    scan = scan_chart(found.scan, factor=factor, width=width, landmarks=found.landmarks)
+    bars: dict[str, Any] = {"name_length": 12, "width": NARROW_BARS} if narrow else {}
+    steady: dict[str, Any] = {"columns": 1, "width": width} if narrow else {}
+    levels = None if scan else levels_chart(found.levels, baseline="", factor=factor, **bars)
+    layouts: dict[str, Any] = {"width": NARROW_WIDTH} if narrow else {}
+    return {
+        "scan": scan,
+        "levels": levels,
+        "steady_state": steady_chart(found.steady, **steady),
+        "runs": timeline_chart(found.runs, axis="time", width=width, latency=False, counters=False),
+        "latency": tail_chart(found.tails, width=width),
+        **{name: layout_chart(layout, **layouts) for name, layout in _layouts(found).items()},
+    }
+
+
+def _layouts(found: Evidence) -> dict[str, Layout]:
+    return {f"layout_{file_name(layout.name) or at}": layout for at, layout in enumerate(found.layouts)}
+
+
+def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
+    """Title and caption of each chart."""
+    runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
+    n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
+    traced, cuts = len(found.runs), cut_words(found.runs, "time")
+    steps = f" {' '.join(found.steps)}" if found.steps else ""
+    return {
+        "scan": (
+            f"Rate and latency over {factor}",
+            f"Rate and latency over {factor}. Rate: median of the runs (n = {n} each) with the 95 % interval of their "
+            f"mean, where it is wider than the dot. Latency: of all runs together; no interval is drawn.{steps}",
+        ),
+        "levels": (
+            f"Rate of each {factor}",
+            f"Rate of each {factor}: bar, geometric mean; dot, one run (n = {n} runs each). No interval is drawn; half "
+            "widths are in the table.",
+        ),
+        "steady_state": ("Steady state by SNIA's rule", f"{STEADY_CAPTION} {steady_words(found.steady)}."),
+        "runs": (
+            "Rate over time",
+            f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
+            "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
+            f"interval.{f' {cuts[:1].upper()}{cuts[1:]}; shaded in turn.' if cuts else ''}",
+        ),
+        "latency": (
+            "Latency of the slowest operations",
+            "The share of operations that took longer than a latency, for the first cells of the table: all runs of a "
+            "cell together; thin: single runs. No interval is drawn.",
+        ),
+        **{
+            name: (f"File layout of {layout.name}", layout_words(layout))
+            for name, layout in _layouts(found).items()
+        },
+    }

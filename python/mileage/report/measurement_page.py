@@ -1,0 +1,147 @@
+"""The page of a study that compares nothing: what was measured in each cell, and how to repeat it.
+
+Models the same style as the page of a comparison. Names come from strangers: every text is escaped by the template,
+and a content policy forbids all loading and every script but the page's own. Two renderings of one value are identical.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+from mileage.report.dark_mode import night_style
+from mileage.report.evidence import Evidence
+from mileage.report.figures import write_pictures
+from mileage.report.gallery import NARROW, Picture
+from mileage.report.html import environment_rows, script_of, templates
+from mileage.report.measurement_charts import measured_pictures
+from mileage.report.measurement_text import columns_of, quantile_ns
+from mileage.report.view import cleaned_evidence, cleaned_text
+from mileage.store import Latency, MeasuredCell
+from mileage.store.safe_directory import Directory
+from mileage.store.text_cells import csv_text
+
+
+class MeasuredPage(msgspec.Struct, frozen=True):
+    """What the page shows."""
+
+    name: str
+    question: str
+    target: str
+    setting: tuple[str, ...]
+    cells: tuple[MeasuredCell, ...]
+    runs_total: int
+    runs_failed: int
+    method: str
+    command: str
+    identity: dict[str, str]
+    unfinished: tuple[str, ...] = ()
+    """What weakens the figures, a sentence each, said first: what is missing or failed, that nothing was repeated."""
+    evidence: Evidence = Evidence()
+    environments: list[tuple[str, dict[str, str]]] = []
+    """One (stage, facts) pair for each snapshot of the machine."""
+    factor: str = ""
+    """What the levels of `evidence` are levels of."""
+    checked: str = ""
+    """Of `mileage check` the text that it printed: the drive, its health, its class; empty for others."""
+
+
+def render_measured(
+    page: MeasuredPage, pictures: Sequence[Picture] | None = None, *, drawn: bool = True
+) -> str:
+    """The whole page as text, to be stored as UTF-8.
+
+    `pictures`: where they are drawn already. With `drawn` False the page has none and says so.
+    """
+    from markupsafe import Markup
+
+    page = _cleaned(page)
+    if pictures is None:
+        pictures = measured_pictures(page.evidence, page.factor) if drawn else ()
+    columns = columns_of(page.cells)
+    script, script_hash = script_of("series.js")
+    environment = environment_rows(page.environments)
+    return (
+        templates()
+        .get_template("measured.html.j2")
+        .render(
+            page=page,
+            drawings={picture.name: Markup(picture.svg) for picture in pictures},
+            shown=[(p.name, p.caption, p.axes) for p in pictures if not p.name.endswith(NARROW)],
+            script=script,
+            script_hash=script_hash,
+            drawn=drawn,
+            night=Markup(night_style()),
+            environment=[row for row in environment if row[2]],
+            unchanging=[row for row in environment if not row[2]],
+            paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
+            heads=[head for head, _, _ in columns],
+            rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
+        )
+    )
+
+
+def _cleaned(page: MeasuredPage) -> MeasuredPage:
+    """The same page with what could steer shown as escapes, in every text that is shown."""
+    return msgspec.structs.replace(
+        page,
+        name=cleaned_text(page.name),
+        question=cleaned_text(page.question),
+        target=cleaned_text(page.target),
+        setting=tuple(map(cleaned_text, page.setting)),
+        method=cleaned_text(page.method),
+        command=cleaned_text(page.command),
+        identity={cleaned_text(key): cleaned_text(value) for key, value in page.identity.items()},
+        unfinished=tuple(map(cleaned_text, page.unfinished)),
+        evidence=cleaned_evidence(page.evidence),
+        factor=cleaned_text(page.factor),
+        checked="\n".join(map(cleaned_text, page.checked.splitlines())),
+        environments=[
+            (cleaned_text(stage), {cleaned_text(key): cleaned_text(value) for key, value in facts.items()})
+            for stage, facts in page.environments
+        ],
+    )
+
+
+def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
+    """CSV text with a header: one row per cell, medians, units in the column names; empty: unknown."""
+    rows = []
+    latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
+    head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")
+    tail = ("cpu_ns_per_op", "memory_percent", "limited_by")
+    for cell in cells:
+        whole = cell.latency.get("response") or cell.latency.get("all")
+        rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
+        quantiles = (_known(whole, name) for name in latencies)
+        cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
+        rest = (_median(cell.memory_percent), " ".join(cell.limited_by))
+        rows.append((cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost, *rest))
+    return csv_text((*head, *(f"latency_{name}" for name in latencies), *tail), rows)
+
+
+def _known(latency: Latency | None, name: str) -> int | str:
+    """A field of the latencies in nanoseconds; empty where there are too few operations for it."""
+    found = None if latency is None else quantile_ns(latency, name)
+    return "" if found is None else found
+
+
+def _median(values: tuple[float, ...]) -> float | str:
+    return statistics.median(values) if values else ""
+
+
+def write_measured(page: MeasuredPage, folder: Directory, *, drawn: bool) -> None:
+    """Write the page, its pictures as SVG and PNG into `figures/`, and `tables/measured.csv`.
+
+    With `drawn` False there are no pictures.
+    """
+    folder.write("tables/measured.csv", measured_csv(page.cells).encode())
+    if not drawn:
+        folder.write("report.html", render_measured(page, drawn=False).encode())
+        return
+    page = _cleaned(page)
+    pictures = measured_pictures(page.evidence, page.factor)
+    if pictures:
+        write_pictures(pictures, f"{page.name} on {page.target}", folder)
+    folder.write("report.html", render_measured(page, pictures).encode())

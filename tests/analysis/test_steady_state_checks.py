@@ -1,0 +1,101 @@
+"""Which cells change their rate level within runs, and which consume erased blocks."""
+
+from __future__ import annotations
+
+from mileage.analysis.steady_state_checks import (
+    Courses,
+    Erasing,
+    RunCourse,
+    changing,
+    level_checks,
+    state_checks,
+)
+from mileage.app import plan as planned
+from mileage.judge.rate_over_time import Course
+from tests.entries import record
+
+
+def run(cell: str, kind: str, change: float, stage: str = "measured") -> RunCourse:
+    return RunCourse(cell, stage, Course(kind=kind, change=change, intervals=3), f"{kind} {change}")  # type: ignore[arg-type]
+
+
+def courses(*runs: RunCourse) -> Courses:
+    found = Courses()
+    found.runs += runs
+    return found
+
+
+def test_a_level_must_change_by_a_fifth_in_half_of_the_runs() -> None:
+    assert changing(courses(run("a", "fall", -0.19), run("a", "fall", -0.19))) == []
+    assert changing(courses(run("a", "fall", -0.9), run("a", "steady", 0), run("a", "steady", 0))) == []
+    (output,) = changing(courses(run("a", "fall", -0.9), run("a", "steady", 0)))
+    assert output == "a in stage measured changes its rate level in 1 of 2 runs: fall -0.9"
+
+
+def test_the_worst_cell_comes_first_and_stages_are_named() -> None:
+    found = courses(run("a", "rise", 0.3), run("b", "drift", -0.8), run("a", "steady", 0, "after"))
+    assert [output.split(" changes")[0] for output in changing(found)] == [
+        "b in stage measured",
+        "a in stage measured",
+    ]
+
+
+def test_what_alternates_has_a_mean_that_lasts() -> None:
+    found = courses(run("a", "alternating", 1.5))
+    assert changing(found) == []
+    (check,) = level_checks(found)
+    assert (check.state, check.text) == (
+        "ok",
+        "none of 1 writing runs changes its rate level by 20% or more",
+    )
+
+
+def test_a_change_in_few_runs_is_reported_but_is_no_veto() -> None:
+    found = courses(run("a", "fall", -0.9), *[run("a", "steady", 0)] * 4)
+    assert changing(found) == []
+    (check,) = level_checks(found)
+    assert (check.state, check.text.split(":")[0]) == (
+        "warn",
+        "a in stage measured changes its rate level in 1 of 5 runs",
+    )
+
+
+def test_runs_that_were_not_checked_are_counted() -> None:
+    found = courses(run("a", "steady", 0), run("a", "too short", 0))
+    found.run_count = 7
+    (check,) = level_checks(found)
+    assert check.text.endswith("none of 1 writing runs changes its rate level by 20% or more; 6 not checked")
+
+
+def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:
+    assert level_checks(courses(run("a", "too short", 0))) == []
+
+
+def test_the_sham_arm_may_have_erased_blocks() -> None:
+    series = {
+        "interval_ns": 1,
+        "ops": [1, 1],
+        "bytes_read": [0, 0],
+        "bytes_written": [1, 1],
+        "latency_sum_ns": [1, 1],
+    }
+    counters = {"blocks_erased": 0, "flash_pages_programmed": 256}
+    done = record(ops_written=1, series=series, counters=counters)
+    found = Courses()
+    found.add("a", "after", done, sham=True)
+    assert found.erasing == []
+    found.add("a", "after", done)
+    assert len(found.erasing) == 1
+
+
+def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
+    plan = planned("drives", quick=True)
+    cell = next(cell for cell in plan.cells if "plain" in cell.label and "write" in cell.label)
+    found = Courses()
+    found.erasing += [Erasing(cell.label, "measured", 2560, 5), Erasing(cell.label, "other", 2560, 0)]
+    (check,) = state_checks(plan, found, ["measured"])
+    assert check.state == "warn"
+    assert "50% of the programmed pages were erased again" in check.text
+    found.erasing.append(Erasing(cell.label, "measured", 2560, 15))
+    assert [check.state for check in state_checks(plan, found, ["measured"])] == ["ok"]
+    assert state_checks(plan, Courses(), ["measured"]) == []

@@ -1,0 +1,100 @@
+"""The page of a study that compares nothing takes no orders from the texts in it."""
+
+from msgspec.structs import replace
+
+from mileage.report.evidence import Evidence, ScanPoint
+from mileage.report.measurement_charts import measured_pictures
+from mileage.report.measurement_page import MeasuredPage, render_measured
+from mileage.report.scan import scan_chart
+from tests.report.test_figures import hostile_view
+
+HOSTILE = "<script>alert(1)</script>\x1b]0;x\x07\u202e"
+
+
+def test_hostile_texts_are_shown_and_not_obeyed() -> None:
+    page = MeasuredPage(
+        name=HOSTILE,
+        question=HOSTILE,
+        target=HOSTILE,
+        setting=(HOSTILE,),
+        cells=(),
+        runs_total=1,
+        runs_failed=0,
+        method=HOSTILE,
+        command=HOSTILE,
+        identity={HOSTILE: HOSTILE},
+        unfinished=(HOSTILE,),
+        evidence=hostile_view(HOSTILE).evidence,
+        factor=HOSTILE,
+        environments=[(HOSTILE, {HOSTILE: HOSTILE, "now.loadavg": "7"})],
+    )
+    output = render_measured(page)
+    # Four pictures, each again as wide as a phone, and the script of the page itself.
+    assert output.count("<svg") == 2 * 4
+    assert output.count("<script>") == 1
+    assert not set(output) & set("\x1b\x07\u202e")
+    assert output.count("\\u001b]0;x\\u0007\\u202e") >= 9
+
+
+def test_volatile_facts_and_raw_markdown_are_not_on_the_page() -> None:
+    page = MeasuredPage(
+        name="measure",
+        question="How fast?",
+        target="virtual:plain-64gib",
+        setting=(),
+        cells=(),
+        runs_total=1,
+        runs_failed=0,
+        method="",
+        command="mileage measure",
+        identity={},
+        environments=[("measure", {"kernel": "6.1", "now.loadavg": "7"})],
+    )
+    html = render_measured(page)
+    assert "6.1" in html
+    assert "loadavg" not in html
+    assert "`" not in html
+
+
+def test_a_change_of_level_is_drawn_and_described_for_runs_of_one_cell_only() -> None:
+    one = hostile_view("one").evidence
+    several = replace(one, runs=[*one.runs, replace(one.runs[0], arm="another")])
+    drawn = {
+        name: next(picture for picture in measured_pictures(found, "cell") if picture.name == "runs")
+        for name, found in {"one": one, "several": several}.items()
+    }
+    output = {name: ("level changes at" in picture.caption.lower()) for name, picture in drawn.items()}
+    dashed = {name: "stroke-dasharray" in picture.svg for name, picture in drawn.items()}
+    assert output == dashed == {"one": True, "several": False}
+
+
+def point(series: str, at: float, rate: float, **more: float | int | None) -> ScanPoint:
+    return ScanPoint(series=series, level=f"{at:g}", at=at, metric="ops_per_s", median=rate, **more)  # type: ignore[arg-type]
+
+
+def test_a_scan_has_its_rate_with_intervals_above_its_latency() -> None:
+    points = [
+        point(
+            "read",
+            at,
+            1e3 * at,
+            low=900.0 * at,
+            high=1100.0 * at,
+            p50_ns=90_000,
+            p99_ns=None if at > 2 else 10**6,
+        )
+        for at in (4, 1, 2)
+    ]
+    chart = scan_chart([*points, point("few", 1, 5.0), point("few", 2, 5.0)], factor="depth", width=400)
+    assert chart is not None
+    rates, latencies = chart["vconcat"]
+    drawn = {layer["mark"]["type"]: layer["data"]["values"] for layer in rates["layer"]}
+    assert [row["x"] for row in drawn["line"]] == [1, 2, 4]
+    assert [(row["y"], row["high"]) for row in drawn["rule"]] == [(900, 1100), (1800, 2200), (3600, 4400)]
+    lines = [layer["data"]["values"] for layer in latencies["layer"] if layer["mark"]["type"] == "line"]
+    assert [[row["y"] for row in line] for line in lines] == [[0.09] * 3, [1.0] * 2]
+    assert scan_chart(points[:2], factor="depth", width=400) is None
+    pictures = measured_pictures(Evidence(scan=points), "depth")
+    assert [picture.name for picture in pictures] == ["scan", "scan_narrow"]
+    # Its axis is logarithmic: the page's script reads linear axes alone.
+    assert [picture.axes for picture in pictures] == ["", ""]
