@@ -1,4 +1,4 @@
-"""What there is to choose from: built-in studies, workloads, drives and tortures, and studies on this machine."""
+"""What there is to choose from: built-in studies, workloads, drives, tortures, data sheets; studies on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def listing(what: str) -> list[dict[str, Any]]:
-    """Names and titles of the built-in `studies`, `workloads`, `drives` or `tortures`."""
+    """Names and titles of the built-in `studies`, `workloads`, `drives`, `tortures` or `datasheets`."""
     return _LISTINGS[what]()
 
 
@@ -58,9 +58,16 @@ def _drives() -> list[dict[str, Any]]:
     return [{"name": name, "title": _core.drive_title(load_profile(name))} for name in drive_names()]
 
 
+def _datasheets() -> list[dict[str, Any]]:
+    from mileage.targets.data_sheets import all_data_sheets
+
+    return [{"name": sheet.name, "title": sheet.title} for sheet in all_data_sheets()]
+
+
 _LISTINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "studies": _studies,
     "workloads": _workloads,
     "drives": _drives,
     "tortures": _tortures,
+    "datasheets": _datasheets,
 }

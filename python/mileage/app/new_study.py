@@ -1,4 +1,4 @@
-"""A study file to begin with: the template that ships with Mileage, or a built-in study, under a name of the user's.
+"""A study file or data sheet to begin with: a template that ships with Mileage, or a built-in study, under a new name.
 
 What it models: a file that `mileage run` takes as it is written.
 What it refuses: to write over anything, a name that no study may have, and a target that is none.
@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from mileage.errors import Refused, RunFailed
 from mileage.plan.builtin import builtin_text, template_text
+from mileage.plan.data_sheet_reader import parse_data_sheet
 from mileage.plan.study_reader import parse_study
 from mileage.plan.toml_writer import toml_value
 from mileage.targets.bare_path import with_scheme
@@ -53,6 +54,30 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
         if target is not None or like is None:
             text = _with_key(text, "target", target or _TARGET)
     parse_study(text, str(path))
+    _write_new(path, text)
+    return text
+
+
+def write_new_data_sheet(path: Path) -> None:
+    """Write a commented data sheet to `path`, which must end in .toml; its stem is the name of the drive.
+
+    Raises:
+        Refused: the file exists, or its name is none that a data sheet may have.
+        RunFailed: it cannot be written.
+    """
+    if re.fullmatch(r"[a-z0-9._-]+\.toml", path.name) is None:
+        raise Refused(
+            path,
+            found=repr(path.name),
+            expected="lower-case letters, digits, '.', '-' and '_', ending in .toml, such as my-drive.toml",
+            code="wrong-value",
+        )
+    text = _with_key(template_text("new_data_sheet"), "name", path.name.removesuffix(".toml"))
+    parse_data_sheet(text, str(path))
+    _write_new(path, text)
+
+
+def _write_new(path: Path, text: str) -> None:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -62,7 +87,6 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
         ) from None
     except OSError as error:
         raise RunFailed.from_os_error(f"writing {path}", error) from error
-    return text
 
 
 def _comparison(one: str, other: str) -> str:

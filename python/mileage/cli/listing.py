@@ -8,23 +8,30 @@ import click
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures"]))
+@click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures", "datasheets"]))
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--show", metavar="NAME", help="With studies: print the study file of a built-in study.")
+@click.option(
+    "--show", metavar="NAME", help="With studies: print a study file; with datasheets: a data sheet."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: bool) -> None:
-    """List the built-in studies, workloads, drives or tortures; with FOLDERs the studies
-    that were made in them.
+    """List the built-in studies, workloads, drives, tortures or data sheets;
+    with FOLDERs the studies that were made in them.
 
     \b
     mileage list studies
     mileage list studies .                    what was measured below here
     mileage list studies --show degradation   the study file of a built-in study
+    mileage list datasheets --show NAME       a data sheet; or FILE.toml, your own
     """
+    if show is not None and what == "datasheets" and not folders:
+        _show_data_sheet(show, as_json)
+        return
     if show is not None:
         if what != "studies" or folders or as_json:
             raise click.UsageError(
-                "--show prints the file of a built-in study: mileage list studies --show NAME"
+                "--show prints a study file (mileage list studies --show NAME) or a data sheet "
+                "(mileage list datasheets --show NAME)"
             )
         from mileage.plan.builtin import builtin_text
 
@@ -43,3 +50,18 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         click.echo(f"{row['name']:<{width}}  {row['title']}")
+
+
+def _show_data_sheet(name: str, as_json: bool) -> None:
+    from mileage.targets.data_sheets import load_data_sheet
+
+    sheet = load_data_sheet(name)
+    if as_json:
+        from mileage.cli.json_output import print_json
+
+        print_json(sheet)
+        return
+    from mileage.report.quoted_figures import data_sheet_text
+    from mileage.terminal import report_width
+
+    click.echo(data_sheet_text(sheet, report_width()), nl=False)

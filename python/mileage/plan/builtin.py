@@ -28,7 +28,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def template_text(name: str = "new_study") -> str:
-    """The TOML text of a study file that `mileage new` begins with: "new_study", or "new_comparison" of two targets."""
+    """The TOML text that `mileage new` begins with: "new_study", "new_comparison" of two targets, "new_data_sheet"."""
     return resources.files("mileage.plan").joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 

@@ -51,7 +51,7 @@ def parse_study(text: str, source: str, target_of: Callable[[str], str] | None =
 
     Raises BrokenStudy with everything that is wrong.
     """
-    raw = _parse_toml(text, source)
+    raw = parse_toml(text, source)
     faults = Faults(source)
     if target_of is not None:
         _give_schemes(raw, target_of, faults)
@@ -102,9 +102,13 @@ def _first_target(raw: dict[str, Any]) -> str | None:
     return None
 
 
-def _parse_toml(text: str, source: str) -> dict[str, Any]:
+def parse_toml(text: str, source: str, what: str = "a study file") -> dict[str, Any]:
+    """The values of a TOML text. `what` the text is, in the message for one that is too long.
+
+    Raises BrokenStudy with the first fault of each line that is not TOML.
+    """
     if len(text) > STUDY_TEXT_MAX:
-        most = f"a study file of at most {STUDY_TEXT_MAX}"
+        most = f"{what} of at most {STUDY_TEXT_MAX}"
         raise BrokenStudy(source, [Refusal(found=f"{len(text)} characters", expected=most, code="too-large")])
     try:
         return tomllib.loads(text)
