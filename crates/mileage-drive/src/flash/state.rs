@@ -9,14 +9,14 @@ use super::counters::{COUNTER_NAMES, Counters};
 use super::layer::each;
 use super::queue::Queue;
 use super::suspend::Window;
-use super::timing::{Array, Clocks, Lane, Share};
+use super::timing::{Array, Clocks, GAPS, Gap, Lane, Share};
 use super::translation::TranslationLayer;
 use crate::device::Life;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::EndOfLife;
 use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};
 
-const FORMAT: Format = Format { magic: "MILEDRIV", version: 9 };
+const FORMAT: Format = Format { magic: "MILEDRIV", version: 10 };
 
 /// The figures that decide what the drive does; those that only judge it may differ.
 fn fingerprint(profile: &FlashProfile) -> u64 {
@@ -79,11 +79,23 @@ impl FlashDrive {
 }
 
 fn save_lane(out: &mut Writer, lane: &Lane) {
-    out.words([lane.busy_ns, lane.gap_from_ns, lane.gap_to_ns]);
+    out.words([lane.busy_ns, lane.gaps.len() as u64]);
+    out.words(lane.gaps.iter().flat_map(|gap| [gap.from_ns, gap.to_ns]));
 }
 
 fn read_lane(reader: &mut Reader) -> Result<Lane, StateError> {
-    Ok(Lane { busy_ns: reader.instant()?, gap_from_ns: reader.instant()?, gap_to_ns: reader.instant()? })
+    let mut lane = Lane { busy_ns: reader.instant()?, ..Lane::default() };
+    let count = reader.below(GAPS as u64, "more gaps than a lane remembers")?;
+    let mut before_ns = 0;
+    for _ in 0..count {
+        let gap = Gap { from_ns: reader.instant()?, to_ns: reader.instant()? };
+        if gap.from_ns < before_ns || gap.to_ns <= gap.from_ns || gap.to_ns > lane.busy_ns {
+            return corrupt("the gaps of a lane are out of order");
+        }
+        before_ns = gap.to_ns;
+        lane.gaps.push(gap);
+    }
+    Ok(lane)
 }
 
 fn save_clocks(out: &mut Writer, clocks: &Clocks) {

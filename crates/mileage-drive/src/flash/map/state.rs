@@ -1,5 +1,6 @@
 //! A page map as bytes: the forward map as runs, and per block or unit what does not follow from it.
 
+use super::heat::WINDOW;
 use super::{Frontier, Map, Unit};
 use crate::flash::page_runs::{read_runs, write_runs};
 use crate::profile::flash::choices::Victim;
@@ -36,7 +37,7 @@ pub(crate) fn save(out: &mut Writer, map: &Map) {
         out.repeated(&map.opened_at);
     }
     if !map.heat.marks.is_empty() {
-        out.word(u64::from(map.heat.since));
+        out.word(map.heat.since);
         out.words(map.heat.writes);
         out.repeated(&map.heat.streams);
         out.bytes(&map.heat.marks);
@@ -82,7 +83,8 @@ pub(crate) fn restore(reader: &mut Reader, map: &mut Map) -> Result<(), StateErr
         reader.repeated(&mut map.opened_at, EVER)?;
     }
     if !map.heat.marks.is_empty() {
-        map.heat.since = reader.below(u64::from(geometry.logical), "the marks of heat were not halved in time")? as u32;
+        let most = WINDOW * u64::from(geometry.logical);
+        map.heat.since = reader.below(most, "the marks of heat were not halved in time")?;
         for writes in &mut map.heat.writes {
             *writes = reader.below(EVER, "more pages written than a drive lives for")?;
         }
