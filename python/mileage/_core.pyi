@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -49,7 +49,7 @@ class Drive:
         """
     def discard_all(self, /) -> None:
         """
-        Discard the whole capacity, as `blkdiscard` does.
+        Discard the whole capacity, as `blkdiscard` does. Raises `ValueError` when the drive refuses it.
         """
     def gauges(self, /) -> list[tuple[str, int]]:
         """
@@ -168,6 +168,12 @@ def cpus_of_node(node: SupportsIndex) -> list[int]:
     """
     The processors of a NUMA node, for the option `pin_cpus`. Raises `mileage.errors.Refused` when the machine has no such
     node.
+    """
+
+def drive_alternatives(profile: str) -> list[tuple[str, str, str, str]]:
+    """
+    The alternatives that a drive profile (TOML) declares for figures that are not published: name, value, alternative
+    value and reason of each, in the order of the data sheet. Raises `mileage.errors.Refused` when it is none.
     """
 
 def drive_figure_names() -> list[str]:

@@ -85,6 +85,9 @@ pub enum Refusal {
     /// A flush has no range.
     #[error("a flush with a range: expected offset 0 and length 0, it is for the whole drive")]
     FlushWithRange,
+    /// The drive does not know the command.
+    #[error("the drive has no TRIM: its profile says trim = refused")]
+    NoDiscard,
     /// The drive is worn out.
     #[error("the drive is worn out and reads only: {0}; copy its data to another drive")]
     ReadOnly(WornOut),
@@ -143,12 +146,13 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl Status {
-    /// What Linux calls it when a drive fails so: `EIO`, `ETIMEDOUT` or `ENODEV`.
+    /// What Linux calls it when a drive fails so: `EIO`, `ETIMEDOUT`, `ENODEV` or `EOPNOTSUPP`.
     pub fn failure_name(self) -> Option<&'static str> {
         match self {
             Self::Done => None,
             Self::TimedOut { .. } => Some("ETIMEDOUT"),
             Self::DroppedOff { .. } | Self::Refused(Refusal::DroppedOff { .. }) => Some("ENODEV"),
+            Self::Refused(Refusal::NoDiscard) => Some("EOPNOTSUPP"),
             Self::Refused(_) | Self::Uncorrectable { .. } => Some("EIO"),
         }
     }

@@ -30,6 +30,20 @@ pub fn drive_figures(profile: &str) -> PyResult<Vec<(&'static str, String, Strin
     Ok(profile.basics().figures.iter().map(row).collect())
 }
 
+/// The alternatives that a drive profile (TOML) declares for figures that are not published: name, value, alternative
+/// value and reason of each, in the order of the data sheet. Raises `mileage.errors.Refused` when it is none.
+#[pyfunction]
+pub fn drive_alternatives(profile: &str) -> PyResult<Vec<(&'static str, String, String, String)>> {
+    let profile = parse_profile(profile)?;
+    let rows = profile.basics().figures.iter().flat_map(|figure| {
+        let row = |one: &mileage_drive::profile::Alternative<String>| {
+            (figure.name, figure.value.clone(), one.value.clone(), one.reason.clone())
+        };
+        figure.alternatives.iter().map(row)
+    });
+    Ok(rows.collect())
+}
+
 /// The keys of all figures that a drive profile may have.
 #[pyfunction]
 pub fn drive_figure_names() -> Vec<&'static str> {
@@ -150,9 +164,21 @@ impl PyDrive {
         self.drive.idle_ns(nanoseconds);
     }
 
-    /// Discard the whole capacity, as `blkdiscard` does.
-    fn discard_all(&mut self) {
-        self.drive.discard_all();
+    /// Discard the whole capacity, as `blkdiscard` does. Raises `ValueError` when the drive refuses it.
+    fn discard_all(&mut self) -> PyResult<()> {
+        let request = Request {
+            kind: RequestKind::Discard,
+            fua: false,
+            offset_bytes: 0,
+            length_bytes: self.drive.basics().capacity_bytes,
+            submit_ns: self.drive.now_ns(),
+        };
+        let completion = self.drive.submit_one(&request);
+        if let Some(failure) = completion.status.failure() {
+            return Err(PyValueError::new_err(failure));
+        }
+        self.drive.advance_to(completion.complete_ns);
+        Ok(())
     }
 
     /// What explains the drive's speed: name and value since power-on.

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from mileage.app.report_level import rewritten_level
 from mileage.errors import JudgedFailure, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
@@ -104,11 +106,13 @@ class StudyResult:
         """The comparison that the study's plan asks for."""
         from mileage.analysis.cell_phrases import with_phrases
         from mileage.analysis.level_names import renamed_comparison, with_ranking
+        from mileage.analysis.model_band import model_band
         from mileage.analysis.planned_comparison import comparison_of
 
         found = comparison_of(self.plan, self.samples(), self.vetoes())
         ranked = with_ranking(found, self.plan, self.samples())
-        return with_phrases(renamed_comparison(ranked, self.plan), self.plan)
+        named = with_phrases(renamed_comparison(ranked, self.plan), self.plan)
+        return replace(named, band=model_band(self.plan, self.content()))
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""

@@ -199,13 +199,15 @@ def do(
     session: str = "",
     always_clean: bool = False,
     accept_change: bool = False,
+    keeps_states: bool = True,
 ) -> tuple[str, ...]:
     """Do the remaining runs of a session of a plan; returns the sessions left after it.
 
     What Mileage put on the targets is removed when all is done.
 
     With `always_clean` it is removed after a failure too, so that the study cannot be resumed.
-    `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
+    `accept_change`: a machine that changed since the study began is accepted. `keeps_states`: as `execute_study`.
+    Raises as :func:`run`.
     """
     from mileage.execute.study import execute_study
 
@@ -235,6 +237,7 @@ def do(
                 session=session,
                 rules=_rules(resolved.study),
                 accept_change=accept_change,
+                keeps_states=keeps_states,
             )
             done = not left
             return left

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.analysis.machine_levels import session_now
+from mileage.app.model_band import Choices, choice_plans, run_band
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult, load_plan
 from mileage.app.session import check_built, check_commands, do, facts_of_all, traces_of
@@ -157,6 +158,7 @@ def run(
     accept_change: bool = False,
     allow_commands: bool = False,
     report: str | None = None,
+    band: bool | None = None,
 ) -> StudyResult:
     """Run a study to its end and write its report; resumes when `out` (or `study`) is an unfinished study folder.
 
@@ -165,15 +167,17 @@ def run(
     `allow_commands`: the programs that the study names may be run.
     `report`: "none", "text" (page and tables without pictures) or "full"; None: as the study or the environment
     variable MILEAGE_REPORT says, or "full".
+    `band`: whether the comparison is repeated over the choices that the profile of a virtual drive declares; None: as
+    the study says. A finished study in a folder gets the band that it lacks.
 
     Raises:
-        Refused: as :func:`plan`, or the folder cannot be used.
+        Refused: as :func:`plan`, or the folder cannot be used, or there can be no band.
         RunFailed: a run failed; a second call on the folder resumes the study.
     """
     reporter = progress or Silent()
     report_level(report)
-    folder, resolved = _folder_and_plan(
-        study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands
+    folder, resolved, choices = _folder_and_plan(
+        study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands, band=band
     )
     reporter.note(f"study folder: {folder.path}")
     session = session_now(resolved, labels or {})
@@ -189,6 +193,7 @@ def run(
             accept_change=accept_change,
         )
         result = StudyResult(folder, resolved)
+        run_band(choices, folder, reporter, result.comparison)
         level = report_level(report, resolved.study.report)
         if level != "none":
             reporter.stage("writing the report")
@@ -244,8 +249,9 @@ def _folder_and_plan(
     labels: Mapping[str, str],
     *,
     allow_commands: bool,
-) -> tuple[StudyFolder, Plan]:
-    """The folder to work in and its plan: an unfinished study's own, or a new one."""
+    band: bool | None,
+) -> tuple[StudyFolder, Plan, Choices]:
+    """The folder to work in, its plan (an unfinished study's own, or a new one) and those of its model band."""
     given = Path(out) if out is not None else None
     unfinished = study if study and os.path.lexists(Path(study, "plan.json")) else None
     if unfinished is None and given is not None and os.path.lexists(given / "plan.json"):
@@ -254,8 +260,9 @@ def _folder_and_plan(
         resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
         session_now(resolved, labels)
         check_commands(resolved, allowed=allow_commands)
+        choices = choice_plans(resolved, asked=band)
         path = given or _fresh_path(resolved.study.name)
-        return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
+        return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved, choices
     folder = StudyFolder.open(Path(unfinished))
     resolved = load_plan(folder)
     check_runnable(resolved, folder)
@@ -272,7 +279,7 @@ def _folder_and_plan(
                 advice="resume it without further options, or name a new --out",
                 code="mismatch",
             )
-    return folder, resolved
+    return folder, resolved, choice_plans(resolved, asked=band)
 
 
 def _fresh_path(name: str) -> Path:

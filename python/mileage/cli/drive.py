@@ -41,22 +41,28 @@ def _echo_json(value: object) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(name: str, as_json: bool) -> None:
     """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
-    every figure with its source and how far to trust it, and which published
-    rates the simulated drive reaches.
+    every figure with its source, how far to trust it and what it may be
+    instead, and which published rates the simulated drive reaches.
     """
     import msgspec
 
-    from mileage._core import drive_figures, drive_rates, drive_title
-    from mileage.report.datasheet import data_sheet, rate_lines
+    from mileage._core import drive_alternatives, drive_figures, drive_rates, drive_title
+    from mileage.report.datasheet import alternative_lines, data_sheet, rate_lines
     from mileage.targets.profiles import load_profile
 
     profile = load_profile(name)
     figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
+    alternatives = drive_alternatives(profile)
     if as_json:
         keys = ("name", "value", "source", "confidence")
-        _echo_json({"figures": [dict(zip(keys, figure, strict=True)) for figure in figures], "rates": rates})
+        rows = [dict(zip(keys, figure, strict=True)) for figure in figures]
+        names = ("name", "value", "alternative", "reason")
+        others = [dict(zip(names, row, strict=True)) for row in alternatives]
+        _echo_json({"figures": rows, "alternatives": others, "rates": rates})
         return
     click.echo(data_sheet(drive_title(profile), figures), nl=False)
+    if alternatives:
+        click.echo("\n" + "\n".join(alternative_lines(alternatives)))
     if rates:
         click.echo("\n" + "\n".join(rate_lines(rates)))
 

@@ -37,6 +37,11 @@ from mileage.cli.report_output import print_report
     metavar="NAME=LEVEL",
     help="Level of this machine: --label kernel=6.1 measures the runs of that level.",
 )
+@click.option(
+    "--band/--no-band",
+    default=None,
+    help="On a virtual drive: repeat the comparison over the choices that its maker does not publish.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
 @click.option(
     "--report",
@@ -55,6 +60,7 @@ def command(
     labels: tuple[str, ...],
     as_json: bool,
     report: str | None,
+    band: bool | None,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.
@@ -83,6 +89,7 @@ def command(
             accept_change=accept_change,
             allow_commands=allow_commands,
             report=report,
+            band=band,
         )
     if as_json:
         print_json({"folder": str(result.folder.path), **result.figures()})

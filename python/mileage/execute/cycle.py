@@ -57,6 +57,7 @@ class Shared:
     surroundings: Surroundings
     calibration: Calibration
     loss: RankLoss
+    keeps_states: bool
 
 
 def stage_key(run: PlannedRun) -> StageKey:
@@ -379,7 +380,11 @@ class Cycle:
     def _maybe_save(self, run: PlannedRun, stage: tuple[PlannedRun, ...]) -> None:
         """In a long stage, save the virtual drives after a run that is new, so that a crash repeats little."""
         waited_s = time.monotonic() - self._saved_s
-        if run is stage[-1] or waited_s < max(_POINT_S, _POINT_COST * self._saving_s):
+        if (
+            not self._shared.keeps_states
+            or run is stage[-1]
+            or waited_s < max(_POINT_S, _POINT_COST * self._saving_s)
+        ):
             return
         if not all(target.is_virtual for target in self._targets.values()):
             return
@@ -393,7 +398,9 @@ class Cycle:
         self._saving_s = self._saved_s - started_s
 
     def _save(self, run: PlannedRun, *, keep: bool) -> dict[str, str]:
-        """The hashes of the states of all virtual drives, by instance."""
+        """The hashes of the states of all virtual drives, by instance; none where states are not kept."""
+        if not self._shared.keeps_states:
+            return {}
         folder = self._shared.folder
         return {
             str(number): folder.save_state(_owner(run, number), drive.save(), keep=keep)

@@ -44,12 +44,13 @@ def execute_study(
     session: str = "",
     rules: Rules | None = None,
     accept_change: bool = False,
+    keeps_states: bool = True,
 ) -> tuple[str, ...]:
     """Do every run of a session that the journal does not hold yet, each exactly once; returns the sessions left.
 
     `command` repeats the study; a new journal records it. `session` is one of the plan's: the levels of the labels
     that this machine has now. `rules` end repetition where the plan asks for that. `accept_change`: the present machine
-    becomes the reference of the study.
+    becomes the reference. `keeps_states`: an interrupted study resumes within a cycle of a virtual drive.
 
     Raises:
         RunFailed: a run failed; the finished runs are kept, and a second call resumes the study.
@@ -88,7 +89,8 @@ def execute_study(
                     rank_list = [Rank(one.rank, one.host, one.pid) for one in ranks.identities]
                     journal.append(RankList(ranks=rank_list, at=_now()))
                 progress.start(plan, spent_s(content), cycles_at_once(plan))
-                shared = _shared(plan, folder, journal, content, progress, rules, accept_change, loss)
+                how = (rules, accept_change, loss, keeps_states)
+                shared = _shared(plan, folder, journal, content, progress, *how)
                 _run_cycles(shared, mine, open_target)
             if session:
                 journal.append(SessionEnd(session=session, finished=_now()))
@@ -127,6 +129,7 @@ def _shared(
     rules: Rules | None,
     accept_change: bool,
     loss: RankLoss,
+    keeps_states: bool,
 ) -> Shared:
     """What the cycles share, with what the journal already holds."""
     surroundings = Surroundings(
@@ -148,6 +151,7 @@ def _shared(
         surroundings,
         Calibration(plan, journal, content, progress.note),
         loss,
+        keeps_states,
     )
 
 

@@ -24,6 +24,7 @@ from mileage.judge.evidence import (
     with_known_spread,
 )
 from mileage.judge.grid import MeanRatio, mean_ratio
+from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.summary import superiority
@@ -126,6 +127,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """By workload, its headline cells together; empty where the workloads are not known, or `overall` is None."""
     ranking: str = ""
     """All levels of the compared factor in their order, in words; empty for fewer than three."""
+    band: ModelBand | None = None
+    """On a virtual drive, the same comparison over choices that are not published; None where none was tried."""
 
 
 def compare_stages(

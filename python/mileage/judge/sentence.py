@@ -14,6 +14,7 @@ from typing import Final
 
 from mileage.judge.comparison import CellVerdict, Comparison, Interval
 from mileage.judge.grid import MeanRatio
+from mileage.judge.model_band import range_words
 from mileage.judge.verdict import VERDICTS, Verdict
 
 _DASH: Final = "\N{EN DASH}"
@@ -92,7 +93,7 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     if len(family) >= MANY_CELLS:
         return _many(comparison, family, decided, emphasis)
     if decided:
-        lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
+        lead = most_changed(decided)
         opening = _difference(comparison, lead, emphasis)
         return f"{opening}; {_counts(family)}" if len(family) > 1 else opening
     counts = Counter(c.verdict for c in family)
@@ -129,8 +130,36 @@ def _many(
     )
     if not decided:
         return text
-    lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
+    lead = most_changed(decided)
     return f"{text}. The largest difference: {_joined(comparison, _difference(comparison, lead, ''))}"
+
+
+def most_changed(cells: Sequence[CellVerdict]) -> CellVerdict:
+    """The cell whose ratio is furthest from 1: the one that a sentence speaks of."""
+    return max(cells, key=lambda cell: abs(math.log(cell.ratio or 1.0)))
+
+
+def lead_of(comparison: Comparison) -> CellVerdict | None:
+    """The decided cell that the sentence speaks of; None where none is decided."""
+    family = comparison.headline or comparison.cells
+    decided = [c for c in family if c.verdict in ("faster", "slower") and c.ratio is not None]
+    return most_changed(decided) if decided else None
+
+
+def _band(comparison: Comparison, lead: CellVerdict) -> str:
+    """What the result is over the choices that are not published; empty where none was tried."""
+    if comparison.band is None or not (words := band_range(comparison, lead)):
+        return ""
+    counted = comparison.band.counted(lead.cell, lead.metric)
+    return f" under this model, {words} over {counted} that its maker does not publish"
+
+
+def band_range(comparison: Comparison, cell: CellVerdict) -> str:
+    """The range of a cell over the choices, such as "56 to 92 % slower"; empty where none was tried."""
+    if comparison.band is None or cell.ratio is None:
+        return ""
+    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
+    return "" if ends is None else range_words(ends, higher_is_better=cell.higher_is_better)
 
 
 def group_words(group: MeanRatio) -> str:
@@ -153,7 +182,7 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
         verb = f"has a {METRIC_WORDS.get(lead.metric, lead.metric)}"
         words = f"{size} as high" if multiple else f"{size} {'higher' if ratio > 1 else 'lower'}"
     link = than.replace("than", "as", 1) if multiple else than
-    place = f"{_interval(lead)} at {lead.cell}"
+    place = f"{_interval(lead)} at {lead.cell}{_band(comparison, lead)}"
     return _opened(comparison, f"{first} {subject} {verb} {emphasis}{words}{emphasis} {link}{place}")
 
 
@@ -172,7 +201,7 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     if comparison.kind == "arms":
         one = class_words(comparison)[0]
         instead = f"and {comparison.baseline}{f' ({one})' if one else ''} at {rates[1]}"
-    change = f"{emphasis}{words}{emphasis}{_interval(lead)}"
+    change = f"{emphasis}{words}{emphasis}{_interval(lead)}{_band(comparison, lead)}"
     return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
 
 
@@ -272,16 +301,18 @@ def _beyond_headline(comparison: Comparison) -> str:
     others = [c for c in comparison.cells if c not in comparison.headline]
     for metric in dict.fromkeys(c.metric for c in others):
         cells = [c for c in others if c.metric == metric]
-        sentences.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
+        sentences.append(
+            f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(comparison, cells)}."
+        )
     return " ".join(sentences)
 
 
-def _largest(cells: Sequence[CellVerdict]) -> str:
+def _largest(comparison: Comparison, cells: Sequence[CellVerdict]) -> str:
     """The largest decided change of some cells: "; largest: 2.6 times as high (95 % CI ...) at iops.random_read"."""
     decided = [c for c in cells if c.verdict in ("faster", "slower") and c.ratio is not None]
     if not decided:
         return ""
-    lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
+    lead = most_changed(decided)
     ratio = lead.ratio or 1.0
     more, less = ("faster", "slower") if lead.higher_is_better else ("higher", "lower")
     size = _size(ratio, _decimals(ratio, lead.ci95))
@@ -292,7 +323,8 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
     )
     most = "largest: " if len(decided) > 1 else ""
     place = "" if len(cells) == 1 else f" at {lead.cell}"
-    return f"; {most}{words}{_interval(lead)}{place}"
+    over = band_range(comparison, lead)
+    return f"; {most}{words}{_interval(lead)}{place}{f', {over} over the choices' if over else ''}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:

@@ -208,6 +208,28 @@ class End(Entry, frozen=True, kw_only=True, tag="end"):
     finished: str
 
 
+class ChoiceRatio(msgspec.Struct, frozen=True):
+    """Candidate over baseline in one metric of one cell, the sham removed."""
+
+    cell: str
+    metric: str
+    ratio: Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Choice(Entry, frozen=True, kw_only=True, tag="choice"):
+    """The comparison on a virtual drive of which one figure is another than in the study: a part of the model band."""
+
+    figure: str
+    value: str
+    instead_of: str
+    """The value that the study's drive has."""
+    reason: str
+    ratios: list[ChoiceRatio] = []
+    failure: str = ""
+    """Why there are no ratios."""
+    at: str
+
+
 class Accepted(Entry, frozen=True, kw_only=True, tag="accepted"):
     """A change of the machine that the user accepted."""
 
@@ -285,7 +307,7 @@ class SourceFile(Entry, frozen=True, kw_only=True, tag="file"):
 
 ENTRY_TYPES: Final[tuple[type[Entry], ...]] = (
     *(Study, Files, Run, DidNotFinish, Failed, StageEnd, SavedPoint, Rewrite, Look, Calibrated),
-    *(SessionEnd, End, Accepted, EnvironmentChange, RankList, Merged, SourceFile),
+    *(SessionEnd, End, Choice, Accepted, EnvironmentChange, RankList, Merged, SourceFile),
 )
 """The type of each kind of line; of an imported study, `ImportedRun` takes the place of `Run`."""
 

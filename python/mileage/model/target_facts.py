@@ -11,6 +11,24 @@ import msgspec
 from mileage.model.target_kind import Capabilities, capabilities_of
 
 
+class FigureAlternative(msgspec.Struct, frozen=True):
+    """Another value that an unpublished figure of a virtual drive may have, as its profile declares it."""
+
+    figure: str
+    """Its key in profiles."""
+    value: str
+    """The value that the drive has."""
+    alternative: str
+    """The value that it may have instead."""
+    reason: str
+    """Why, in words."""
+
+    @property
+    def change(self) -> str:
+        """As behind the name of a virtual drive: "gc_pace=paced"."""
+        return f"{self.figure}={self.alternative}"
+
+
 class TargetFacts(msgspec.Struct, frozen=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
 
@@ -64,6 +82,12 @@ class TargetFacts(msgspec.Struct, frozen=True):
 
     alignment: str = ""
     """Where the device starts on its disk, in words; "" where that is not known."""
+
+    trims: bool = True
+    """False for a virtual drive that ignores or refuses discards (TRIM)."""
+
+    alternatives: tuple[FigureAlternative, ...] = ()
+    """Of a virtual drive, what its unpublished figures may be instead."""
 
     @property
     def capabilities(self) -> Capabilities:

@@ -191,6 +191,8 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
     area = (
         f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.study, plan.facts) else ""
     )
+    if plan.study.band and plan.facts.alternatives:
+        yield "model band", _band_words(plan, cost)
     yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
     if cost.rated_share is None:
         yield "endurance used", "unknown: the drive's rated endurance is not known"
@@ -199,6 +201,14 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
             "endurance used",
             f"{_figure(100 * cost.rated_share)} % of the rated {format_bytes(plan.facts.rated_write_bytes or 0)}",
         )
+
+
+def _band_words(plan: Plan, cost: Estimate) -> str:
+    """The choices of the model band, and the time that they add: a cycle each, as many at a time as cycles."""
+    choices = plan.facts.alternatives
+    listed = ", ".join(choice.change for choice in choices)
+    each = f"one cycle for each of {_count(len(choices), 'unpublished choice')}: {listed}"
+    return f"{each}; about {duration(cost.time_s / plan.study.cycles * len(choices))} more"
 
 
 def _permission(plan: Plan) -> Iterator[tuple[str, str]]:

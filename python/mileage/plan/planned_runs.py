@@ -259,7 +259,7 @@ def hash_of(
 ) -> str:
     """SHA-256 over the study, the targets' identities and the runs, as canonical JSON, without free space.
 
-    `report` is excluded as well: it changes the text about the measurement, not the measurement.
+    `report` and `band` are excluded as well: they change what is said about the measurement, not the measurement.
     """
     parts = {"study": study, "facts": facts, "others": others or {}, "work_bytes": work_bytes, "runs": runs}
     return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
@@ -269,7 +269,7 @@ def _hash_of(parts: dict[str, Any]) -> str:
     """The hash of a plan as plain values, as its JSON holds them."""
     everything = {
         "version": PLAN_VERSION,
-        "study": {name: value for name, value in parts["study"].items() if name != "report"},
+        "study": {name: value for name, value in parts["study"].items() if name not in ("report", "band")},
         "target": _identity(parts["facts"]),
         "others": {target: _identity(found) for target, found in (parts.get("others") or {}).items()},
         "work_bytes": parts["work_bytes"],

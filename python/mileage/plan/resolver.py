@@ -249,6 +249,11 @@ def _check_count(study: Study, settings: int) -> None:
         )
 
 
+def _discards(run: PlannedRun) -> bool:
+    trims = run.role == "reset" and run.cell == "trim"
+    return trims or (run.workload is not None and run.workload.discard_percent > 0)
+
+
 def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     """The first run that reads a work file to which nothing was written since it was made; None if there is none."""
     written: set[tuple[str, int, str]] = set()
@@ -314,6 +319,12 @@ def _refusals(
             text=f"needs root to {steps[0].text}",
             advice=f"run it as root, or leave that out{more}",
             code="needs-root",
+        )
+    if not facts.trims and (discarding := next((run for run in runs if _discards(run)), None)):
+        yield Refusal(
+            text=f"{discarding.cell} in stage {discarding.stage} discards, and {study.target} has no TRIM",
+            advice="leave discards out, or give it TRIM: virtual:NAME,trim=honoured",
+            code="no-effect",
         )
     if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
         return

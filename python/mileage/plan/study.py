@@ -329,6 +329,10 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     report: str | None = None
     """How much of a report `mileage run` writes at the end: "none", "text" (page and tables without pictures) or
     "full"; None: as the command line or the environment says, or "full". Not part of the plan's hash."""
+    band: bool = False
+    """On a virtual drive: whether the comparison is repeated for each alternative that its profile declares of a figure
+    that is not published, one cycle each, and the range reported next to the interval. Other targets are no model, and
+    have no band. Not part of the plan's hash."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

@@ -66,6 +66,17 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     return "\n".join(lines) + "\n"
 
 
+def alternative_lines(alternatives: Sequence[Figure], width: int = 100) -> list[str]:
+    """What unpublished figures may be instead: figure, value, alternative and reason of each."""
+    lines = [
+        "What figures that are not published may be instead (virtual:NAME,KEY=VALUE; mileage run --band):"
+    ]
+    for name, value, alternative, reason in alternatives:
+        text = f"{name}={alternative} instead of {value}: {reason}"
+        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="      ")
+    return lines
+
+
 def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str]:
     """Published rates next to those of the simulated drive; why, where they are more than a tenth apart."""
     lines = ["Published rates, and what the simulated drive does:"]

@@ -91,6 +91,9 @@ margin, relevance | report, study file (`compare.relevance`)
     The smallest difference that matters, set by the study.
 minimum detectable difference | report, plan
     The smallest difference that this number of repetitions finds in four of five studies.
+model band | report, study file (`band`)
+    The range of a result on a virtual drive over the choices that the maker of the drive does not publish, each
+    changed alone. The confidence interval does not contain this uncertainty.
 not conclusive | report
     A check failed: the figures cannot carry a verdict. The sentence says which check.
 over-provisioning (OP) | drive profiles

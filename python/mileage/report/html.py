@@ -23,6 +23,7 @@ from mileage.report.details import downloads, favours, highlight_rows, value_row
 from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, NARROW, Picture, gallery, units_counted
 from mileage.report.glossary import TERMS, explained
+from mileage.report.model_band import CAUTION, band_cells, band_ranges, band_rows
 from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
@@ -109,6 +110,10 @@ def _below(view: StudyView) -> dict[str, Any]:
         "highlights": highlight_rows(view) if many else [],
         "favours": favours(view) if many else [],
         "values": value_rows(view),
+        "band_rows": band_rows(view.comparison),
+        "band_cells": band_cells(view.comparison),
+        "band_ranges": band_ranges(view.comparison),
+        "band_caution": CAUTION,
         "wear": wear_rows(view),
         "downloads": downloads(view),
         "device_class": "; ".join(f"{name}: {words}" if name else words for name, words in classes.items()),
@@ -172,6 +177,7 @@ def _sections(
                     several or view.standings),
         "torture": ("Inside the torture stage" if view.torture else "Over time",
                     torture or below["shapes"] or below["wear"] or view.evidence.layouts),
+        "band": ("Model band", below["band_rows"]),
         "highlights": ("Largest changes of each test", below["highlights"] or below["favours"]),
         "environment": ("Environment", True),
         "method": ("Method", True),

@@ -9,6 +9,7 @@ from typing import Final
 from mileage.judge import CellVerdict, Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
 from mileage.report.aspects import undrawn_tests
+from mileage.report.model_band import band_lines
 from mileage.report.standings import standing_lines
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
@@ -73,6 +74,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         _table(comparison, width),
         [],
         *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
+        *([lines] if (lines := band_lines(comparison, width)) else []),
         *([[*_standings(view, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
         *([[*[line for note in notes for line in wrapped(note, width)], ""]] if notes else []),

@@ -16,6 +16,7 @@ from mileage.errors import Refused
 from mileage.model.journal_entries import (
     Accepted,
     Calibrated,
+    Choice,
     DidNotFinish,
     End,
     Entry,
@@ -34,7 +35,7 @@ from mileage.store.journal import Journal, JournalContent
 from mileage.store.seal import checksum
 from mileage.store.study_folder import StudyFolder
 
-_ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd)
+_ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd, Choice)
 
 
 class _Design(msgspec.Struct):

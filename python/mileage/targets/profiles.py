@@ -26,6 +26,8 @@ CHANGE = ","
 """Parts the name of a drive from the changes of its figures, and these from each other."""
 RATES = "rate"
 """The published rates of a profile; they say what a drive was held to, and change nothing that it does."""
+ALTERNATIVES = "alternatives"
+"""What a figure may be instead of its value; changes nothing that the drive does."""
 PROFILE_BYTES_MAX = 1 << 20
 
 
@@ -114,9 +116,15 @@ def rated_write_bytes(profile: str) -> int | None:
 def profile_identity(profile: str) -> str:
     """The figures that distinguish one drive profile from another, as text.
 
-    Comments, the order of the figures and the published rates do not count.
+    Comments, the order of the figures, the published rates and the alternatives of figures do not count.
     """
-    stated = {key: figure for key, figure in profile_figures(profile).items() if key != RATES}
+    stated = {
+        key: {part: value for part, value in figure.items() if part != ALTERNATIVES}
+        if isinstance(figure, dict)
+        else figure
+        for key, figure in profile_figures(profile).items()
+        if key != RATES
+    }
     figures = json.dumps(stated, sort_keys=True, default=str)
     return f"profile {hashlib.sha256(figures.encode()).hexdigest()[:16]}"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
-from mileage.model.target_facts import TargetFacts
+from mileage.model.target_facts import FigureAlternative, TargetFacts
 from mileage.targets.base import Opening, Target
 from mileage.targets.profiles import load_profile, profile_identity, rated_write_bytes
 from mileage.targets.spec import TargetSpec
@@ -31,7 +31,7 @@ class VirtualTarget(Target):
     def __init__(self, spec: TargetSpec, *, make_drive: Callable[[str], Any] | None = None) -> None:
         super().__init__(spec)
         self.profile = load_profile(spec.name)
-        self._make_drive = make_drive or _core_drive()
+        self._make_drive = make_drive or _core().Drive
         self._drive: Any = self._fresh()
 
     @classmethod
@@ -73,6 +73,8 @@ class VirtualTarget(Target):
             rated_write_bytes=rated_write_bytes(self.profile),
             host_layer=False,
             identity=profile_identity(self.profile),
+            trims=_trims(self.profile),
+            alternatives=tuple(FigureAlternative(*row) for row in _core().drive_alternatives(self.profile)),
         )
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
@@ -106,7 +108,10 @@ class VirtualTarget(Target):
 
     def trim(self) -> str:
         """Discard all of the drive; its wear stays."""
-        self._drive.discard_all()
+        try:
+            self._drive.discard_all()
+        except ValueError as error:
+            raise Refused(self.spec, str(error), code="no-effect") from error
         return f"discarded all {self._drive.capacity_bytes} bytes of {self._drive.name}"
 
     def run(self, workload: str, poll: Callable[[int, int], bool]) -> str:
@@ -120,7 +125,7 @@ class VirtualTarget(Target):
 
     def restore(self, state: bytes) -> None:
         try:
-            self._drive = _core_drive().restore(self.profile, state)
+            self._drive = _core().Drive.restore(self.profile, state)
         except ValueError as error:
             raise Refused(
                 self.spec, f"the saved state does not fit this drive: {error}", code="mismatch"
@@ -139,6 +144,11 @@ class VirtualTarget(Target):
             raise Refused(self.spec, f"the drive refuses its profile: {error}", code="wrong-value") from error
 
 
-def _core_drive() -> Any:
-    """The drive class; imported late, so that commands that need no drive start fast."""
-    return import_module("mileage._core").Drive
+def _trims(profile: str) -> bool:
+    """Whether a discard has an effect on the drive; where the profile does not say, it has."""
+    return all(value == "honoured" for name, value, *_ in _core().drive_figures(profile) if name == "trim")
+
+
+def _core() -> Any:
+    """The core; imported late, so that commands that need no drive start fast."""
+    return import_module("mileage._core")

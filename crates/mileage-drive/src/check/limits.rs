@@ -184,15 +184,15 @@ fn random_reads(geometry: &Geometry) -> Vec<Row> {
         let mut work = Work::new(&sketch, 23);
         work.write_all(0..50_000);
         let pages: Vec<u64> = (0..READS).map(|_| work.draw(50_000)).collect();
-        let start_ns = crate::BlockDevice::now_ns(&work.drive) + 1_000_000_000;
-        crate::BlockDevice::advance_to(&mut work.drive, start_ns);
-        let mut under_way: BinaryHeap<Reverse<u64>> = (0..*depth).map(|_| Reverse(start_ns)).collect();
+        let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
+        crate::Immediate::advance_to(&mut work.drive, start_ns);
+        let mut outstanding: BinaryHeap<Reverse<u64>> = (0..*depth).map(|_| Reverse(start_ns)).collect();
         let mut last_ns = start_ns;
         for page in &pages {
-            let now_ns = under_way.pop().map_or(start_ns, |Reverse(ns)| ns);
+            let now_ns = outstanding.pop().map_or(start_ns, |Reverse(ns)| ns);
             let done_ns = work.submit(Read, *page, 1, now_ns).unwrap_or(now_ns);
             last_ns = last_ns.max(done_ns);
-            under_way.push(Reverse(done_ns));
+            outstanding.push(Reverse(done_ns));
         }
         let simulated = READS as f64 / (last_ns - start_ns) as f64 * 1e9;
         let theory = READS as f64 / first_come(geometry, &pages, *depth) as f64 * 1e9;

@@ -4,7 +4,7 @@
 //! Pages that were never written, or were discarded, are read without the flash. A write that covers part of a
 //! mapped page reads the page first. Collection is in the foreground, where the write that needs it waits (behind
 //! the write buffer if there is one), and, where the profile says so, in the background while the drive is idle. A
-//! discard costs the controller's time for one command.
+//! discard costs the controller's time for one command, also where the drive ignores it.
 //!
 //! # End of life
 //! Where the profile says so, writes and discards are refused once the mean of all erase counts reaches the rated
@@ -40,7 +40,7 @@ mod wear_policy;
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, WornOut};
 use crate::immediate::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
-use crate::profile::flash::choices::{EndOfLife, Power};
+use crate::profile::flash::choices::{EndOfLife, Power, Trim};
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
 use buffer::Buffer;
@@ -173,10 +173,11 @@ impl FlashDrive {
         }
     }
 
-    /// What a drive at this point of its life refuses.
+    /// What this drive refuses at this point of its life.
     #[cold]
-    fn refused_by_age(&self, kind: RequestKind) -> Option<Refusal> {
+    fn refused(&self, kind: RequestKind) -> Option<Refusal> {
         match (self.life, kind) {
+            (Life::Working, RequestKind::Discard) if self.profile.trim == Trim::Refused => Some(Refusal::NoDiscard),
             (Life::Dead, _) => Some(Refusal::Dead(self.why_worn_out())),
             (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => Some(Refusal::ReadOnly(self.why_worn_out())),
             _ => None,

@@ -5,6 +5,7 @@ use super::layer::each;
 use super::translation::{Run, TranslationLayer};
 use super::{FlashDrive, SECTOR_BYTES};
 use crate::device::{Completion, Life, Request, RequestKind, Status, check};
+use crate::profile::flash::choices::Trim;
 
 /// The part of a page that a request covers.
 #[derive(Clone, Copy)]
@@ -118,6 +119,9 @@ impl FlashDrive {
     }
 
     fn discard(&mut self, request: &Request, ready_ns: u64) {
+        if self.profile.trim == Trim::Ignored {
+            return;
+        }
         let first = request.offset_bytes.div_ceil(1 << self.page_shift);
         let end = (request.offset_bytes + request.length_bytes) >> self.page_shift;
         self.buffer.iter_mut().for_each(|buffer| buffer.forget(first, end));
@@ -133,8 +137,8 @@ impl FlashDrive {
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     pub(super) fn one(&mut self, request: &Request) -> Completion {
         let mut checked = check(request, self.profile.basics.capacity_bytes, SECTOR_BYTES);
-        if self.life != Life::Working {
-            checked = checked.and_then(|()| self.refused_by_age(request.kind).map_or(Ok(()), Err));
+        if self.life != Life::Working || request.kind == RequestKind::Discard {
+            checked = checked.and_then(|()| self.refused(request.kind).map_or(Ok(()), Err));
         }
         if let Err(refusal) = checked {
             return Completion { complete_ns: request.submit_ns, status: Status::Refused(refusal) };

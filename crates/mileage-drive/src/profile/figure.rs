@@ -35,6 +35,20 @@ pub struct Figure<T> {
     pub source: String,
     /// How far to trust it.
     pub confidence: Confidence,
+    /// Other values that the drive may have instead, as far as anybody knows; none of a figure that is published. They
+    /// change nothing that the drive does: a study varies its headline over them.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative<T>>,
+}
+
+/// Another value that a figure may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alternative<T> {
+    /// The value, in the unit of the figure.
+    pub value: T,
+    /// Why a drive of this kind may have it, in words.
+    pub reason: String,
 }
 
 /// One figure as a line of a table.
@@ -48,12 +62,38 @@ pub struct FigureText {
     pub source: String,
     /// How far to trust it.
     pub confidence: Confidence,
+    /// Its alternatives, the value as text.
+    pub alternatives: Vec<Alternative<String>>,
 }
 
 /// A figure as a line of a table.
 pub(crate) fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
-    let Figure { value, source, confidence } = figure;
-    FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence }
+    let Figure { value, source, confidence, alternatives } = figure;
+    let text = |one: &Alternative<T>| Alternative { value: one.value.to_string(), reason: one.reason.clone() };
+    let alternatives = alternatives.iter().map(text).collect();
+    FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence, alternatives }
+}
+
+/// Whether the alternatives of all figures make sense: of figures that nobody has published, each another value, with a
+/// reason. Whether a drive can have the value is judged when a drive is given it.
+pub(crate) fn alternatives_hold(figures: &[FigureText]) -> Result<(), ProfileError> {
+    for figure in figures.iter().filter(|figure| !figure.alternatives.is_empty()) {
+        if matches!(figure.confidence, Confidence::Source | Confidence::Seed | Confidence::Defined) {
+            let found = format!("{:?}, with alternatives", figure.confidence).to_lowercase();
+            return impossible(figure.name, found, "alternatives only of a figure that is not published");
+        }
+        for (at, one) in figure.alternatives.iter().enumerate() {
+            let earlier = figure.alternatives[..at].iter().any(|other| other.value == one.value);
+            if one.value == figure.value || earlier {
+                let expected = "each alternative once, and none the value itself";
+                return impossible(figure.name, format!("{} twice", one.value), expected);
+            }
+            if one.reason.trim().is_empty() {
+                return impossible(figure.name, format!("alternative {} without a reason", one.value), "a reason");
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Why a text is not a profile: one line.

@@ -6,6 +6,8 @@
 //! read_us = { value = 25, source = "where it is written", confidence = "source" }
 //! ```
 //!
+//! A figure that is not published may have `alternatives`, a list of `{ value, reason }`: what the drive may be instead.
+//!
 //! `kind` says which keys there are; a profile without it is one of flash, as all were before there were kinds. Every
 //! figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is refused. All
 //! errors are one line that names the key, what was found and what is expected.
@@ -22,7 +24,7 @@ pub mod xpoint;
 pub use basics::Basics;
 pub use disk::DiskProfile;
 pub use faults::{Faults, Lost, Stall};
-pub use figure::{Confidence, Figure, FigureText, ProfileError};
+pub use figure::{Alternative, Confidence, Figure, FigureText, ProfileError};
 pub use flash::FlashProfile;
 pub use link::Link;
 pub use rates::{PublishedRate, RateUnit, RateWorkload};

@@ -168,6 +168,26 @@ fn idle_time_makes_room_and_a_burst_finds_it() {
     assert!(erases[1] == 0 && erases[0] > 0, "{erases:?}");
 }
 
+/// A discard that is ignored leaves the page mapped; one that is refused changes nothing, not even the clock.
+#[test]
+fn a_discard_does_what_the_profile_says() {
+    for (trim, mapped, status) in [
+        ("\"honoured\"", 0, Status::Done),
+        ("\"ignored\"", 1, Status::Done),
+        ("\"refused\"", 1, Status::Refused(Refusal::NoDiscard)),
+    ] {
+        let sketch = Sketch { more: vec![("trim", trim)], ..Sketch::tiny() };
+        let mut drive = FlashDrive::new(FlashProfile::parse(&sketch.text()).unwrap());
+        submit(&mut drive, request(Write, 0, PAGE, 0));
+        let before = drive.save();
+        let discard = request(mileage_drive::RequestKind::Discard, 0, PAGE, 1_000_000);
+        assert_eq!(submit_any(&mut drive, discard), status, "{trim}");
+        assert_eq!(drive.mapped_pages(), mapped, "{trim}");
+        assert_eq!(drive.save() == before, status != Status::Done, "{trim}");
+        assert_eq!(counter(&drive, "trimmed_pages"), 1 - mapped, "{trim}");
+    }
+}
+
 fn worn(text: &str) -> FlashDrive {
     FlashDrive::new(FlashProfile::parse(text).unwrap())
 }

@@ -210,6 +210,18 @@ choices! {
 }
 
 choices! {
+    /// What a discard (TRIM) does.
+    Trim {
+        /// The pages that it covers whole hold no data from then on.
+        Honoured = "honoured",
+        /// Nothing: it is accepted, and takes the controller's time for a command.
+        Ignored = "ignored",
+        /// It is refused, as by drives that do not know the command.
+        Refused = "refused",
+    }
+}
+
+choices! {
     /// What is interrupted for a read.
     Suspend {
         /// Nothing: a read waits for what was begun before it.

@@ -43,13 +43,13 @@ figures! {
     slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us,
     bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes,
     ecc_correctable_bits, read_retries_max, read_retry_leaves,
-    write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us,
+    write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us, trim,
     suspend, suspend_us, gc_copies,
     stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed;
 }
 
 fn by_default<T>(value: T) -> Figure<T> {
-    Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default }
+    Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default, alternatives: Vec::new() }
 }
 
 /// The first choice of a policy, or zero.
@@ -98,6 +98,7 @@ impl Text {
             write_buffer_reads: first(),
             write_combining: first(),
             flush_us: first(),
+            trim: first(),
             suspend: first(),
             gc_copies: first(),
         }

@@ -13,11 +13,13 @@ mod text;
 
 use super::basics::Basics;
 use super::faults::{FaultFigures, Faults};
-use super::figure::{ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, whole};
+use super::figure::{
+    ProfileError, alternatives_hold, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
+};
 use super::link::{Link, link_rate, queue_depth};
 pub use buffer::WriteBuffer;
 pub use chip::Chip;
-use choices::{Allocation, Mapping};
+use choices::{Allocation, Mapping, Trim};
 pub use factory::FactoryBad;
 pub use figures::figure_names;
 use mileage_units::format_bytes;
@@ -74,6 +76,8 @@ pub struct FlashProfile {
     pub bit_errors: Option<BitErrors>,
     /// What its chips can do.
     pub chip: Chip,
+    /// What a discard does.
+    pub trim: Trim,
     /// How the drive works.
     pub policies: Policies,
     /// Blocks that take writes with one bit in a cell.
@@ -115,6 +119,7 @@ impl FlashProfile {
             channel_page_ns: (raw.page_bytes.value as f64 * 1e3
                 / megabytes_per_s("channel_mb_per_s", &raw.channel_mb_per_s)?)
             .round() as u64,
+            trim: or_default(raw.trim.as_ref()),
             write_buffer_pages: whole("write_buffer_pages", &raw.write_buffer_pages, 0, 1 << 24)?,
             pe_cycles: rated("pe_cycles", raw.pe_cycles.as_ref())?
                 .or_else(|| raw.cell.as_ref().map(|cell| cell.value.pe_cycles())),
@@ -135,6 +140,7 @@ impl FlashProfile {
     /// Whether the capacity fits the flash with what the drive needs for itself.
     fn fits(&self) -> Result<(), ProfileError> {
         self.basics.name_holds()?;
+        alternatives_hold(&self.basics.figures)?;
         let (capacity, page) = (self.basics.capacity_bytes, u64::from(self.page_bytes));
         if capacity == 0 || !capacity.is_multiple_of(page) {
             return impossible("capacity_bytes", capacity, format!("a multiple of page_bytes ({page}), at least one"));

@@ -2,7 +2,7 @@
 
 use super::choices::{
     Allocation, Cell, Combining, Copies, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneWork, Power,
-    Reads, SlcDesign, Suspend, Victim,
+    Reads, SlcDesign, Suspend, Trim, Victim,
 };
 use crate::profile::figure::Figure;
 use crate::profile::rates::PublishedRate;
@@ -45,6 +45,7 @@ pub(super) struct Text {
     pub write_buffer_reads: Option<Figure<Reads>>,
     pub write_combining: Option<Figure<Combining>>,
     pub flush_us: Option<Figure<f64>>,
+    pub trim: Option<Figure<Trim>>,
     pub rated_endurance_bytes: Option<Figure<u64>>,
     pub pe_cycles: Option<Figure<u64>>,
     pub cell: Option<Figure<Cell>>,
