@@ -36,6 +36,7 @@ pub(crate) fn save(out: &mut Writer, status: Status) {
                 let [a, b] = worn_out(why);
                 [11, a, b, 0]
             }
+            Refusal::NoDiscard => [12, 0, 0, 0],
         },
     });
 }
@@ -60,6 +61,7 @@ pub(crate) fn restore(reader: &mut Reader) -> Result<Status, StateError> {
         9 => Status::Refused(Refusal::DroppedOff { at_ns: a }),
         10 => Status::Refused(Refusal::ReadOnly(why)),
         11 => Status::Refused(Refusal::Dead(why)),
+        12 => Status::Refused(Refusal::NoDiscard),
         _ => return corrupt("a request ended in a way that does not exist"),
     })
 }

@@ -12,7 +12,7 @@ const SETTLE: u64 = 4;
 const MEASURE: u64 = 4;
 
 /// What a drive may lose to the best division into hot and cold because it has to find out which page is which.
-const SEPARATED: f64 = 0.03;
+const SEPARATED: f64 = 0.06;
 
 /// Spare, and share of the pages that has which share of the writes.
 const SKEWS: [(f64, (f64, f64)); 12] = [
@@ -134,11 +134,17 @@ fn separated(spare: f64, hot: (f64, f64)) -> Vec<Row> {
         work.amplification_of(|work| overwrite(work, MEASURE))
     };
     let (simulated, one_log) = (amplification("hot-cold"), amplification("shared"));
-    let name = format!("WA hot-cold frontiers, {} of pages {} of writes, spare {spare}", hot.0, hot.1);
+    let skew = format!("{} of pages {} of writes, spare {spare}", hot.0, hot.1);
     vec![
-        Row::within(SEPARATED, name.clone(), theory, simulated),
+        Row::within(SEPARATED, format!("WA hot-cold frontiers, {skew}"), theory, simulated),
         // More than one log would be a loss.
-        Row { name: format!("{name}, over one log"), theory: one_log, simulated, tolerance: 1.0, bound: Some(one_log) },
+        Row {
+            name: format!("WA hot-cold over one log, {skew}"),
+            theory: one_log,
+            simulated,
+            tolerance: 1.0,
+            bound: Some(one_log),
+        },
     ]
 }
 

@@ -26,7 +26,7 @@ pub struct Basics {
 
 impl Basics {
     /// Whether the name can stand in `virtual:NAME` and in a file name.
-    pub(crate) fn name_holds(&self) -> Result<(), ProfileError> {
+    pub(crate) fn holds(&self) -> Result<(), ProfileError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");

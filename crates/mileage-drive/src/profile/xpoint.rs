@@ -125,7 +125,7 @@ impl XpointProfile {
                 title: raw.title,
             },
         };
-        profile.basics.name_holds()?;
+        profile.basics.holds()?;
         Ok(profile)
     }
 }

@@ -120,7 +120,7 @@ impl DiskProfile {
 
     /// Whether zones, skews and capacity fit each other.
     fn fits(&self) -> Result<(), ProfileError> {
-        self.basics.name_holds()?;
+        self.basics.holds()?;
         self.zones.hold(self.cylinders, self.physical_sectors)?;
         for (key, skew_ns) in [("track_skew_us", self.track_skew_ns), ("cylinder_skew_us", self.cylinder_skew_ns)] {
             if skew_ns >= self.revolution_ns {

@@ -14,7 +14,7 @@ mod text;
 use super::basics::Basics;
 use super::faults::{FaultFigures, Faults};
 use super::figure::{
-    ProfileError, alternatives_hold, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
+    ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
 };
 use super::link::{Link, link_rate, queue_depth};
 pub use buffer::WriteBuffer;
@@ -139,8 +139,7 @@ impl FlashProfile {
 
     /// Whether the capacity fits the flash with what the drive needs for itself.
     fn fits(&self) -> Result<(), ProfileError> {
-        self.basics.name_holds()?;
-        alternatives_hold(&self.basics.figures)?;
+        self.basics.holds()?;
         let (capacity, page) = (self.basics.capacity_bytes, u64::from(self.page_bytes));
         if capacity == 0 || !capacity.is_multiple_of(page) {
             return impossible("capacity_bytes", capacity, format!("a multiple of page_bytes ({page}), at least one"));
