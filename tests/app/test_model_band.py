@@ -143,7 +143,7 @@ def test_an_alternative_that_says_nothing_is_refused(
 def test_every_alternative_of_a_shipped_drive_is_possible(name: str) -> None:
     with open_target(f"virtual:{name}", plan_hash="0" * 16) as target:
         alternatives = target.facts().alternatives
-    assert alternatives
+    assert alternatives or "flash" not in load_profile(name).partition("kind =")[2].partition("\n")[0]
     for one in alternatives:
         with open_target(f"virtual:{name},{one.change}", plan_hash="0" * 16) as target:
             left = {other.figure for other in target.facts().alternatives}

@@ -25,7 +25,8 @@ from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
 from mileage.model.journal_entries import Choice, ChoiceRatio, End
 from mileage.model.target_facts import FigureAlternative
-from mileage.plan import Plan, resolve
+from mileage.plan import Plan
+from mileage.plan.resolve import resolve
 from mileage.scratch import scratch_directory
 from mileage.store import Journal, StudyFolder
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mileage.errors import Refused
+from mileage.model.target_facts import FigureAlternative
 from mileage.model.target_kind import capabilities_of
 from mileage.regular_file import read_regular
 
@@ -111,6 +112,22 @@ def rated_write_bytes(profile: str) -> int | None:
     figure = profile_figures(profile).get("rated_endurance_bytes")
     value = figure.get("value") if isinstance(figure, dict) else figure
     return value if isinstance(value, int) else None
+
+
+def trims(profile: str) -> bool:
+    """Whether a discard has an effect on the drive; where the profile does not say, it has."""
+    figure = profile_figures(profile).get("trim")
+    return (figure.get("value") if isinstance(figure, dict) else figure) in (None, "honoured")
+
+
+def alternatives_of(profile: str) -> tuple[FigureAlternative, ...]:
+    """What unpublished figures of a profile that the drive has accepted may be instead, in the profile's order."""
+    return tuple(
+        FigureAlternative(key, str(figure["value"]), str(one["value"]), str(one["reason"]))
+        for key, figure in profile_figures(profile).items()
+        if isinstance(figure, dict)
+        for one in figure.get(ALTERNATIVES, ())
+    )
 
 
 def profile_identity(profile: str) -> str:

@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
-from mileage.model.target_facts import FigureAlternative, TargetFacts
+from mileage.model.target_facts import TargetFacts
 from mileage.targets.base import Opening, Target
-from mileage.targets.profiles import load_profile, profile_identity, rated_write_bytes
+from mileage.targets.profiles import (
+    alternatives_of,
+    load_profile,
+    profile_identity,
+    rated_write_bytes,
+    trims,
+)
 from mileage.targets.spec import TargetSpec
 
 BLOCK_BYTES = 512
@@ -73,8 +79,8 @@ class VirtualTarget(Target):
             rated_write_bytes=rated_write_bytes(self.profile),
             host_layer=False,
             identity=profile_identity(self.profile),
-            trims=_trims(self.profile),
-            alternatives=tuple(FigureAlternative(*row) for row in _core().drive_alternatives(self.profile)),
+            trims=trims(self.profile),
+            alternatives=alternatives_of(self.profile),
         )
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
@@ -142,11 +148,6 @@ class VirtualTarget(Target):
             return self._make_drive(self.profile)
         except ValueError as error:
             raise Refused(self.spec, f"the drive refuses its profile: {error}", code="wrong-value") from error
-
-
-def _trims(profile: str) -> bool:
-    """Whether a discard has an effect on the drive; where the profile does not say, it has."""
-    return all(value == "honoured" for name, value, *_ in _core().drive_figures(profile) if name == "trim")
 
 
 def _core() -> Any:

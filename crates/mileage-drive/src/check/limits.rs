@@ -202,7 +202,7 @@ fn random_reads(geometry: &Geometry) -> Vec<Row> {
     DEPTHS.iter().map(row).collect()
 }
 
-/// When the last of these reads is complete, with `depth` of them under way from the instant 0 on: one event after the
+/// When the last of these reads is complete, with `depth` of them outstanding from the instant 0 on: one event after the
 /// other, each station serving what arrived first. Pages lie over the channels first, then over the dies.
 fn first_come(geometry: &Geometry, pages: &[u64], depth: usize) -> u64 {
     let Geometry { channels, dies_per_channel, .. } = *geometry;

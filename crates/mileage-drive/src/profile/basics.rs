@@ -1,7 +1,7 @@
 //! What profiles of every kind of drive have.
 
 use super::faults::Faults;
-use super::figure::{FigureText, ProfileError, impossible};
+use super::figure::{FigureText, ProfileError, alternatives_hold, impossible};
 use super::rates::PublishedRate;
 
 /// What a drive of any kind has.
@@ -25,12 +25,12 @@ pub struct Basics {
 }
 
 impl Basics {
-    /// Whether the name can stand in `virtual:NAME` and in a file name.
+    /// Whether the name can stand in `virtual:NAME` and in a file name, and the alternatives of figures make sense.
     pub(crate) fn holds(&self) -> Result<(), ProfileError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");
         }
-        Ok(())
+        alternatives_hold(&self.figures)
     }
 }

@@ -13,7 +13,7 @@
 
 /// What a write adds to a page's mark.
 const WRITE: u8 = 1;
-/// The marks are halved after so many overwrites of all pages.
+/// Overwrites of all pages after which the marks are halved.
 pub(super) const WINDOW: u64 = 8;
 
 /// The frontier, and the blocks, of hot pages.

@@ -13,9 +13,7 @@ mod text;
 
 use super::basics::Basics;
 use super::faults::{FaultFigures, Faults};
-use super::figure::{
-    ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
-};
+use super::figure::{ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole};
 use super::link::{Link, link_rate, queue_depth};
 pub use buffer::WriteBuffer;
 pub use chip::Chip;
