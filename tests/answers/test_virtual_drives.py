@@ -98,7 +98,7 @@ def test_iops_double_with_the_depth_until_the_dies_are_busy(tmp_path: Path) -> N
     above that the rate is bound by the dies: N / 50 us = 640,000/s, which it never exceeds. By Little's law the mean
     latency is the depth over the rate at every depth.
     """
-    scan = ("--vary", "depth=1,2,4,64,512", "--operations", "4000")
+    scan = ("--vary", "depth=1,2,4,64,512", "--operations", "20000")
     cells = ask_json("measure", "-t", "virtual:plain-64gib", "-w", "random_read", *scan, cwd=tmp_path)
     depths = [1, 2, 4, 64, 512]
     rates = [cell["ops_per_s"][0] for cell in cells]
