@@ -26,7 +26,7 @@ from mileage.execute.signals import count_signals
 from mileage.model.journal_entries import Choice, ChoiceRatio, End
 from mileage.model.target_facts import FigureAlternative
 from mileage.plan import Plan
-from mileage.plan.resolve import resolve
+from mileage.plan.resolver import resolve
 from mileage.scratch import scratch_directory
 from mileage.store import Journal, StudyFolder
 
@@ -132,8 +132,8 @@ def _run_all(
 def _ratios(
     resolved: Plan, sham: Mapping[tuple[str, str], float], stop: threading.Event
 ) -> list[ChoiceRatio]:
+    from mileage.analysis.journal_reader import read
     from mileage.analysis.planned_comparison import comparison_of
-    from mileage.analysis.reading import read
 
     with scratch_directory() as place:
         folder = StudyFolder.create(place / "study", resolved.to_toml(), resolved.to_json().encode())
