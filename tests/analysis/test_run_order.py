@@ -45,3 +45,16 @@ def test_few_runs_are_no_picture_and_many_are_thinned() -> None:
     drawn = [layer["data"]["values"] for layer in chart["layer"] if layer["mark"]["type"] == "point"]
     assert len(drawn) == 2
     assert 300 <= sum(map(len, drawn)) <= 600
+
+
+def test_half_and_twice_are_equally_far_from_the_mean() -> None:
+    """On a linear axis of percent twice is +100 and half -50; small differences would fill any axis."""
+    for far, reach in ((4.0, 4.0), (1.0001, 1.01)):
+        runs = [OrderedRun(at, "a", far if at % 2 else 1 / far) for at in range(20)]
+        chart = run_order_chart(runs, width=400)
+        assert chart is not None
+        scale = chart["layer"][0]["encoding"]["y"]["scale"]
+        low, high = scale["domain"]
+        assert scale["type"] == "log"
+        assert low * high == pytest.approx(1)
+        assert reach < high < reach**1.2

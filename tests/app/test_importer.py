@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from mileage import app
-from mileage.app.importer import make_study, read_files
+from mileage.app.importer import bytes_of, make_study, read_files
 from mileage.cli.compare import command as compare_command
 from mileage.cli.import_results import command
 from mileage.errors import JudgedFailure, Refused
@@ -190,6 +190,26 @@ def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: 
         read_files([empty])
     with pytest.raises(Refused, match="there is no layout 'fish'; expected one of fio-json"):
         read_files([ONE], "fish")
+
+
+def test_equal_files_are_repetitions_where_the_user_says_so(tmp_path: Path) -> None:
+    twin = tmp_path / "twin.json"
+    twin.write_text(ONE.read_text())
+    with pytest.raises(Refused, match="--equal-files if each is of a run of its own"):
+        read_files([ONE, twin])
+    read: list[int] = []
+    found = read_files([ONE, twin], equal=True, advance=read.append)
+    assert read == [ONE.stat().st_size] * 2
+    assert bytes_of([ONE, twin, tmp_path / "absent"]) == sum(read)
+    result = app.load(make_study(found, tmp_path / "out").path)
+    assert {cell.blocks for cell in result.plan.cells} == {2}
+    assert "twin.json has the same figures as" in result.text()
+    link = tmp_path / "link.json"
+    link.symlink_to(ONE)
+    with pytest.raises(Refused, match=r"name one of them\Z"):
+        read_files([ONE, link], equal=True)
+    with pytest.raises(Refused, match="has the same figures"):
+        read_files([SAMPLES / "iozone-single.out", SAMPLES / "iozone-single.xls"], equal=True)
 
 
 def test_runs_of_equal_rate_are_no_copies(tmp_path: Path) -> None:

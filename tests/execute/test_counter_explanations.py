@@ -30,8 +30,8 @@ def test_what_differs_is_named_with_both_figures() -> None:
         host_bytes_written=2000, flash_bytes_programmed=10_000, gc_pages_moved=8000, blocks_erased=40
     )
     assert sentences([fresh, fresh], [worn]) == [
-        "write, a to b: write amplification 1 to 5; pages moved by garbage collection per 1,000 operations 0 to 4,000; "
-        "blocks erased per 1,000 operations 0 to 20."
+        "write, a → b: write amplification 1 → 5; per 1,000 operations: pages moved by garbage collection 0 → 4,000, "
+        "blocks erased 0 → 20."
     ]
 
 
@@ -45,7 +45,7 @@ def test_a_difference_without_a_mechanism_is_said_to_have_none() -> None:
 
 def test_a_counter_without_words_is_looked_at_as_well() -> None:
     low, high = record(flushes=1, trimmed_pages=7), record(flushes=500, trimmed_pages=7)
-    assert sentences([low], [high]) == ["write, a to b: flushes per 1,000 operations 0.5 to 250."]
+    assert sentences([low], [high]) == ["write, a → b: per 1,000 operations: flushes 0.5 → 250."]
 
 
 def test_a_target_that_counts_nothing_is_not_explained() -> None:

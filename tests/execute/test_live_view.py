@@ -145,6 +145,26 @@ def test_studies_done_one_by_one_look_the_same(width: int, capsys: pytest.Captur
     assert capsys.readouterr().err == "  1 min, 25 %, 2 of 8 studies, about 4 min left\n"
 
 
+def test_bytes_done_are_shown_with_their_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Counted("", 4 << 30, clock, unit="bytes") as view:
+        for part in ("filling", "random writes"):
+            view.step(part)
+            poll = view.advance_to()
+            for byte_count in (1 << 29, 1 << 30):
+                clock.now_s += 35
+                assert not poll(byte_count, 7)
+        assert [view.lines(80)[0], view.lines(80)[2]] == [
+            "random writes",
+            "50 %  2 GiB of 4 GiB  15 MB/s  about 2 min left",
+        ]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "  1 min, 25 %, 1 GiB of 4 GiB, 15 MB/s, about 4 min left",
+        "  2 min, 50 %, 2 GiB of 4 GiB, 15 MB/s, about 2 min left",
+    ]
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("setting", "moves"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]

@@ -1,6 +1,9 @@
 """Tables that print both arms: against scipy, against the runs themselves, and what they cannot mean."""
 
+import csv
+import html
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from scipy import stats
 from mileage.errors import Refused
 from mileage.formats.published_table import prints_arms, read_arms, read_published
 from mileage.judge.published_means import PrintedArm, PrintedCell, compare_printed
+from tests.command import mileage
 
 HEAD = "test,record,baseline_mean,baseline_sd,candidate_mean,candidate_sd"
 
@@ -92,7 +96,35 @@ def test_a_file_is_read_with_its_runs_and_metrics(tmp_path: Path) -> None:
         "3,a b,p99,1,0.1,2,0.2,5\n",
     )
     assert prints_arms(path)
-    assert read_arms(path, 8) == (PrintedCell("a b", "p99", PrintedArm(1, 0.1, 8), PrintedArm(2, 0.2, 5)),)
+    arms = PrintedArm(1, 0.1, 8), PrintedArm(2, 0.2, 5)
+    assert read_arms(path, 8) == (PrintedCell("a b", "p99", *arms, places={"test": "a b"}),)
+
+
+def test_means_are_shown_where_the_table_says_their_unit(tmp_path: Path) -> None:
+    head = "test,record,metric,unit,baseline_mean,baseline_sd,candidate_mean,candidate_sd\n"
+    rows = "write,1 MiB,throughput,MiB/s,200,2,100,1\nread,4 KiB,p99,us,50,1,60,1\n"
+    path = written(tmp_path, head + rows)
+    write, read = compare_printed(read_arms(path, 10)).cells
+    assert (write.mean_baseline, read.mean_candidate) == pytest.approx((200 * 1048576, 60_000), rel=1e-3)
+    bare = written(tmp_path, head.replace("unit,", "") + rows.replace("MiB/s,", "").replace("us,", ""))
+    for cell, other in zip(compare_printed(read_arms(bare, 10)).cells, (write, read), strict=True):
+        assert cell.mean_baseline is None
+        assert cell.ratio == pytest.approx(other.ratio, rel=1e-12)
+
+
+def test_a_table_of_both_arms_has_a_page(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{HEAD}\nwrite,4 KiB,200,2,100,1\nread,<b>4 KiB,200,2,200,1\n")
+    done = mileage("compare", "--table", str(path), "--runs", "5", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert f"Report: {tmp_path / 'out' / 'report.html'}" in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "The candidate is" in html.unescape(re.sub("<[^>]*>", "", page))
+    assert "Mileage did not measure this" in page
+    assert "<b>4 KiB" not in page
+    assert "MB/s" not in done.stdout
+    with (tmp_path / "out" / "tables" / "cells.csv").open() as file:
+        assert [row["verdict"] for row in csv.DictReader(file)] == ["slower", "same"]
+    assert mileage("compare", "--table", str(path), "--out", str(tmp_path / "out")).returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -105,6 +137,7 @@ def test_a_file_is_read_with_its_runs_and_metrics(tmp_path: Path) -> None:
         (f"{HEAD}\na,b,1,x,3,4\n", "line 2: baseline_sd is 'x'"),
         (f"metric,{HEAD}\nspeed,a,b,1,1,3,4\n", "line 2: metric is 'speed'; expected throughput"),
         (f"{HEAD},baseline_runs\na,b,1,1,3,4,2.5\n", "baseline_runs is '2.5'"),
+        (f"unit,{HEAD}\nKB/s,a,b,1,1,3,4\n", "line 2: unit is 'KB/s'; expected B/s, kB/s, KiB/s"),
     ],
 )
 def test_a_file_that_is_no_such_table_is_refused_with_the_line(tmp_path: Path, text: str, said: str) -> None:

@@ -120,12 +120,12 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(FASTER, SAME, **ARMS),
-            "kernel 6 is 6.4 % faster than kernel 5 (95 % CI 4.1--8.4 %) at throughput.read 1 MiB; "
+            "Kernel 6 is 6.4 % faster than kernel 5 (95 % CI 4.1--8.4 %) at throughput.read 1 MiB; "
             "faster in 1 of 2 cells, same within 2 % in 1. Ten paired blocks.",
         ),
         (
             comparison(cell("faster", 3.44, 3.1, 3.7), **{**ARMS, "unit": "run", "units_candidate": 14}),
-            "kernel 6 is 3.4 times as fast as kernel 5 (95 % CI 3.1--3.7 times) at iops.random_write 4 KiB. "
+            "Kernel 6 is 3.4 times as fast as kernel 5 (95 % CI 3.1--3.7 times) at iops.random_write 4 KiB. "
             "14 against ten independent runs.",
         ),
         (
@@ -177,7 +177,7 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(headline=(), cells=(cell("faster", 0.4, 0.3, 0.5, **LATENCY),), **ARMS),
-            "kernel 6 has a p99 latency 60 % lower than kernel 5 (95 % CI 50--70 %) "
+            "Kernel 6 has a p99 latency 60 % lower than kernel 5 (95 % CI 50--70 %) "
             "at iops.random_write 4 KiB. Ten paired blocks.",
         ),
         (
@@ -210,7 +210,7 @@ ARMS: dict[str, Any] = {
             comparison(
                 rated(cell("faster", 3.44, 3.1, 3.7), 100e6, 344e6, **BYTES), **ARMS, activities=WORDS
             ),
-            "kernel 6 writes 128 KiB blocks in sequence at 344 MB/s and kernel 5 at 100: 3.4 times as fast "
+            "Kernel 6 writes 128 KiB blocks in sequence at 344 MB/s and kernel 5 at 100: 3.4 times as fast "
             "(95 % CI 3.1--3.7 times). Ten paired blocks.",
         ),
         (
@@ -323,11 +323,18 @@ def test_of_many_cells_the_counts_lead() -> None:
     groups = {"iops.read": MeanRatio(0.9, (0.85, 0.95), 0.5, 1.1, 3)}
     judged = comparison(*slower, *others, groups=groups, wear="2 TiB of writes")
     assert verdict_sentence(judged, "*") == (
-        "After 2 TiB of writes this drive: *slower in 5 of 13 cells, undecided in 8* (p is at most 0.05 in 5 by Holm "
+        "After 2 TiB of writes this drive is *slower in 5 of 13 cells, undecided in 8* (p is at most 0.05 in 5 by Holm "
         "and in 13 by Benjamini-Hochberg). By workload: iops.read -10.0 % (95 % CI -15.0 to -5.0 %). "
         "The largest difference: after 2 TiB of writes this drive does iops.random_write 4 KiB at 57 IOPS instead of "
         "100: 43 % slower (95 % CI 41–45 %). Three cycles, sham removed."
     )
+    unknown = comparison(*others, *others, descriptive=True)
+    assert verdict_sentence(unknown, "*").startswith(
+        "Descriptive, from one cycle on one device: after torture, whether this drive is faster or slower than before "
+        "is *undecided in all 16 cells* (p is at most 0.05 in 0 by Holm"
+    )
+    arms = verdict_sentence(comparison(*slower, *others, **ARMS), "*")
+    assert arms.startswith("Kernel 6 against kernel 5: *slower in 5 of 13 cells, undecided in 8*")
     few = verdict_sentence(comparison(*slower, groups=groups))
     assert few.startswith("After torture this drive does iops.random_write 4 KiB at 57 IOPS")
 

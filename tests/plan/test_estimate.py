@@ -8,6 +8,7 @@ import pytest
 
 from mileage.plan import Plan, Study, TargetFacts, builtin_text, parse_study
 from mileage.plan.estimate import estimate
+from mileage.plan.factors import settings_of
 from mileage.plan.resolver import resolve
 
 Facts = Callable[..., TargetFacts]
@@ -33,6 +34,18 @@ def test_the_bytes_of_the_small_study(small: Study, directory: Facts) -> None:
     assert cost.rated_share == pytest.approx(cost.bytes_written / (1 << 40))
     assert cost.runs_by_role == {"prepare": 4, "measure": 112, "torture": 4, "idle": 8}
     assert (cost.cells, cost.runs) == (5, 128)
+
+
+def test_the_rating_is_that_of_the_drive_with_the_largest_share(directory: Facts) -> None:
+    study = parse_study(builtin_text("drives"), "drives")
+    ratings = [None, 1 << 40, 1 << 50]
+    names = [level.target for level in settings_of(study)]
+    facts = {
+        name: directory(rated_write_bytes=rating, capacity_bytes=1 << 50)
+        for name, rating in zip(names, ratings, strict=True)
+    }
+    cost = estimate(resolve(study, facts[names[0]], others=facts, refuse=False))
+    assert (cost.rated_write_bytes, cost.rated_target) == (1 << 40, names[1])
 
 
 def test_the_time_of_the_small_study(small: Study, directory: Facts) -> None:

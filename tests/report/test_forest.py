@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.report import vega
-from mileage.report.forest import _outermost, _range, _ticks, _to_ticks, forest_chart
+from mileage.report.forest import _outermost, _range, _to_ticks, change_ticks, forest_chart
 from mileage.report.svg import to_svg
 from mileage.report.wording import by_effect
 from tests.report.conftest import comparison
@@ -19,7 +19,7 @@ CELL = comparison().headline[0]
 
 @given(st.floats(-6, -0.002), st.floats(0.002, 6))
 def test_ticks_are_inside_the_range_with_room_between(low: float, high: float) -> None:
-    ticks = _ticks(low, high, 500)
+    ticks = change_ticks(low, high, 500)
     assert 1.0 in ticks
     assert ticks == sorted(ticks)
     assert all(math.exp(low) * 0.999 <= t <= math.exp(high) * 1.001 for t in ticks)
@@ -54,7 +54,7 @@ def test_ticks_stand_beyond_the_outermost_estimates(ratios: tuple[float, float])
     cells = [msgspec.structs.replace(CELL, ratio=ratio, unit_ratios=()) for ratio in ratios]
     low, high = _range(cells)
     wider = _to_ticks(low, high, _outermost(cells), 620)
-    ticks = _ticks(*wider, 620)
+    ticks = change_ticks(*wider, 620)
     assert ticks[0] <= min(ratios)
     assert ticks[-1] >= max(ratios)
     assert wider[1] - wider[0] <= 1.6 * (high - low)

@@ -53,7 +53,7 @@ def why(comparison: Comparison, records: Records) -> list[str]:
     by_size = sorted(decided, key=lambda cell: -abs(math.log(cell.ratio or 1.0)))
     explained = [(cell, _parts(comparison, cell, records)) for cell in by_size]
     found = [
-        f"{cell.cell}, {comparison.baseline} to {comparison.candidate}: {'; '.join(parts)}."
+        f"{cell.cell}, {comparison.baseline} → {comparison.candidate}: {'; '.join(parts)}."
         for cell, parts in explained
         if parts
     ]
@@ -76,11 +76,14 @@ def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[
     else:
         left_out.add(_AMPLIFICATION)
     order = [*_WORDS, *(name for name in figures if name not in _WORDS)]
-    return [
-        f"{_words(name)} {_figure(figures[name][0])} to {_figure(figures[name][1])}"
+    words = {
+        name: f"{_WORDS.get(name, name.replace('_', ' '))} {_figure(figures[name][0])} → {_figure(figures[name][1])}"
         for name in order
         if name in figures and name not in left_out and _differ(*figures[name])
-    ]
+    }
+    first = words.pop(_AMPLIFICATION, None)
+    counts = [f"per 1,000 operations: {', '.join(words.values())}"] if words else []
+    return [*([first] if first else []), *counts]
 
 
 def _rates(records: Sequence[RunSums]) -> dict[str, float] | None:
@@ -93,12 +96,6 @@ def _rates(records: Sequence[RunSums]) -> dict[str, float] | None:
     amplified = write_amplification(sums)
     rates = {name: 1000 * total / operations for name, total in sums.items()}
     return rates if amplified is None else {_AMPLIFICATION: amplified, **rates}
-
-
-def _words(name: str) -> str:
-    if name == _AMPLIFICATION:
-        return name
-    return f"{_WORDS.get(name, name.replace('_', ' '))} per 1,000 operations"
 
 
 def _differ(low: float, high: float) -> bool:

@@ -2,8 +2,8 @@
 
 What it models: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
 the order of the files. The plan says where it comes from and has no workload that could be run.
-What it refuses: files of different tools, one file named twice, two files of one run (copies; a text and its
-spreadsheet), and files without any figure. Nothing is written then.
+What it refuses: files of different tools, one file named twice, two files of one run (copies, unless they are said to
+be repetitions; a text and its spreadsheet), and files without any figure. Nothing is written then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -50,22 +50,37 @@ _HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
 _DATES: Final = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
 
 
-def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[Source, Result]]:
-    """Read files of one tool. Raises Refused; nothing is written."""
+def bytes_of(paths: Sequence[Path]) -> int:
+    """Bytes of the files that `read_files` reads; 0 for one that cannot be read."""
+    files = [_file_of(path) for path in paths]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def read_files(
+    paths: Sequence[Path],
+    layout: str | None = None,
+    *,
+    equal: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> list[tuple[Source, Result]]:
+    """Read files of one tool. `advance` is called with the bytes that were read.
+
+    `equal`: files with equal content, or equal figures, are repetitions and no copies.
+
+    Raises Refused; nothing is written.
+    """
     sources: list[Source] = []
     for path in paths:
         if fio_logs.is_empty(path):
             continue
-        source = open_source(path / SUMMARY if (path / SUMMARY).is_file() else path)
+        source = open_source(_file_of(path))
         for other in sources:
-            if other.sha256 == source.sha256:
-                raise Refused(
-                    path, f"has the same content as {other.path}", advice="name one of them", code="repeated"
-                )
+            if other.sha256 == source.sha256 and not (equal and not other.path.samefile(source.path)):
+                raise _twin(path, f"has the same content as {other.path}", copy=not equal)
         sources.append(source)
     if not sources:
         raise Refused(paths[0], "an empty file", advice="the tool wrote nothing", code="empty")
-    found = read_sources(sources, layout)
+    found = read_sources(sources, layout, advance)
     for source, result in found:
         if result.tool != found[0][1].tool:
             raise Refused(
@@ -80,8 +95,18 @@ def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[S
             )
     if not any(run.measured for _, result in found for run in result.runs):
         raise Refused(sources[0].path, "not one figure was understood", code="not-understood")
-    _check_twins(found)
+    _check_twins(found, equal=equal)
     return found
+
+
+def _file_of(path: Path) -> Path:
+    """The file that is read: a folder of IO500 stands for its summary."""
+    return path / SUMMARY if (path / SUMMARY).is_file() else path
+
+
+def _twin(path: Path, found: str, *, copy: bool) -> Refused:
+    more = ", or add --equal-files if each is of a run of its own" if copy else ""
+    return Refused(path, found, advice=f"name one of them{more}", code="repeated")
 
 
 def _first_unread(result: Result) -> str:
@@ -91,8 +116,8 @@ def _first_unread(result: Result) -> str:
     return f"; {result.lost[0]}" if result.lost else ""
 
 
-def _check_twins(found: list[tuple[Source, Result]]) -> None:
-    """Raises Refused when two files are of one run.
+def _check_twins(found: list[tuple[Source, Result]], *, equal: bool) -> None:
+    """Raises Refused when two files are of one run; with `equal`, two of one layout get a note instead.
 
     Two files of one layout are duplicates when all their facts are equal; equal rates alone may be asked for. Two
     layouts, such as a text and a spreadsheet, hold different facts: there the rates decide.
@@ -108,13 +133,12 @@ def _check_twins(found: list[tuple[Source, Result]]) -> None:
         layout, twin = headlines.setdefault(headline, (result.layout, source))
         if layout == result.layout:
             twin = contents.setdefault(msgspec.json.encode([result.began, comparable]), source)
-        if twin is not source:
-            raise Refused(
-                source.path,
-                f"has the same figures as {twin.path}",
-                advice="name one of them",
-                code="repeated",
-            )
+        if twin is source:
+            continue
+        text = f"has the same figures as {twin.path}"
+        if not equal or layout != result.layout:
+            raise _twin(source.path, text, copy=layout == result.layout)
+        runs[0].notes.append(f"{source.path.name} {text}, and counts as a repetition (--equal-files)")
 
 
 def make_study(

@@ -154,19 +154,31 @@ class _Gate:
 
     def conclude(self, comparison: Comparison) -> None:
         """Print a comparison. Raises JudgedFailure for a rule that it breaks, Refused for one about no cell of it."""
+        self.show(comparison)
+        self.end(comparison)
+
+    def show(self, comparison: Comparison) -> None:
+        """Print a comparison. Raises Refused for a rule about no cell of it."""
         from mileage.judge.gate import gated_cells
         from mileage.report.gate import FORMATS, compared_text
         from mileage.terminal import report_width, say
 
-        missing = () if self.allow_missing or not self.rules else comparison.only_baseline
-        broken = self._broken(gated_cells(comparison))
+        missing, broken = self._missing(comparison), self._broken(gated_cells(comparison))
         if self.form == "json":
             _print_json(comparison)
         elif self.form == "text":
             say(compared_text(comparison, width=report_width()))
         else:
             click.echo(FORMATS[self.form](comparison, broken, missing), nl=False)
-        self._end(broken, missing, len(comparison.cells))
+
+    def end(self, comparison: Comparison) -> None:
+        """Raises JudgedFailure for a rule that a printed comparison breaks."""
+        from mileage.judge.gate import gated_cells
+
+        self._end(self._broken(gated_cells(comparison)), self._missing(comparison), len(comparison.cells))
+
+    def _missing(self, comparison: Comparison) -> Sequence[str]:
+        return () if self.allow_missing or not self.rules else comparison.only_baseline
 
     def conclude_cells(self, cells: Sequence[GatedCell]) -> None:
         """The same for cells that were printed already."""
@@ -250,14 +262,7 @@ def _table(
                 advice=f"{table} prints both arms",
                 code="conflict",
             )
-        if out is not None:
-            raise Refused(
-                "--out",
-                "is for tables of differences",
-                advice=f"{table} prints both arms",
-                code="conflict",
-            )
-        _printed(table, 10 if runs is None else runs, margin, gate)
+        _printed(table, 10 if runs is None else runs, margin, out, gate)
         return
     if gate.form not in ("text", "json"):
         raise Refused(
@@ -330,7 +335,7 @@ def _write_page(found: Reanalysis, table: Path, out: Path) -> Path:
     return out / "report.html"
 
 
-def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:
+def _printed(table: Path, runs: int, margin: float | None, out: Path | None, gate: _Gate) -> None:
     from mileage.errors import Refused
     from mileage.formats.published_table import read_arms
     from mileage.judge.published_means import compare_printed
@@ -340,7 +345,18 @@ def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:
         found = compare_printed(cells, relevance=None if margin is None else margin / 100)
     except ValueError as cause:
         raise Refused(table, str(cause), code="wrong-value") from cause
-    gate.conclude(found)
+    page = None
+    if out is not None:
+        from mileage.app.comparison_report import write_pair
+        from mileage.app.published_means_report import printed_view
+
+        margins = [] if margin is None else ["--margin", f"{margin:g}"]
+        options = ["--runs", str(runs), *margins, "--out", str(out)]
+        page = write_pair(printed_view(table, cells, found, options), out)
+    gate.show(found)
+    if page is not None:
+        click.echo(f"\nReport: {page}", err=gate.form != "text")
+    gate.end(found)
 
 
 def _print_json(value: object) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from mileage._core import Drive
+    from mileage.plan.workload import Workload
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -124,15 +128,9 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     profile = load_profile(name)
     try:
         drive = Drive.restore(profile, state.read_bytes()) if state else Drive(profile)
-        if options["fill"]:
-            fill = _workload(drive.capacity_bytes, "sequential_write", {**options, **_FILLING})
-            drive.run(fill)
-        if options["idle"]:
-            drive.idle(int(options["idle"] * 1e9))
         if options["power_cut"]:
             Drive(profile).power_cut()  # What cannot be said of this drive is refused before the run.
-        start_ns = drive.now_ns
-        text = drive.run(_workload(drive.capacity_bytes, options["workload"], options))
+        start_ns, text = _simulate(drive, name, options)
         record = RunRecord.from_json(text)
         cut = _power_cut(drive, start_ns, options["power_cut"])
     except ValueError as error:
@@ -155,6 +153,25 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         raise RunFailed(f"{name}: {record.error.message}")
 
 
+def _simulate(drive: Drive, name: str, options: dict[str, Any]) -> tuple[int, str]:
+    """Fill the drive, idle, and run the workload, with a view of the bytes; when the run began, and its record."""
+    from mileage.execute.live_view import Counted
+
+    main = _workload(drive.capacity_bytes, options["workload"], options)
+    fill = _workload(drive.capacity_bytes, "sequential_write", {**options, **_FILLING})
+    works = [("filling", fill)] if options["fill"] else []
+    works.append((f"{options['workload'].replace('_', ' ')}s", main))
+    with Counted("", sum(work.stop.bytes or 0 for _, work in works), unit="bytes") as view:
+        start_ns, text = 0, ""
+        for number, (what, work) in enumerate(works, start=1):
+            if number == len(works) and options["idle"]:
+                drive.idle(int(options["idle"] * 1e9))
+            view.step(f"simulating {name}: {what}")
+            start_ns = drive.now_ns
+            text = drive.run(work.to_json(), view.advance_to())
+    return start_ns, text
+
+
 def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, Any]:
     """Cut the power so long after the start, or when all that was issued by then is answered; what that lost."""
     if after_s is None:
@@ -167,8 +184,8 @@ def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, An
     return {"power_cut": {"after_ns": at_ns - start_ns, "lost": lost}}
 
 
-def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str:
-    """The workload as JSON; its span is cut to whole records."""
+def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Workload:
+    """The workload; its span is cut to whole records."""
     from mileage._core import parse_bytes
     from mileage.plan.content import ContentTable, Mixed
     from mileage.plan.workload import Stop, Workload
@@ -191,7 +208,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
         stop=Stop(bytes=stop_bytes, time_ns=max(int(cut_s * 1e9), 1) if cut_s else None),
         seed=options["seed"],
         content=ContentTable(mixed=Mixed(options["compressible"], options["duplicates"])),
-    ).to_json()
+    )
 
 
 @command.command("check")

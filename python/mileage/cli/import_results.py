@@ -24,6 +24,11 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.option("--layout", metavar="NAME", help="Read the files as this layout, whatever they look like.")
 @click.option("--name", metavar="NAME", help="Name of the study; default: the tool.")
 @click.option("--stage", default="imported", metavar="NAME", help='Name of its stage, such as "before".')
+@click.option(
+    "--equal-files",
+    is_flag=True,
+    help="Files with equal figures are repetitions, not copies of one file.",
+)
 @click.option("--strict", is_flag=True, help="Exit status 1 if anything was lost or not understood.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option(
@@ -40,6 +45,7 @@ def command(
     layout: str | None,
     name: str | None,
     stage: str,
+    equal_files: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -52,15 +58,18 @@ def command(
     mileage compare before after
     """
     from mileage import app
-    from mileage.app.importer import make_study, read_files
+    from mileage.app.importer import bytes_of, make_study, read_files
     from mileage.errors import JudgedFailure
+    from mileage.execute.live_view import Counted
     from mileage.terminal import report_width, say
 
-    found = read_files(files, layout)
     line = shlex.join(["mileage", "import", *map(str, files)])
-    folder = make_study(found, out, name=name, stage=stage, command=line)
-    result = app.load(folder.path)
-    result.write_report()
+    with Counted("reading", bytes_of(files), unit="bytes") as view:
+        found = read_files(files, layout, equal=equal_files, advance=view.advance)
+        view.step("writing the study and its page")
+        folder = make_study(found, out, name=name, stage=stage, command=line)
+        result = app.load(folder.path)
+        result.write_report()
     if as_json:
         import msgspec
 

@@ -20,7 +20,7 @@ from mileage.execute.status import Standing
 from mileage.log import is_log_on
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.sizes import duration
+from mileage.plan.sizes import duration, format_bytes
 from mileage.terminal import ascii_of, beneath, cut, harmless, is_coloured, one_line
 
 if TYPE_CHECKING:
@@ -152,14 +152,18 @@ class Terminal(Progress):
 
 
 class Counted:
-    """Independent studies that are done one by one, shown in the same way; a context manager.
+    """A job that is no study, shown in the same way: what is done of a known total; a context manager.
 
-    The time left is that of those done so far, in proportion; it is shown from the first one on.
+    The time left is that of what is done so far, in proportion; it is shown from the first step on.
     """
 
-    def __init__(self, name: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, name: str, total: int, clock: Callable[[], float] = time.monotonic, *, unit: str = "studies"
+    ) -> None:
+        """`unit`: what is counted; "bytes" are printed as a size, with their rate."""
         self._name = name
-        self._total = total
+        self._total = max(total, 1)
+        self._unit = unit
         self._clock = clock
         self._done = 0
         self._lined_s = self._began_s = clock()
@@ -178,13 +182,27 @@ class Counted:
         if self._live is not None:
             self._live.stop()
 
-    def advance(self) -> None:
-        """One more is done."""
-        self._done += 1
+    def step(self, name: str) -> None:
+        """A part of the job begins."""
+        self._name = name
+
+    def advance(self, count: int = 1) -> None:
+        """`count` more are done."""
+        self._done += count
         if self._live is None and self._clock() - self._lined_s >= LINE_EVERY_S:
             self._lined_s = self._clock()
             minutes = int(self._clock() - self._began_s) // 60
             print(f"  {minutes} min, {', '.join(self._how_far())}", file=sys.stderr, flush=True)
+
+    def advance_to(self) -> Callable[[int, int], bool]:
+        """A function for a simulation to call with the bytes and operations that it has done; it never asks to stop."""
+        before = self._done
+
+        def poll(byte_count: int, _operations: int) -> bool:
+            self.advance(before + byte_count - self._done)
+            return False
+
+        return poll
 
     def lines(self, width: int) -> list[str]:
         """What is drawn, in lines of at most `width` columns."""
@@ -195,10 +213,15 @@ class Counted:
         ]
 
     def _how_far(self) -> list[str]:
-        parts = [f"{100 * self._done / self._total:.0f} %", f"{self._done:,} of {self._total:,} studies"]
+        spent_s = self._clock() - self._began_s
+        parts = [f"{100 * self._done / self._total:.0f} %"]
+        if self._unit == "bytes":
+            parts.append(f"{format_bytes(self._done)} of {format_bytes(self._total)}")
+            parts += [f"{self._done / spent_s / 1e6:,.0f} MB/s"] if spent_s > 0 else []
+        else:
+            parts.append(f"{self._done:,} of {self._total:,} {self._unit}")
         if 0 < self._done < self._total:
-            left_s = (self._clock() - self._began_s) / self._done * (self._total - self._done)
-            parts.append(f"about {duration(left_s)} left")
+            parts.append(f"about {duration(spent_s / self._done * (self._total - self._done))} left")
         return parts
 
 

@@ -3,7 +3,8 @@
 Models a file with one header row. The columns `diff_percent` and `std_percent` hold the figures, or, where both arms
 are printed, `baseline_mean`, `baseline_sd`, `candidate_mean`, `candidate_sd`, and where given `baseline_runs` and
 `candidate_runs`. Every column before the first of them that is not listed in `IGNORED` names the cell, the first of
-these being the test; a column `metric` may say throughput, iops, p99 or time.
+these being the test; a column `metric` may say throughput, iops, p99 or time, and a column `unit` in which unit the
+means of both arms are. Without it their ratio is judged, and no mean is shown.
 Refuses missing columns, rows of another length and figures that are not numbers, with the line.
 """
 
@@ -24,6 +25,23 @@ SPREAD: Final = "std_percent"
 ARMS: Final = ("baseline_mean", "baseline_sd", "candidate_mean", "candidate_sd")
 RUNS: Final = ("baseline_runs", "candidate_runs")
 METRIC: Final = "metric"
+UNIT: Final = "unit"
+_TIMES_S: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+UNITS: Final = {
+    "throughput": {
+        "B/s": 1.0,
+        "kB/s": 1e3,
+        "KiB/s": 1024.0,
+        "MB/s": 1e6,
+        "MiB/s": 1024.0**2,
+        "GB/s": 1e9,
+        "GiB/s": 1024.0**3,
+    },
+    "iops": {"IOPS": 1.0, "operations/s": 1.0, "kIOPS": 1e3},
+    "p99": {name: 1e9 * scale for name, scale in _TIMES_S.items()},
+    "time": _TIMES_S,
+}
+"""By metric its units, each in the unit that is stored: bytes/s, operations/s, nanoseconds, seconds."""
 _BYTES_MAX: Final = 64 << 20
 IGNORED: Final = ("table", "case")
 """Columns that say where a cell was printed, not which cell it is."""
@@ -65,7 +83,7 @@ def read_arms(path: Path, runs: int) -> tuple[PrintedCell, ...]:
     if missing:
         raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
     end = min(header.index(name) for name in (*ARMS, *RUNS) if name in header)
-    keys = [index for index in range(end) if header[index] not in (*IGNORED, METRIC)]
+    keys = [index for index in range(end) if header[index] not in (*IGNORED, METRIC, UNIT)]
     if not keys:
         raise Refused(
             f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
@@ -107,9 +125,17 @@ def _printed(
             )
         return int(found[name])
 
-    low = PrintedArm(figure(ARMS[0]), figure(ARMS[1]), count(RUNS[0]))
-    high = PrintedArm(figure(ARMS[2]), figure(ARMS[3]), count(RUNS[1]))
-    return PrintedCell(" ".join(row[index] for index in keys), metric, low, high)
+    unit = found.get(UNIT)
+    if unit is not None and unit not in UNITS[metric]:
+        raise Refused(
+            f"{path}, line {line}", f"{UNIT} is {unit!r}", expected=", ".join(UNITS[metric]), code="malformed"
+        )
+    scale = 1.0 if unit is None else UNITS[metric][unit]
+    low = PrintedArm(figure(ARMS[0]) * scale, figure(ARMS[1]) * scale, count(RUNS[0]))
+    high = PrintedArm(figure(ARMS[2]) * scale, figure(ARMS[3]) * scale, count(RUNS[1]))
+    words = {header[index]: row[index] for index in keys}
+    places = {"test": row[keys[0]], **{name: words[name] for name in list(words)[1:]}}
+    return PrintedCell(" ".join(words.values()), metric, low, high, has_unit=unit is not None, places=places)
 
 
 def _rows(path: Path) -> list[list[str]]:

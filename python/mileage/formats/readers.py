@@ -7,7 +7,7 @@ What it refuses: a file that no reader knows, and one that is not what the user 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -91,18 +91,28 @@ def layout_of(source: Source) -> str | None:
     return next((name for name in LAYOUTS if reader_named(name).knows(source)), None)
 
 
-def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[tuple[Source, Result]]:
+def read_sources(
+    sources: Sequence[Source], layout: str | None = None, advance: Callable[[int], None] | None = None
+) -> list[tuple[Source, Result]]:
     """What several files hold, in their order; logs of fio that belong together are one run.
 
     Logs of one prefix in two folders are two runs. A run of fio's JSON that names the prefix of its logs takes them up,
-    those of its own folder where there are several. Raises Refused as :func:`read_source`.
+    those of its own folder where there are several. `advance` is called with the bytes of each file, or of files that
+    belong together, when they are read. Raises Refused as :func:`read_source`.
     """
     from mileage.formats import fio2_logs, fio_logs
+
+    def read(own: Sequence[Source], result: Result) -> Result:
+        if advance is not None:
+            advance(sum(source.size for source in own))
+        return result
 
     units = {fio_logs.LAYOUT: 1, fio2_logs.LAYOUT: fio2_logs.UNIT_NS}
     logs = [source for source in sources if layout in units or (layout is None and fio_logs.knows(source))]
     unit_ns = units.get(layout or "")
-    found = {id(source): read_source(source, layout) for source in sources if source not in logs}
+    found = {
+        id(source): read([source], read_source(source, layout)) for source in sources if source not in logs
+    }
     groups: dict[tuple[Path, str], list[Source]] = {}
     for source in logs:
         groups.setdefault((source.path.parent, fio_logs.identity(source)[0]), []).append(source)
@@ -113,7 +123,7 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
         # fio 3 wrote logs that a JSON names, since no other JSON is read.
         unit = 1 if owners else unit_ns
         if len(owners) == 1:
-            result = sound(fio_logs.read_group(group, unit))
+            result = read(group, sound(fio_logs.read_group(group, unit)))
             fio_logs.attach(owners[0], result.runs.pop())
             found[id(group[0])] = result
             continue
@@ -121,7 +131,7 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
         for source in group:
             numbers.setdefault(fio_logs.identity(source)[1], []).append(source)
         for own in numbers.values():
-            found[id(own[0])] = sound(fio_logs.read_group(own, unit))
+            found[id(own[0])] = read(own, sound(fio_logs.read_group(own, unit)))
     nothing = Result(tool="fio", version=None, layout=fio_logs.LAYOUT, runs=[])
     return [(source, found.get(id(source), nothing)) for source in sources]
 

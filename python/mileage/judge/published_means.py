@@ -42,6 +42,10 @@ class PrintedCell(msgspec.Struct, frozen=True):
     metric: str
     baseline: PrintedArm
     candidate: PrintedArm
+    has_unit: bool = False
+    """Whether the means are in bytes/s, operations/s, nanoseconds or seconds; else only their ratio has a meaning."""
+    places: dict[str, str] = {}
+    """The test, and what else names the cell, by column."""
 
 
 def compare_printed(
@@ -81,6 +85,7 @@ def _evidence(cell: PrintedCell) -> Evidence:
     low, high = _moments(cell, cell.baseline), _moments(cell, cell.candidate)
     metric, higher_is_better = METRICS[cell.metric]
     measure = cell.metric if cell.metric == "iops" else "throughput"
+    known = cell.has_unit or cell.metric == "iops"
     place = Sample(
         0, 1, TORTURE, "printed", 1, measure, cell.name, metric, cell.baseline.mean, higher_is_better
     )
@@ -89,8 +94,8 @@ def _evidence(cell: PrintedCell) -> Evidence:
         values_baseline=(),
         values_candidate=(),
         log_ratio=high.mean - low.mean,
-        log_baseline=low.mean,
-        log_candidate=high.mean,
+        log_baseline=low.mean if known else None,
+        log_candidate=high.mean if known else None,
         estimate=welch_of_moments(low, high),
         units_baseline=low.n,
         units_candidate=high.n,

@@ -84,8 +84,10 @@ def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str)
 
 def _joined(comparison: Comparison, statement: str) -> str:
     """A sentence set behind a colon: its first letter small, unless it starts with a name."""
-    named = comparison.kind == "arms" and statement.startswith(comparison.candidate)
-    return statement if named else statement[:1].lower() + statement[1:]
+    name = comparison.candidate
+    if comparison.kind == "arms" and statement[: len(name)] in (name, _capital(name)):
+        return name[:1] + statement[1:]
+    return statement[:1].lower() + statement[1:]
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
@@ -99,9 +101,12 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     counts = Counter(c.verdict for c in family)
     first, subject, than = _scene(comparison)
     if counts["undecided"]:
-        question = f"whether {subject} is faster or slower {than} is {emphasis}undecided{emphasis}"
-        opening = _capital(f"{first}, {question}" if first else question)
-        return f"{opening}{_interval(family[0])}" if len(family) == 1 else f"{opening}: {_counts(family)}"
+        every = counts["undecided"] == len(family)
+        words = _counts(family) if every and len(family) > 1 else "undecided"
+        opening = _whether(comparison, f"{emphasis}{words}{emphasis}")
+        if every:
+            return f"{opening}{_interval(family[0])}" if len(family) == 1 else opening
+        return f"{opening}: {_counts(family)}"
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
     matters = " in all that matters" if counts["real but irrelevant"] else ""
@@ -113,7 +118,6 @@ def _many(
 ) -> str:
     """Of many cells the counts lead: the largest of many ratios is mostly the luckiest."""
     first, subject, _ = _scene(comparison)
-    scene = f"{comparison.candidate} against {comparison.baseline}" if not first else f"{first} {subject}"
     found = [
         f"{sum(p is not None and p <= comparison.alpha for p in ps)} by {name}"
         for name, ps in (
@@ -123,7 +127,13 @@ def _many(
         if any(p is not None for p in ps)
     ]
     corrections = f" (p is at most {comparison.alpha:g} in {' and in '.join(found)})" if found else ""
-    opening = f"{_opened(comparison, scene)}: {emphasis}{_counts(family)}{emphasis}{corrections}"
+    counts = f"{emphasis}{_counts(family)}{emphasis}{corrections}"
+    if all(cell.verdict == "undecided" for cell in family):
+        opening = _whether(comparison, counts)
+    elif first:
+        opening = _capital(f"{first} {subject} is {counts}")
+    else:
+        opening = f"{_opened(comparison, f'{comparison.candidate} against {comparison.baseline}')}: {counts}"
     groups = "; ".join(f"{name} {group_words(group)}" for name, group in comparison.groups.items())
     text = (
         f"{opening}. By workload: {groups}" if groups and len(comparison.groups) <= _MOST_GROUPS else opening
@@ -167,6 +177,13 @@ def group_words(group: MeanRatio) -> str:
     low, high = group.ci95
     change, ends = (100 * (group.ratio - 1), [100 * (end - 1) for end in (low, high)])
     return f"{change:+.1f} % (95 % CI {ends[0]:+.1f} to {ends[1]:+.1f} %)"
+
+
+def _whether(comparison: Comparison, answer: str) -> str:
+    """That the question of the comparison has this answer."""
+    first, subject, than = _scene(comparison)
+    question = f"whether {subject} is faster or slower {than} is {answer}"
+    return _capital(f"{first}, {question}" if first else question)
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
@@ -214,8 +231,12 @@ def _rate(metric: str, mean: float | None) -> str:
 
 
 def _opened(comparison: Comparison, text: str) -> str:
-    """Capital letter at the start, unless the sentence starts with a name, which stays as it was given."""
-    return _capital(text.strip()) if comparison.kind == "stages" else text.strip()
+    """Capital letter at the start, unless the sentence starts with a name of one word, which stays as it was given.
+
+    Names of several words begin with a noun: "drive x25e", "the candidate".
+    """
+    named = comparison.kind == "arms" and " " not in comparison.candidate
+    return text.strip() if named else _capital(text.strip())
 
 
 def _scene(comparison: Comparison) -> tuple[str, str, str]:

@@ -47,8 +47,12 @@ class Estimate(msgspec.Struct, frozen=True):
     work_area_writes: float
     """Bytes written as a multiple of the work area."""
     rated_share: float | None
-    """Bytes written as a share of the rated endurance, 1.0 is all of it; None when the rating is not
-    known."""
+    """Bytes written as a share of the rated endurance, 1.0 is all of it, of the drive with the largest share; None
+    when no rating is known."""
+    rated_write_bytes: int | None
+    """The rated endurance of that drive."""
+    rated_target: str | None
+    """The target that is that drive."""
     time_s: float
     """Time that the user waits, in seconds: I/O, pauses, keeping the state of drives, the report."""
     assumption: str
@@ -59,6 +63,7 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
     """The cost of a plan. `lanes`: cycles that are done at the same time."""
     facts = plan.facts
     written = bytes_written(plan.runs)
+    rated = _most(plan, lambda at: plan.facts_of(at).rated_write_bytes)
     by_role: dict[Role, int] = {}
     for run in plan.runs:
         by_role[run.role] = by_role.get(run.role, 0) + 1
@@ -68,23 +73,30 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
         runs_by_role=by_role,
         bytes_written=written,
         bytes_read=sum(run.action.bytes_read for run in plan.runs),
-        drive_writes=_most(plan, lambda at: plan.facts_of(at).capacity_bytes) or 0.0,
-        work_area_writes=_most(plan, plan.area_bytes) or 0.0,
-        rated_share=_most(plan, lambda at: plan.facts_of(at).rated_write_bytes),
+        drive_writes=_most_share(plan, lambda at: plan.facts_of(at).capacity_bytes),
+        work_area_writes=_most_share(plan, plan.area_bytes),
+        rated_share=rated[0] if rated else None,
+        rated_write_bytes=plan.facts_of(rated[1]).rated_write_bytes if rated else None,
+        rated_target=rated[1].target if rated else None,
         time_s=remaining_s(plan, {}, lanes=lanes),
         assumption=_assumption(facts.virtual),
     )
 
 
-def _most(plan: Plan, whole: Callable[[Setting], int | None]) -> float | None:
-    """Of each target the share that is written of a size of it, the largest of all; None where no size is known."""
+def _most_share(plan: Plan, whole: Callable[[Setting], int | None]) -> float:
+    """The largest share of `_most`; 0 where no size is known."""
+    most = _most(plan, whole)
+    return most[0] if most else 0.0
+
+
+def _most(plan: Plan, whole: Callable[[Setting], int | None]) -> tuple[float, Setting] | None:
+    """Of each target the share that is written of a size of it: the largest of all, and its setting."""
     runs: dict[int, list[PlannedRun]] = {}
     for run in plan.runs:
         runs.setdefault(plan.setting_of(run).instance, []).append(run)
-    shares = [
-        bytes_written(mine) / size for mine in runs.values() if (size := whole(plan.setting_of(mine[0])))
-    ]
-    return max(shares, default=None)
+    settings = [(mine, plan.setting_of(mine[0])) for mine in runs.values()]
+    shares = [(bytes_written(mine) / size, at) for mine, at in settings if (size := whole(at))]
+    return max(shares, key=lambda share: share[0], default=None)
 
 
 def bytes_written(runs: Iterable[PlannedRun]) -> int:

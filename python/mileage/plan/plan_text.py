@@ -194,13 +194,15 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
     if plan.study.band and plan.facts.alternatives:
         yield "model band", _band_words(plan, cost)
     yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
-    if cost.rated_share is None:
+    if cost.rated_share is None or cost.rated_write_bytes is None:
         yield "endurance used", "unknown: the drive's rated endurance is not known"
     else:
-        yield (
-            "endurance used",
-            f"{_figure(100 * cost.rated_share)} % of the rated {format_bytes(plan.facts.rated_write_bytes or 0)}",
+        several = len({plan.setting_of(run).target for run in plan.runs}) > 1
+        whose = (
+            f" of {cost.rated_target}, the largest share of all drives with a known rating" if several else ""
         )
+        share, rated = _figure(100 * cost.rated_share), format_bytes(cost.rated_write_bytes)
+        yield "endurance used", f"{share} % of the rated {rated}{whose}"
 
 
 def _band_words(plan: Plan, cost: Estimate) -> str:

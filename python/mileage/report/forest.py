@@ -58,7 +58,7 @@ _BARE: Final = 0.3
 _TRIES: Final = 4
 _SMALLEST_REACH: Final = 0.005
 _FURTHEST: Final = math.log(1e5)
-_PERCENT_LABEL: Final = (
+CHANGE_LABEL: Final = (
     "abs(datum.value - 1) < 1e-9 ? 'no change' : datum.value >= 3 ? format(datum.value, '~r') + ' times' : "
     "format(datum.value * 100 - 100, '+.3~r') + ' %'"
 )
@@ -80,7 +80,7 @@ class _Panel(msgspec.Struct, frozen=True):
 
     def x(self, field: str) -> vega.Spec:
         scale = vega.scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
-        axis = vega.axis(values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False)
+        axis = vega.axis(values=self.ticks, labelExpr=CHANGE_LABEL, title=self.title, labelFlush=False)
         return vega.channel(f"{field}:Q", scale=scale, axis=axis)
 
     def y(self, field: str = "row") -> vega.Spec:
@@ -155,7 +155,7 @@ def _narrow(panel: _Panel) -> vega.Spec:
 def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
     low, high = _range(cells)
     low, high = _to_ticks(low, high, _outermost(cells), width)
-    ticks = _ticks(low, high, width)
+    ticks = change_ticks(low, high, width)
     return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width)
 
 
@@ -294,7 +294,7 @@ def _to_ticks(low: float, high: float, points: tuple[float, float], width: int) 
     """The range made wider until a tick stands beyond the outermost estimate on either side, where that is near."""
     most = _WIDER * (high - low)
     for _ in range(_TRIES):
-        ticks = _ticks(low, high, width)
+        ticks = change_ticks(low, high, width)
         left, right = _next_ticks(ticks)
         pad = 0.01 * (high - low)
         wider = [low, high]
@@ -320,25 +320,28 @@ def _next_ticks(ticks: Sequence[float]) -> tuple[float | None, float | None]:
     )
 
 
-def _ticks(low: float, high: float, width: int) -> list[float]:
-    """Round changes inside a range of log ratios, as many as leave room for their labels."""
+def change_ticks(low: float, high: float, width: int, gap: int = _TICK_GAP) -> list[float]:
+    """Round changes inside a range of log ratios, as many as leave room for their labels: `gap` pixels for each."""
     per_unit = width / (high - low)
     for step in _STEPS_PERCENT:
         first = max(math.ceil(math.expm1(low) * 100 / step), math.ceil(_LOWEST_STEPPED_PERCENT / step))
         last = math.floor(math.expm1(high) * 100 / step)
-        if last - first > 3 * width / _TICK_GAP:
+        if last - first > 3 * width / gap:
             continue
         ticks = [round(1 + k * step / 100, 9) for k in range(first, last + 1)]
         gaps = [math.log(b / a) * per_unit for a, b in itertools.pairwise(ticks)]
-        if len(ticks) < _FEWEST_STEPPED_TICKS or min(gaps) < _TICK_GAP:
+        if len(ticks) < _FEWEST_STEPPED_TICKS or min(gaps) < gap:
             continue
         if max(math.log(ticks[0]) - low, high - math.log(ticks[-1])) <= _BARE * (high - low):
             return ticks
-    return _spread([tick for tick in _WIDE_TICKS if low <= math.log(tick) <= high], per_unit)
+    return _spread([tick for tick in _WIDE_TICKS if low <= math.log(tick) <= high], gap / per_unit)
 
 
-def _spread(candidates: Sequence[float], per_unit: float) -> list[float]:
-    """No change, and outwards from it every candidate far enough from the one before; the outermost for the last."""
+def _spread(candidates: Sequence[float], least: float) -> list[float]:
+    """No change, and outwards from it every candidate far enough from the one before; the outermost for the last.
+
+    `least`: distance between two, as a logarithm.
+    """
     kept = [1.0]
     for outwards in (
         sorted(c for c in candidates if c > 1),
@@ -346,14 +349,14 @@ def _spread(candidates: Sequence[float], per_unit: float) -> list[float]:
     ):
         chain = [1.0]
         for candidate in outwards:
-            if _apart(chain[-1], candidate, per_unit):
+            if _apart(chain[-1], candidate, least):
                 chain.append(candidate)
         last = outwards[-1] if outwards else 1.0
-        if len(chain) > 1 and last != chain[-1] and _apart(chain[-2], last, per_unit):
+        if len(chain) > 1 and last != chain[-1] and _apart(chain[-2], last, least):
             chain[-1] = last
         kept += chain[1:]
     return sorted(kept)
 
 
-def _apart(one: float, other: float, per_unit: float) -> bool:
-    return abs(math.log(other / one)) * per_unit >= _TICK_GAP
+def _apart(one: float, other: float, least: float) -> bool:
+    return abs(math.log(other / one)) >= least

@@ -29,6 +29,7 @@ _NARROW_MAP: Final = 270
 _PERCENT: Final = "\N{NO-BREAK SPACE}%"
 _PANEL_HEIGHT: Final = 130
 _PANEL_WIDTH: Final = 286
+_CHANGE: Final = "datum.value == 0 ? '0' : format(datum.value, '+.4~r')"
 _FLAT_LABELS: Final = 6
 """Levels whose labels have room side by side."""
 _MOST_TESTS: Final = 30
@@ -317,7 +318,7 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
     )  # fmt: skip
     y = vega.channel(
         "change:Q", scale=vega.scale(domain=[bottom, top], nice=False, zero=False),
-        axis=vega.axis(title="change, %", tickCount=5, format="+.4~r", minExtent=40),
+        axis=vega.axis(title="change, %", tickCount=5, labelExpr=_CHANGE, minExtent=40),
     )  # fmt: skip
     bars = marks(data).mark("rect", opacity=0.85).encode(
         x=vega.channel("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",

@@ -6,16 +6,21 @@ drift of the target or of the machine, which randomised blocks spread over the a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from mileage.report import vega
 from mileage.report.evidence import OrderedRun
+from mileage.report.forest import CHANGE_LABEL, change_ticks
 from mileage.report.theme import ARM_COLOURS, MUTED, SMALL_FONT_SIZE, marks, texts
 
 RUNS_MIN: Final = 10
 _MOST_POINTS: Final = 600
 _HEIGHT: Final = 150
+_TICK_GAP: Final = 26
+_LEAST_REACH: Final = 0.01
+"""Difference that the axis reaches at least on both sides, so that runs that are nearly equal look so."""
 
 
 def run_order_chart(runs: Sequence[OrderedRun], *, width: int) -> vega.Spec | None:
@@ -29,14 +34,26 @@ def run_order_chart(runs: Sequence[OrderedRun], *, width: int) -> vega.Spec | No
         scale=vega.scale(domain=[0, max(run.position for run in runs) + 1], nice=False),
         axis=vega.axis(title="runs in the order in which they were done", tickCount=max(2, width // 90)),
     )
+    logs = [math.log(run.ratio) for run in runs if run.ratio > 0]
+    low, high = min([-_LEAST_REACH, *logs]), max([_LEAST_REACH, *logs])
+    pad = 0.05 * (high - low)
+    ticks = change_ticks(low - pad, high + pad, _HEIGHT, _TICK_GAP)
     y = vega.channel(
         "y:Q",
-        axis=vega.axis(title="difference, %", tickCount=5, format="+.4~r", minExtent=44),
+        scale=vega.scale(type="log", domain=[math.exp(low - pad), math.exp(high + pad)], nice=False),
+        axis=vega.axis(
+            title="difference",
+            values=ticks,
+            labelExpr=CHANGE_LABEL.replace("no change", "mean"),
+            minExtent=60,
+        ),
     )
-    layers = [marks([{"y": 0}]).mark("rule", color=MUTED, aria=False).encode(y=y)]
+    layers = [marks([{"y": 1}]).mark("rule", color=MUTED, aria=False).encode(y=y)]
     for at, arm in enumerate(arms):
         colour = ARM_COLOURS[at % len(ARM_COLOURS)]
-        points = [{"x": run.position, "y": 100 * (run.ratio - 1)} for run in runs[::stride] if run.arm == arm]
+        points = [
+            {"x": run.position, "y": run.ratio} for run in runs[::stride] if run.arm == arm and run.ratio > 0
+        ]
         dots = marks(points).mark("point", size=18, color=colour, strokeWidth=1.1, opacity=0.8, aria=False)
         name = texts(
             [{"words": f"\N{BLACK SQUARE} {arm}"}], align="left", color=colour, fontSize=SMALL_FONT_SIZE,
