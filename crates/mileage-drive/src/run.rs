@@ -16,7 +16,7 @@ use crate::lookahead::Foretold;
 use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
-use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Series, ThreadRecord};
+use mileage_measure::{Concurrency, Finished, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Sync, Verify, Workload};
 
@@ -430,6 +430,19 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         }
     }
 
+    /// Record a completion before the run proper; syncs have no place in its series.
+    #[cold]
+    fn record_warm_up(&mut self, op: &Op, complete_ns: u64, latency_ns: u64) {
+        let Some((start_ns, series)) = self.warm_up.as_mut().filter(|_| op.kind != OpKind::Sync) else { return };
+        let bytes_of = |kind| if op.kind == kind { u64::from(op.length_bytes) } else { 0 };
+        series.record(Finished {
+            at_ns: complete_ns - *start_ns,
+            bytes_read: bytes_of(OpKind::Read),
+            bytes_written: bytes_of(OpKind::Write),
+            latency_ns,
+        });
+    }
+
     /// Record a completion; whose it was.
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
@@ -446,12 +459,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         self.work += 1 + (u64::from(op.length_bytes) >> 12);
         let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
         if !PLAIN && !counted {
-            if let Some((start_ns, series)) = &mut self.warm_up
-                && op.kind != OpKind::Sync
-            {
-                let bytes_of = |kind| if op.kind == kind { bytes } else { 0 };
-                series.record(complete_ns - *start_ns, bytes_of(OpKind::Read), bytes_of(OpKind::Write), latency_ns);
-            }
+            self.record_warm_up(&op, complete_ns, latency_ns);
             return thread;
         }
         let (mut bytes_read, mut bytes_written) = (0, 0);
@@ -498,7 +506,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         if crossing {
             self.note_counters();
         }
-        self.series.record(at_ns, bytes_read, bytes_written, latency_ns);
+        self.series.record(Finished { at_ns, bytes_read, bytes_written, latency_ns });
         if crossing {
             self.interval_end_ns = self.series.interval_end_ns();
         }

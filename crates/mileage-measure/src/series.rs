@@ -37,6 +37,19 @@ struct Open {
     latency: Histogram,
 }
 
+/// An operation that is complete, as a series counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// When it was complete, in nanoseconds since the run began.
+    pub at_ns: u64,
+    /// Bytes that it read.
+    pub bytes_read: u64,
+    /// Bytes that it wrote.
+    pub bytes_written: u64,
+    /// From its submission to its completion.
+    pub latency_ns: u64,
+}
+
 /// Completions per interval of time since the run began, and counters as they stood at each interval's end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "SeriesState", try_from = "SeriesState")]
@@ -108,18 +121,18 @@ impl Series {
         self.open_start_ns.saturating_add(self.interval_ns)
     }
 
-    /// Count one completion, `at_ns` after the run began. True if that closed intervals, which takes a microsecond
-    /// or so: who times operations reads the clock again.
+    /// Count one completion. True if that closed intervals, which takes a microsecond or so: who times operations
+    /// reads the clock again.
     #[inline]
-    pub fn record(&mut self, at_ns: u64, bytes_read: u64, bytes_written: u64, latency_ns: u64) -> bool {
-        let elsewhere = at_ns.wrapping_sub(self.open_start_ns) >= self.open_length_ns;
-        if elsewhere && !self.turn_to(at_ns) {
-            self.record_late(at_ns, bytes_read, bytes_written, latency_ns);
+    pub fn record(&mut self, completed: Finished) -> bool {
+        let elsewhere = completed.at_ns.wrapping_sub(self.open_start_ns) >= self.open_length_ns;
+        if elsewhere && !self.turn_to(completed.at_ns) {
+            self.record_late(completed);
             return true;
         }
-        self.open.bytes_read += bytes_read;
-        self.open.bytes_written += bytes_written;
-        self.open.latency.record(latency_ns);
+        self.open.bytes_read += completed.bytes_read;
+        self.open.bytes_written += completed.bytes_written;
+        self.open.latency.record(completed.latency_ns);
         elsewhere
     }
 
@@ -204,11 +217,12 @@ impl Series {
 
     /// Count a completion in an interval that is over.
     #[cold]
-    fn record_late(&mut self, at_ns: u64, bytes_read: u64, bytes_written: u64, latency_ns: u64) {
+    fn record_late(&mut self, completed: Finished) {
+        let Finished { at_ns, bytes_read, bytes_written, latency_ns } = completed;
         let index = (at_ns / self.interval_ns) as usize;
         let Some((buckets, longer)) = self.buckets.insert(self.closed[index].buckets, bucket_of(latency_ns)) else {
             self.double();
-            self.record(at_ns, bytes_read, bytes_written, latency_ns);
+            self.record(completed);
             return;
         };
         let interval = &mut self.closed[index];
@@ -341,18 +355,23 @@ impl SeriesData {
 
 #[cfg(test)]
 mod tests {
-    use super::{INTERVALS_MAX, Series};
+    use super::{Finished, INTERVALS_MAX, Series};
     use crate::histogram::Histogram;
     use proptest::prelude::*;
+
+    /// A write of one byte.
+    fn wrote(at_ns: u64, latency_ns: u64) -> Finished {
+        Finished { at_ns, bytes_read: 0, bytes_written: 1, latency_ns }
+    }
 
     #[test]
     fn counters_keep_the_value_at_the_end_of_each_joined_interval() {
         let mut series = Series::new(10, &["programs"]);
         for at_ns in 0..10 * INTERVALS_MAX as u64 {
-            series.record(at_ns, 0, 1, 1);
+            series.record(wrote(at_ns, 1));
             series.note_counters(&[at_ns + 1]);
         }
-        series.record(10 * INTERVALS_MAX as u64, 0, 1, 1);
+        series.record(wrote(10 * INTERVALS_MAX as u64, 1));
         let data = series.to_data();
         assert_eq!(data.interval_ns, 20);
         assert_eq!(data.counters["programs"][..3], [20, 40, 60]);
@@ -362,8 +381,8 @@ mod tests {
     fn intervals_in_which_nothing_completed_are_kept() {
         let mut series = Series::new(10, &[]);
         assert_eq!(series.to_data().ops, [0_u64; 0], "nothing has begun");
-        series.record(5, 1, 0, 7);
-        series.record(35, 1, 0, 9);
+        series.record(wrote(5, 7));
+        series.record(wrote(35, 9));
         series.last_to(61);
         let data = series.to_data();
         assert_eq!(data.ops, [1, 0, 0, 1, 0, 0, 0]);
@@ -379,7 +398,7 @@ mod tests {
         for interval in 0..200_u64 {
             for octave in 0..57 {
                 for step in 0..128 {
-                    series.record((interval << 20) + 1, 0, 1, (128 + step) << octave);
+                    series.record(wrote((interval << 20) + 1, (128 + step) << octave));
                     values += 1;
                 }
             }
@@ -393,7 +412,7 @@ mod tests {
     fn of(completions: &[(u64, u64)]) -> Series {
         let mut series = Series::new(1000, &[]);
         completions.iter().for_each(|(at_ns, latency_ns)| {
-            series.record(*at_ns, 1, 2, *latency_ns);
+            series.record(Finished { at_ns: *at_ns, bytes_read: 1, bytes_written: 2, latency_ns: *latency_ns });
         });
         series
     }
@@ -408,7 +427,7 @@ mod tests {
             times.sort_unstable();
             let mut series = Series::new(first, &["n"]);
             for (count, at_ns) in times.iter().enumerate() {
-                series.record(*at_ns, 3, 5, 7);
+                series.record(Finished { at_ns: *at_ns, bytes_read: 3, bytes_written: 5, latency_ns: 7 });
                 series.note_counters(&[count as u64 + 1]);
             }
             let data = series.to_data();

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::in_flight::InFlight;
 use crate::usage::ThreadUsage;
 use crate::worker::Tally;
-use mileage_measure::{Series, ThreadRecord};
+use mileage_measure::{Finished, Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -217,7 +217,8 @@ impl<'a> Worker<'a> {
         let part = &mut *self.part;
         let Moved { read, written, entries } = moved;
         let latency_ns = end_ns.saturating_sub(at_ns);
-        let closed = part.series.record(end_ns, read, written, latency_ns);
+        let closed =
+            part.series.record(Finished { at_ns: end_ns, bytes_read: read, bytes_written: written, latency_ns });
         part.record.ops_metadata += 1;
         part.record.bytes_read += read;
         part.record.bytes_written += written;

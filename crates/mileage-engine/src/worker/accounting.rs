@@ -11,7 +11,7 @@ use crate::log::LogWriter;
 use crate::run_context::RunContext;
 use crate::signals::Signals;
 use crate::usage::ThreadUsage;
-use mileage_measure::RunError;
+use mileage_measure::{Finished, RunError};
 use mileage_workload::{Op, OpKind, Workload};
 use std::sync::atomic::Ordering;
 
@@ -183,7 +183,7 @@ impl<'a> Accounting<'a> {
             part.record_apart(op.kind, latency_ns);
         }
         let at_ns = complete_ns.saturating_sub(self.base_ns);
-        let closed = part.series.record(at_ns, read, written, latency_ns);
+        let closed = part.series.record(Finished { at_ns, bytes_read: read, bytes_written: written, latency_ns });
         if let Some(due_ns) = due_ns {
             part.response.record(complete_ns.saturating_sub(due_ns));
         }

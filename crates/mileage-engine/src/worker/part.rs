@@ -5,7 +5,7 @@ use crate::audit::ThreadIo;
 use crate::data::{Compared, ContentSample};
 use crate::option_checks::INTERVAL_MIN_NS;
 use crate::usage::ThreadUsage;
-use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
+use mileage_measure::{Finished, Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -174,7 +174,12 @@ impl Part {
     pub(super) fn warm_up_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
         let Some(series) = self.warm_up.as_mut().filter(|_| op.kind != OpKind::Sync) else { return false };
         let bytes_of = |kind| if op.kind == kind { u64::from(op.length_bytes) } else { 0 };
-        series.record(complete_ns, bytes_of(OpKind::Read), bytes_of(OpKind::Write), latency_ns)
+        series.record(Finished {
+            at_ns: complete_ns,
+            bytes_read: bytes_of(OpKind::Read),
+            bytes_written: bytes_of(OpKind::Write),
+            latency_ns,
+        })
     }
 
     /// Another thread was done before `op`, whose bytes are booked already, was complete.

@@ -76,7 +76,7 @@ impl TryFrom<SeriesState> for Series {
 #[cfg(test)]
 mod tests {
     use super::SeriesState;
-    use crate::Series;
+    use crate::{Finished, Series};
     use proptest::prelude::*;
 
     proptest! {
@@ -88,7 +88,7 @@ mod tests {
             let record = |completions: &[(u64, u64)]| {
                 let mut series = Series::new(1000, &[]);
                 for (at_ns, latency_ns) in completions {
-                    series.record(*at_ns, 1, 2, *latency_ns);
+                    series.record(Finished { at_ns: *at_ns, bytes_read: 1, bytes_written: 2, latency_ns: *latency_ns });
                 }
                 series
             };
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_state_that_makes_no_sense_is_refused() {
         let mut series = Series::new(10, &[]);
-        series.record(25, 1, 1, 7);
+        series.record(Finished { at_ns: 25, bytes_read: 1, bytes_written: 1, latency_ns: 7 });
         let good = SeriesState::from(series);
         assert!(Series::try_from(good.clone()).is_ok());
         let mut short = good.clone();
