@@ -32,6 +32,10 @@ _COMMANDS = {
         "Measure the false alarms, coverage and power of the judgement.",
     ),
     "drive": ("mileage.cli.drive", "Virtual drives: data sheet, one workload, theory against simulation."),
+    "endurance": (
+        "mileage.cli.endurance",
+        "How long a drive lasts, how fast it wears, which drive fits a need.",
+    ),
     "doctor": ("mileage.cli.doctor", "Report what on this machine would spoil a measurement."),
     "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests and its tables."),
     "ior": ("mileage.cli.ior", "IOR's command line: tasks write blocks and read them back."),

@@ -262,7 +262,7 @@ class _Making:
             sync_every=how.sync_every or 0,
             discard_percent=how.discards or 0,
             files=how.files or "shared",
-            load=load_of(how),
+            load=load_of(how, self._facts.capacity_bytes),
             verify=read_verify(how.verify or "off"),
             generation=how.generation or 0,
         )

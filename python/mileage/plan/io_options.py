@@ -58,7 +58,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ramp_over: str | None = None
     """With `ramp_to`: how long the ramp takes, such as "10 s"."""
     cap: int | str | None = None
-    """Closed loop, but not faster: operations per second, or bytes such as "100MiB/s"."""
+    """Closed loop, but not faster: operations per second, bytes such as "100MiB/s", or "1 drive write/day"."""
     think: str | None = None
     """A pause of each thread after `burst` operations, such as "10 ms"."""
     burst: Count | None = None
@@ -135,7 +135,7 @@ def check_how(how: How) -> Iterator[Refusal]:
     readers: tuple[tuple[str, int | str | None, Callable[[str], object]], ...] = (
         ("content", how.content, read_content),
         ("verify", how.verify, read_verify),
-        ("cap", how.cap, read_cap),
+        ("cap", how.cap, _check_cap),
         ("api", how.api, read_api),
         ("cache", how.cache, read_cache),
         ("ramp_over", how.ramp_over, sizes.parse_time_ns),
@@ -184,6 +184,11 @@ def check_how(how: How) -> Iterator[Refusal]:
         )
 
 
+def _check_cap(text: str) -> object:
+    """The capacity of the target, of which a rate in drive writes is a multiple, does not decide whether it is one."""
+    return read_cap(text, 1)
+
+
 def read_interval_ns(text: str) -> int:
     """The first length of a series' intervals. Raises ValueError outside of what the engine takes."""
     interval_ns = sizes.parse_time_ns(text)
@@ -220,8 +225,8 @@ def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
         )
 
 
-def load_of(how: How) -> Load:
-    """When operations start. `how` has passed `check_how`."""
+def load_of(how: How, capacity_bytes: int) -> Load:
+    """When operations start, on a target of a capacity. `how` has passed `check_how`."""
     opened = None
     if how.rate is not None:
         ramp = None
@@ -230,7 +235,7 @@ def load_of(how: How) -> Load:
         opened = Open(how.rate, how.spacing or "constant", ramp)
     return Load(
         open=opened,
-        cap=None if how.cap is None else read_cap(how.cap),
+        cap=None if how.cap is None else read_cap(how.cap, capacity_bytes),
         think=None if how.think is None else Think(sizes.parse_time_ns(how.think), how.burst or 1),
         warm_up_ns=0 if how.warm_up is None else sizes.parse_time_ns(how.warm_up),
     )

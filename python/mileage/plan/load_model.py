@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.rules import U64_MAX
-from mileage.plan.sizes import parse_bytes
+from mileage.plan.write_rates import parse_write_rate
 
 Spacing = Literal["constant", "poisson"]
 
@@ -65,17 +65,22 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 OPERATIONS_PER_S_MAX: Final = 10**9
 
 
-def read_cap(value: int | str) -> Cap:
-    """A limit of the rate: operations per second as a whole number, or bytes ("100MiB/s"). Raises ValueError."""
-    wanted = 'expected operations per second such as 5000, or bytes per second such as "100MiB/s", above 0'
+def read_cap(value: int | str, capacity_bytes: int) -> Cap:
+    """A limit of the rate: operations per second as a whole number, bytes ("100MiB/s"), or "1 drive write/day".
+
+    `capacity_bytes` is that of the target, of which drive writes are multiples. A rate in bytes is rounded to whole
+    bytes per second, 1 or more. Raises ValueError.
+    """
     text = str(value).strip()
     if text.isdecimal() and text.isascii() and 0 < int(text) <= U64_MAX:
         return Cap(operations_per_s=int(text))
-    if text.endswith("/s"):
-        try:
-            size = parse_bytes(text.removesuffix("/s"))
-        except ValueError:
-            size = 0
-        if size:
-            return Cap(bytes_per_s=size)
-    raise ValueError(f"{value!r} is not a rate: {wanted}")
+    try:
+        rate = parse_write_rate(text).of(capacity_bytes)
+    except ValueError:
+        wanted = (
+            'expected operations per second such as 5000, or bytes per second such as "100MiB/s", above 0'
+        )
+        raise ValueError(
+            f'{value!r} is not a rate: {wanted}, or drive writes such as "1 drive write/day"'
+        ) from None
+    return Cap(bytes_per_s=max(round(rate), 1))

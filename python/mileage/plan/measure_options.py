@@ -82,7 +82,9 @@ OPTIONS: Final = (
     Option(
         "latency-target", "Search the highest --rate that keeps this latency: p99=1ms.", "P=TIME", sets=""
     ),
-    Option("cap", "At most RATE operations per second, or bytes such as 100MiB/s.", "RATE"),
+    Option(
+        "cap", 'At most RATE operations per second, bytes such as 100MiB/s, or "1 drive write/day".', "RATE"
+    ),
     Option("think", "Pause after each operation (after each --burst).", "TIME"),
     Option("burst", "With --think: operations between pauses.", "N", "whole"),
     Option("warm-up", "Time at the start that is not counted.", "TIME"),

@@ -21,6 +21,8 @@ TIMEOUT_S: Final = 20.0
 KELVIN: Final = 273
 _NVME_COUNTERS: Final = "nvme_smart_health_information_log"
 _WHOLE: Final = (int, float, str)
+_WEAR_IDS: Final = (169, 177, 202, 231, 233)
+"""ATA attributes that are indicators of wear, as smartctl's drive database names them."""
 
 Facts = dict[str, str]
 Texts = dict[str, str]
@@ -141,7 +143,11 @@ def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(row, dict) and row.get("when_failed") == "now":
             yield f"now.health_ata_{row.get('id')}_failing_now", str(row.get("name"))
         if isinstance(raw, dict):
-            yield f"now.health_ata_{row.get('id')}_{str(row.get('name')).lower()}", str(raw.get("value"))
+            name = f"now.health_ata_{row.get('id')}_{str(row.get('name')).lower()}"
+            yield name, str(raw.get("value"))
+            if row.get("id") in _WEAR_IDS and isinstance(row.get("value"), int):
+                # The raw value of these has no common unit; the normalised one falls from 100 as the cells wear.
+                yield f"{name}_normalised", str(row["value"])
 
 
 def _id_ctrl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,35 @@
+"""What is needed of storage: capacity, endurance, years, protection, speed, money.
+
+What it models: values; `choice` finds the drives that meet them.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Pattern = Literal["sequential", "random"]
+
+
+class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is needed of the storage as a whole."""
+
+    capacity_bytes: float
+    """Usable bytes."""
+    tbw: float = 0.0
+    """Terabytes (10^12 bytes) that are written to it in its years."""
+    years: float = 5.0
+    pattern: Pattern = "random"
+    """What most of its operations are: decides which quoted rates count."""
+    power_loss_protection: bool = False
+    hot_swap: bool = False
+    link: str = ""
+    """Beginning of the name of the link, such as "sata" or "pcie"; empty for any."""
+    read_rate: float = 0.0
+    """Reads per second at random, or MB/s in sequence, at least."""
+    write_rate: float = 0.0
+    """Writes per second at random, or MB/s in sequence, at least."""
+    note: str = ""
+    """What was assumed."""
