@@ -6,10 +6,10 @@ use crate::block_device::{
     Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, Status};
-use crate::draw::draw;
 use crate::management::{ManagedImmediate, PowerCutError};
 use crate::profile::Basics;
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::splitmix::draw;
 use crate::status_words;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

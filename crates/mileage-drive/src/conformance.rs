@@ -2,12 +2,12 @@
 //! fresh device.
 //!
 //! Random operations (their seed is printed on failure) are judged clause by clause; the numbers are those of
-//! [`crate::immediate`].
+//! [`crate::immediate_device`].
 
 pub mod general;
 
 use crate::device::{Completion, Request, RequestKind, Status};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use mileage_workload::{Op, OpKind};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -12,10 +12,10 @@ use crate::block_device::{
     Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
-use crate::draw::draw;
 use crate::management::PowerCutError;
 use crate::profile::{Basics, Faults};
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::splitmix::draw;
 use crate::status_words;
 
 const FORMAT: Format = Format { magic: "MILECONS", version: 1 };

@@ -169,7 +169,7 @@ impl Status {
                 Some(format!("the drive did not answer within {} s: the operation timed out", seconds(timeout_ns)))
             }
             Self::DroppedOff { at_ns } => Some(format!(
-                "the drive dropped off {} s after it was first powered on, with the operation under way",
+                "the drive dropped off {} s after it was first powered on, with the operation in flight",
                 seconds(at_ns)
             )),
         }

@@ -10,7 +10,7 @@ use crate::block_device::{
     Submission, Tag, TaggedCompletion,
 };
 use crate::content;
-use crate::counter_names::joined;
+use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::fault_schedule;
 use crate::management::PowerCutError;

@@ -2,9 +2,9 @@
 
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
-use crate::faulty::Faulty;
+use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::{Basics, Profile};
 use crate::run::{Error, run, run_general};

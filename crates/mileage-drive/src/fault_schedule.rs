@@ -1,7 +1,7 @@
 //! When faults happen: a pure function of the faults, the instant and the number of the command.
 
-use crate::draw::draw;
 use crate::profile::{Faults, Stall};
+use crate::splitmix::draw;
 
 impl Stall {
     /// When the device answers that which it would answer at `at_ns` without stalls: then, or at the stall's end.

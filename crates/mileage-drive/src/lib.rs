@@ -1,7 +1,7 @@
 //! Virtual block devices in virtual time.
 //!
 //! # Map
-//! [`block_device`] is the block-device contract, [`immediate`] its form for devices that know a completion at submission,
+//! [`block_device`] is the block-device contract, [`immediate_device`] its form for devices that know a completion at submission,
 //! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
 //! [`ManagedImmediate`] add power, erasing and life.
 //! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind: a [`FlashDrive`], a [`DiskDrive`],
@@ -34,16 +34,15 @@ pub mod conformance;
 mod constant_time;
 pub mod content;
 mod content_store;
-mod counter_names;
+mod counter_name_lists;
 pub mod device;
 mod disk;
 mod disturbance;
-mod draw;
 mod drive;
 mod fault_schedule;
-mod faulty;
+mod faulty_device;
 mod flash;
-pub mod immediate;
+pub mod immediate_device;
 mod lap;
 mod latencies;
 mod lookahead;
@@ -53,6 +52,7 @@ mod run;
 mod runner_device;
 mod saved_state;
 mod single_host;
+mod splitmix;
 mod status_words;
 mod tournament_tree;
 mod xpoint;
@@ -69,9 +69,9 @@ pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOu
 pub use disk::DiskDrive;
 pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};
-pub use faulty::Faulty;
+pub use faulty_device::Faulty;
 pub use flash::FlashDrive;
-pub use immediate::Immediate;
+pub use immediate_device::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};
 pub use run::{Error, run, run_general};

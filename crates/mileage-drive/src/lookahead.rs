@@ -12,12 +12,12 @@ const GROUP: usize = 8;
 
 /// How many of a thread's next operations were announced to the device.
 #[derive(Default)]
-pub(crate) struct Foretold {
+pub(crate) struct Announcements {
     later: usize,
     soon: usize,
 }
 
-impl Foretold {
+impl Announcements {
     /// Announce the next operations to the device, as far as they were not.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from two loops: a call costs a fiftieth of the speed")]

@@ -1,7 +1,7 @@
 //! What a host does to a drive besides reading and writing: power, erasing, and what its profile says.
 
 use crate::device::{Life, Request, RequestKind};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::profile::Basics;
 
 /// An acknowledged write that a power cut lost, in one page.

@@ -9,10 +9,10 @@
 
 use crate::block_device::ManagedDevice;
 use crate::device::{self, Request, Status};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::lap::Lap;
 use crate::latencies::Latencies;
-use crate::lookahead::Foretold;
+use crate::lookahead::Announcements;
 use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
@@ -165,7 +165,7 @@ const IDLE: Outstanding = Outstanding {
 struct Thread {
     execution: Execution,
     record: ThreadRecord,
-    foretold: Foretold,
+    foretold: Announcements,
     /// First counted submission.
     first_ns: u64,
     last_ns: u64,
@@ -225,7 +225,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             .map(|thread| {
                 let mut execution = Execution::new(workload, thread)?;
                 execution.look_further();
-                let (record, foretold) = (ThreadRecord::default(), Foretold::default());
+                let (record, foretold) = (ThreadRecord::default(), Announcements::default());
                 Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns })
             })
             .collect();
@@ -530,12 +530,12 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         }
         self.device.advance_to(self.last_ns);
         if self.origin_ns == NEVER {
-            // Nothing was counted.
+            // The run ended within its warm-up: it counts from its end, so that all its figures are 0.
             self.origin_ns = self.last_ns;
             self.device.counters(&mut self.counters_before);
         }
         if self.error.is_some() && self.last_ns > self.origin_ns {
-            // What was waited for in vain is a part of the run.
+            // The host waited for the failed operation until now: without that time the rate would be too high.
             self.series.last_to(self.last_ns - self.origin_ns);
         }
         self.note_counters();

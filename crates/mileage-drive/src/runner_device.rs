@@ -2,7 +2,7 @@
 
 use crate::block_device::ManagedDevice;
 use crate::device::{Completion, Request};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::single_host::SingleHost;
 use mileage_workload::{Op, Workload};
 

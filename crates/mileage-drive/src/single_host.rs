@@ -6,7 +6,7 @@
 
 use crate::block_device::{Decisions, ManagedDevice, ManagementError, PowerCut, Submission, Tag};
 use crate::device::{Completion, Life, Request, RequestKind};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 use crate::profile::Basics;
 use crate::saved_state::{Format, StateError};

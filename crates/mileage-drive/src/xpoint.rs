@@ -11,7 +11,7 @@
 //! levelling and an indirection of which nothing is published.
 
 use crate::device::{Completion, Life, Request, RequestKind, Status, check};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::{Basics, XpointProfile};
 use crate::saved_state::{Format, StateError, checksum};

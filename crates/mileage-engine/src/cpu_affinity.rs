@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_that_is_not_there_is_refused_by_name() {
+    fn a_processor_that_is_not_there_is_refused() {
         let text = check(&[0, 70_000]).unwrap_err().to_string();
         assert!(text.starts_with("pin_cpus names processor 70000: this process may run on "), "{text}");
     }

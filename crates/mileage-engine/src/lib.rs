@@ -33,7 +33,7 @@
 #![deny(unsafe_code)]
 
 mod api;
-mod audit;
+mod bottleneck;
 mod clock;
 mod cpu_affinity;
 mod data;
@@ -42,14 +42,13 @@ mod descriptor_table;
 mod device_counters;
 mod errno;
 mod error;
-mod handle;
 #[expect(unsafe_code, reason = "asks for the sequence number of a disk")]
 mod identity;
 #[expect(unsafe_code, reason = "hands a box from thread to thread")]
 mod in_flight;
 mod iozone;
 mod job;
-mod limits;
+mod kernel_io_audit;
 mod log;
 mod loop_overhead;
 #[expect(unsafe_code, reason = "maps the buffers")]
@@ -58,8 +57,9 @@ mod merge;
 mod metadata;
 mod option_checks;
 mod options;
+mod process_share;
 mod run_context;
-mod share;
+mod run_handle;
 mod signals;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod start_barrier;
@@ -75,20 +75,20 @@ mod usage;
 mod watchdog;
 mod worker;
 
-pub use audit::ThreadIo;
 pub use clock::now_ns as clock_ns;
 pub use cpu_affinity::cpus_of_node;
 pub use data::Generator;
 pub use error::Error;
-pub use handle::{Handle, start, start_observed};
 pub use identity::Identity;
 pub use iozone::{
     Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
 };
 pub use job::{Job, Progress};
+pub use kernel_io_audit::ThreadIo;
 pub use merge::{Finished, ShareFinished, merge_shares};
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use option_checks::check;
 pub use options::{Api, Options};
-pub use share::{Share, start_share};
+pub use process_share::{Share, start_share};
+pub use run_handle::{Handle, start, start_observed};
 pub use start_barrier::StartBarrier;

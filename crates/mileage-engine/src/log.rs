@@ -110,7 +110,7 @@ impl Log {
     pub(crate) fn pen(&self, thread: u32) -> LogWriter {
         let (back, empty) = sync_channel(self.of_each);
         for _ in 1..self.of_each {
-            // There is room for all of them.
+            // Cannot fail: the channel was made with room for every chunk of the thread.
             let _ = back.try_send(Vec::with_capacity(CHUNK));
         }
         LogWriter { thread, full: self.chunks.clone(), empty, back, entries: Some(Vec::with_capacity(CHUNK)) }
@@ -192,7 +192,7 @@ fn write(file: File, chunks: &Receiver<Chunk>, over: &AtomicBool) -> std::io::Re
                 }
                 written += entries.len() as u64;
                 entries.clear();
-                // Its thread may have ended.
+                // Fails when the thread that fills chunks has ended: nobody needs an empty one then.
                 let _ = back.try_send(entries);
             }
             None if last => break,

@@ -1,11 +1,11 @@
 //! What a run, or one process's share of it, leaves behind, and one record of all its threads' parts.
 
-use crate::audit::ThreadIo;
+use crate::bottleneck::limited_by;
 use crate::clock;
 use crate::data::measure_compression;
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::limits::limited_by;
+use crate::kernel_io_audit::ThreadIo;
 use crate::run_context::Facts;
 use crate::worker::Part;
 use mileage_measure::{

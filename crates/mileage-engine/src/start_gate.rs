@@ -2,7 +2,7 @@
 
 use crate::clock::{self, RunClock};
 use crate::start_barrier::StartBarrier;
-use crate::worker::wait;
+use crate::worker::timed_wait;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
@@ -72,7 +72,9 @@ impl Gate {
         barrier.arrive();
         let now_ns = clock::now_ns();
         let origin_ns = barrier.wait().unwrap_or(now_ns);
-        wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || barrier.signals().halted() != 0);
+        timed_wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || {
+            barrier.signals().halted() != 0
+        });
         self.lock().origin_ns = Some(origin_ns);
         origin_ns
     }

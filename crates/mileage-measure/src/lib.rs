@@ -14,7 +14,7 @@ mod schema;
 mod histogram;
 mod record;
 mod series;
-mod sparse;
+mod sparse_histogram;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
 pub use record::{

@@ -13,7 +13,7 @@ mod state;
 pub use state::SeriesState;
 
 use crate::histogram::{Extremes, Histogram, bucket_of, quantile_ns_of};
-use crate::sparse::{Place, Sparse, joined};
+use crate::sparse_histogram::{Place, Sparse, joined};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

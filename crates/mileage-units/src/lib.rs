@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_size_is_refused_by_name() {
+    fn what_is_not_a_size_is_refused() {
         for text in
             ["", "x", "4K", "4k", "1.5", "1.5B", "-1", "1e3", ".5GB", "1.GB", "4 KiBs", "99999999TiB", "0.0001kB"]
         {

@@ -1,7 +1,7 @@
 //! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
 
 use crate::error::Error;
-use crate::gates::{Gate, Gates};
+use crate::issue_gates::{Gate, Gates};
 use crate::op::{Op, OpKind};
 use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 use crate::workload::{Sync, Workload};

@@ -35,17 +35,17 @@ mod readme {}
 
 pub mod conformance;
 mod content;
-mod demand;
 mod error;
 mod execution;
-mod gates;
-mod load;
+mod issue_gates;
+mod load_model;
 mod metadata;
 mod metadata_names;
 mod name_template;
 mod op;
 mod pace;
 mod pattern;
+mod target_demand;
 mod workload;
 
 pub use content::{
@@ -53,7 +53,7 @@ pub use content::{
 };
 pub use error::Error;
 pub use execution::{Completion, Execution, Observer, Step, Unobserved};
-pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
+pub use load_model::{Cap, Load, Open, Ramp, Spacing, Think};
 pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,
 };

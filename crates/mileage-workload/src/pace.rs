@@ -5,7 +5,7 @@
 //! times smaller (the sum of independent Poisson processes is one). A ramp bends time: an arrival is drawn on the
 //! scale of the expected count, and its instant is where the integral of the rate reaches that count.
 
-use crate::load::{Cap, Open, Ramp, Spacing};
+use crate::load_model::{Cap, Open, Ramp, Spacing};
 use crate::pattern::stream;
 use rand::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::error::{Error, in_range, multiple};
-use crate::load::Load;
+use crate::load_model::Load;
 use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Write amplification of every collection policy against the published values.
 
-use super::sketch::{Sketch, Work};
+use super::drive_builder::{Sketch, Work};
 use super::{Case, Row, theory};
 use crate::RequestKind;
 

@@ -1,6 +1,6 @@
 //! The write buffer: how long it hides the flash, what it absorbs, and what safety costs.
 
-use super::sketch::{PAGE_BYTES, Sketch, Timing, Work};
+use super::drive_builder::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
 use crate::{Immediate, ManagedImmediate, Request, RequestKind};
 

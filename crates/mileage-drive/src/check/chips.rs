@@ -1,6 +1,6 @@
 //! Optional abilities of chips: to be interrupted for a read, and to copy without the channel.
 
-use super::sketch::{PAGE_BYTES, Sketch, Timing, Work};
+use super::drive_builder::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
 use crate::{Immediate, RequestKind};
 

@@ -4,8 +4,8 @@ use super::{Case, Row};
 use crate::block_device::{BlockDevice, Decisions, Submission, Tag};
 use crate::device::{Request, RequestKind};
 use crate::disk::DiskDrive;
-use crate::draw::draw;
 use crate::profile::DiskProfile;
+use crate::splitmix::draw;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,6 +1,6 @@
 //! Reading again, and reads that fail, against the binomial distribution of wrong bits.
 
-use super::sketch::{Sketch, Work};
+use super::drive_builder::{Sketch, Work};
 use super::{Case, Row};
 use crate::{Immediate, ManagedImmediate, RequestKind};
 
@@ -76,7 +76,7 @@ fn failing(cycles: u32, years: f64) -> Vec<Row> {
     let never = fails[0] * fails[1] * fails[2];
     let reads = READS as f64;
     let row = |what: &str, chance: f64, counter: &str| {
-        // Four standard deviations of a count with this mean.
+        // Four standard deviations of a Poisson count: a sound drive fails a row by chance once in 16,000 seeds.
         let tolerance = 4.0 / (chance * reads).sqrt();
         let name = format!("{what} per read, {cycles} cycles, {years} years");
         Row::within(tolerance, name, chance, work.counter(counter) / reads)

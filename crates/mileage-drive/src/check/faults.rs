@@ -1,7 +1,7 @@
 //! Injected faults: what a stall does to whoever waits for an answer, and to whoever waits for his turn; commands
 //! that are lost; a drive that drops off.
 
-use super::sketch::{PAGE_BYTES, Sketch, Timing};
+use super::drive_builder::{PAGE_BYTES, Sketch, Timing};
 use super::{Case, Row};
 use crate::Drive;
 use mileage_measure::{Histogram, RunRecord};

@@ -1,6 +1,6 @@
 //! What no drive exceeds: the rates of planes, channels, link and controller, and the places in the queue.
 
-use super::sketch::{Sketch, Timing, Work};
+use super::drive_builder::{Sketch, Timing, Work};
 use super::{Case, Row};
 use crate::RequestKind::{self, Read, Write};
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! Compression and deduplication: what reaches the flash, against arithmetic, the mean field and a count of contents.
 
-use super::sketch::{PAGE_BYTES, Sketch, Work};
+use super::drive_builder::{PAGE_BYTES, Sketch, Work};
 use super::{Case, Row, theory};
 use crate::run;
 use mileage_workload::{BLOCK_BYTES, Blocks, Content, PatternKind, Stop, Unobserved, Workload, Writing};
@@ -44,7 +44,7 @@ fn compressed(percent: u8) -> Row {
     let mut work = Work::new(&sketch, 5);
     let content = Content::Mixed { compressible_percent: percent, duplicate_percent: 0 };
     overwrite(&mut work, logical, content, 1, PatternKind::Sequential, 1);
-    // What is small takes many overwrites to fill the flash once.
+    // The better the content packs, the more overwrites it takes to fill the flash once and reach steady state.
     let settle = 4 + 100 / (101 - u64::from(percent)).min(20);
     overwrite(&mut work, logical, content, settle, PatternKind::Random, 2);
     let simulated = work.amplification_of(|work| overwrite(work, logical, content, 4, PatternKind::Random, 3));

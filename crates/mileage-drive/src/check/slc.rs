@@ -4,7 +4,7 @@
 //! of an erase of a block of b' pages with one bit: within the cache D / s; behind it D / p with a way past the cache;
 //! where everything passes it each page costs s + r + p + e / b', that is 1 / (1 / `R_slc` + 1 / `R_fold`).
 
-use super::sketch::{Sketch, Timing, Work};
+use super::drive_builder::{Sketch, Timing, Work};
 use super::{Case, Row};
 use crate::{Immediate, RequestKind::Write};
 use std::cmp::Reverse;
@@ -42,7 +42,7 @@ fn work(design: &str, key: &'static str, size: u64) -> Work {
 }
 
 fn fixed(design: &str) -> Work {
-    work(design, "slc_cache_bytes", SLC_BLOCKS * SLC_PAGES * super::sketch::PAGE_BYTES)
+    work(design, "slc_cache_bytes", SLC_BLOCKS * SLC_PAGES * super::drive_builder::PAGE_BYTES)
 }
 
 /// Write pages one at a time from `from` on until one takes longer than half as long again as a program with one bit;
@@ -91,18 +91,18 @@ fn follows_the_free_space(percent: u32) -> Row {
 /// Pages written in order behind the cliff, at a depth of 8 for each plane; per second.
 fn level(design: &'static str) -> Row {
     let mut work = fixed(design);
-    let mut under_way: BinaryHeap<Reverse<u64>> = (0..8 * PLANES).map(|_| Reverse(0)).collect();
+    let mut in_flight: BinaryHeap<Reverse<u64>> = (0..8 * PLANES).map(|_| Reverse(0)).collect();
     let mut last_ns = 0;
     let (skipped, counted) = (20_000, 60_000);
     let mut from_ns = 0;
     for page in 0..skipped + counted {
-        let now_ns = under_way.pop().map_or(0, |Reverse(ns)| ns);
+        let now_ns = in_flight.pop().map_or(0, |Reverse(ns)| ns);
         if page == skipped {
             from_ns = now_ns;
         }
         let done_ns = work.submit(Write, page, 1, now_ns).unwrap_or(now_ns);
         last_ns = last_ns.max(done_ns);
-        under_way.push(Reverse(done_ns));
+        in_flight.push(Reverse(done_ns));
     }
     let planes = f64::from(PLANES);
     let fold_us = READ_US + 600.0 + 2000.0 / SLC_PAGES as f64;

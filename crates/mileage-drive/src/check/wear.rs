@@ -1,6 +1,6 @@
 //! The wear law: erases follow from programs, and life from erases.
 
-use super::sketch::{Sketch, Work};
+use super::drive_builder::{Sketch, Work};
 use super::{Case, Row};
 use crate::{Life, ManagedImmediate};
 

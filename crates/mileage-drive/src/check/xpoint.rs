@@ -3,9 +3,9 @@
 
 use super::{Case, Row};
 use crate::device::{Request, RequestKind};
-use crate::draw::draw;
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::profile::XpointProfile;
+use crate::splitmix::draw;
 use crate::xpoint::XpointDrive;
 
 pub(super) fn cases() -> Vec<Case> {

@@ -6,11 +6,11 @@
 
 use super::arm::Arm;
 use super::counters::{Counter, Counters};
-use super::dirty::{Dirty, Extent};
 use super::geometry::Geometry;
+use super::power_loss::{Part, Source, Volatile, Writing};
 use super::queue::{Entry, Rules};
 use super::segments::Segments;
-use super::volatile::{Part, Source, Volatile, Writing};
+use super::write_cache::{Dirty, Extent};
 use crate::profile::disk::DiskProfile;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

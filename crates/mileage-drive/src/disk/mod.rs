@@ -24,12 +24,12 @@
 mod arm;
 mod controller;
 mod counters;
-mod dirty;
 mod geometry;
+mod power_loss;
 mod queue;
 mod segments;
 mod state;
-mod volatile;
+mod write_cache;
 
 use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Loss, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag,
@@ -41,8 +41,8 @@ use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
 use controller::{Command, Controller, Decided, Kind};
 use counters::{COUNTER_NAMES, Counter, GAUGE_NAMES, SERIES_NAMES};
+use power_loss::Part;
 use std::collections::HashMap;
-use volatile::Part;
 
 const SECTOR_BYTES: u32 = 512;
 const NEVER: u64 = u64::MAX;

@@ -3,10 +3,10 @@
 use super::DiskDrive;
 use super::arm::{Arm, Stream};
 use super::controller::{Arriving, Command, Controller, Kind};
-use super::dirty::Extent;
+use super::power_loss::{Part, Source, Writing};
 use super::queue::Entry;
 use super::segments::Segment;
-use super::volatile::{Part, Source, Writing};
+use super::write_cache::Extent;
 use crate::block_device::{Persisted, Tag};
 use crate::profile::DiskProfile;
 use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};

@@ -1,10 +1,10 @@
 //! The translation layer of a drive: one of those that there are, as its profile chooses.
 
 use super::blocks::Blocks;
-use super::cached::Cached;
 use super::dftl::Demand;
 use super::map::{Geometry, Map, Rules};
 use super::packed::Packed;
+use super::slc_cache::MapWithCache;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::Mapping;
 
@@ -14,7 +14,7 @@ use crate::profile::flash::choices::Mapping;
 #[expect(clippy::large_enum_variant, reason = "a drive has one, and the page map is on the hot path")]
 pub(super) enum Layer {
     Page(Map),
-    Cached(Box<Cached>),
+    MapWithCache(Box<MapWithCache>),
     Demand(Box<Demand>),
     Blocks(Box<Blocks>),
     Packed(Box<Packed>),
@@ -25,7 +25,7 @@ macro_rules! each {
     ($layer:expr, $one:ident => $does:expr) => {
         match $layer {
             $crate::flash::layer::Layer::Page($one) => $does,
-            $crate::flash::layer::Layer::Cached($one) => $does,
+            $crate::flash::layer::Layer::MapWithCache($one) => $does,
             $crate::flash::layer::Layer::Demand($one) => $does,
             $crate::flash::layer::Layer::Blocks($one) => $does,
             $crate::flash::layer::Layer::Packed($one) => $does,
@@ -42,7 +42,7 @@ impl Layer {
             Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(Packed::new(profile))),
             Mapping::Page => match profile.slc_cache {
                 None => Self::Page(map()),
-                Some(cache) => Self::Cached(Box::new(Cached::new(map(), cache))),
+                Some(cache) => Self::MapWithCache(Box::new(MapWithCache::new(map(), cache))),
             },
             Mapping::Demand => Self::Demand(Box::new(Demand::new(
                 map(),

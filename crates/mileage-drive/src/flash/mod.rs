@@ -17,7 +17,6 @@
 
 mod blocks;
 mod buffer;
-mod cached;
 mod cells;
 mod counters;
 mod dftl;
@@ -27,10 +26,11 @@ mod map;
 mod medium;
 mod operations;
 mod packed;
-mod page_runs;
 mod queue;
+mod saved_mapping;
 #[cfg(test)]
 mod shadow;
+mod slc_cache;
 mod state;
 mod suspend;
 mod timing;
@@ -38,7 +38,7 @@ mod translation;
 mod wear_policy;
 
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, WornOut};
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::flash::choices::{EndOfLife, Power, Trim};
 use crate::profile::{Basics, FlashProfile};

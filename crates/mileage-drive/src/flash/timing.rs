@@ -166,7 +166,7 @@ impl Costs {
 
 /// Where a plane is.
 #[derive(Clone, Copy, Debug)]
-struct Wire {
+struct PlaneAddress {
     channel: u32,
     array: u32,
     /// Its bit among the planes of its die.
@@ -188,7 +188,7 @@ pub(crate) struct Array {
 
 /// How the arrays do what they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum ArrayPolicy {
     /// One thing after the other.
     OneByOne,
     /// The planes of a die together, where they can.
@@ -199,7 +199,7 @@ enum Manner {
     Interrupted,
 }
 
-impl Manner {
+impl ArrayPolicy {
     fn of(profile: &FlashProfile) -> Self {
         match (profile.chip.suspend, profile.policies.plane_work) {
             (Suspend::Erase, _) => Self::ErasesInterrupted,
@@ -222,9 +222,9 @@ pub(crate) struct Share {
 pub(crate) struct Clocks {
     costs: Costs,
     paced: bool,
-    manner: Manner,
+    manner: ArrayPolicy,
     flush_alone: bool,
-    wires: Vec<Wire>,
+    wires: Vec<PlaneAddress>,
     /// The latest instant of any call.
     pub(super) now_ns: u64,
     pub(super) queue: Queue,
@@ -254,7 +254,7 @@ impl Clocks {
         let apart = profile.policies.plane_work == PlaneWork::Independent;
         let arrays = if apart { planes } else { dies } as usize;
         let suspends = profile.chip.suspend != Suspend::Off;
-        let wire = |unit| Wire {
+        let wire = |unit| PlaneAddress {
             channel: unit % profile.channels,
             array: if apart { unit } else { unit % dies },
             plane: 1 << (unit / dies),
@@ -262,7 +262,7 @@ impl Clocks {
         Self {
             costs: Costs::of(profile),
             paced: profile.policies.pace == Pace::Paced,
-            manner: Manner::of(profile),
+            manner: ArrayPolicy::of(profile),
             flush_alone: profile.link.is_some_and(|link| link.flush_alone),
             wires: (0..planes).map(wire).collect(),
             now_ns: 0,
@@ -315,8 +315,8 @@ impl Clocks {
     /// The array's operation on this plane that cannot begin before `ready_ns`; when it is done.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
-    fn operate(&mut self, wire: Wire, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
-        if self.manner != Manner::OneByOne {
+    fn operate(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+        if self.manner != ArrayPolicy::OneByOne {
             return self.operate_in_particular(wire, ready_ns, takes_ns, program);
         }
         let array = &mut self.arrays[wire.array as usize];
@@ -325,9 +325,9 @@ impl Clocks {
     }
 
     /// The same where planes join, or reads interrupt.
-    fn operate_in_particular(&mut self, wire: Wire, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+    fn operate_in_particular(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
         let array = &mut self.arrays[wire.array as usize];
-        if self.manner == Manner::Together {
+        if self.manner == ArrayPolicy::Together {
             let joins = array.joint_planes != 0
                 && array.joint_planes & wire.plane == 0
                 && array.joint_program == program
@@ -359,7 +359,7 @@ impl Clocks {
         }
         let from_ns = before_ns.max(ready_ns);
         array.busy_ns = from_ns + takes_ns;
-        if program && self.manner == Manner::Interrupted {
+        if program && self.manner == ArrayPolicy::Interrupted {
             line.add(from_ns, array.busy_ns, self.now_ns);
         }
         array.busy_ns
@@ -369,7 +369,7 @@ impl Clocks {
     #[inline]
     fn allow_interruption(&mut self, array: u32, from_ns: u64, erases_from_ns: u64, to_ns: u64) {
         if let Some(line) = self.lines.get_mut(array as usize) {
-            let from_ns = if self.manner == Manner::Interrupted { from_ns } else { erases_from_ns };
+            let from_ns = if self.manner == ArrayPolicy::Interrupted { from_ns } else { erases_from_ns };
             if from_ns < to_ns {
                 line.add(from_ns, to_ns, self.now_ns);
             }
@@ -490,14 +490,14 @@ impl Clocks {
         if self.paced {
             let share = self.shares[unit as usize];
             takes_ns += share.channel;
-            if share.array > 0 && self.manner != Manner::Together {
+            if share.array > 0 && self.manner != ArrayPolicy::Together {
                 let array = &mut self.arrays[wire.array as usize];
                 array.busy_ns = array.busy_ns.max(ready_ns) + share.array;
             }
         }
         let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
         let mut done_ns = self.operate(wire, carried_ns, self.costs.program, true);
-        if self.paced && self.manner == Manner::Together {
+        if self.paced && self.manner == ArrayPolicy::Together {
             // Copies are no joint operations: the share of each plane takes time of its own, after the program.
             let array = &mut self.arrays[wire.array as usize];
             array.busy_ns += self.shares[unit as usize].array;

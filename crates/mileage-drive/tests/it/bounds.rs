@@ -1,7 +1,7 @@
 //! Saturation: at a high queue depth a drive approaches what its scarcest part can do, and never exceeds any part.
 
-use crate::any::Draw;
 use crate::drives::{Sketch, amplification, counter, do_workload, ops_per_s, workload};
+use crate::random_drives::Draw;
 use mileage_drive::{Immediate, ManagedImmediate};
 use mileage_workload::PatternKind::{Random, Sequential};
 

@@ -103,7 +103,7 @@ fn a_flush_costs_what_the_profile_says_unless_it_is_ignored() {
 }
 
 #[test]
-fn figures_of_a_buffer_without_effect_are_refused_by_name() {
+fn figures_of_a_buffer_without_effect_are_refused() {
     let blocks = ("mapping", "\"block\"");
     let ignored = ("write_buffer_flush", "\"ignored\"");
     for (buffer, more, key) in [

@@ -217,7 +217,7 @@ fn a_record_adds_up() {
 }
 
 #[test]
-fn the_clock_goes_on_from_run_to_run() {
+fn the_clock_continues_from_run_to_run() {
     let mut drive = Sketch::tiny().drive();
     let wanted = workload(PatternKind::Random, 0, 64 * 4096, 2.0, 1);
     let first = do_workload(&mut drive, &wanted);

@@ -1,8 +1,8 @@
 //! Disks against a simulation by brute force, against the contract, and against what their figures mean.
 
-use crate::any::Draw;
 use crate::disk_reference::{Ask, Reference, Toy, Work};
 use crate::drives::cases;
+use crate::random_drives::Draw;
 use mileage_drive::profile::DiskProfile;
 use mileage_drive::{BlockDevice, Decisions, DiskDrive, Request, RequestKind, Submission, Tag, conformance};
 

@@ -110,11 +110,11 @@ fn a_lost_command_never_reached_the_drive() {
 }
 
 #[test]
-fn a_drive_that_drops_off_fails_what_is_under_way_and_refuses_the_rest() {
+fn a_drive_that_drops_off_fails_what_is_in_flight_and_refuses_the_rest() {
     let gone_ns = 3_000_000;
     let (mut sound, mut dropping) = (Sketch::tiny().drive(), faulty(&[("drop_off_s", "0.003")]));
     let requests = Requests::new(5, &sound).take(300);
-    let (mut done, mut under_way, mut refused) = (0, 0, 0);
+    let (mut done, mut in_flight, mut refused) = (0, 0, 0);
     for (request, found) in requests.iter().zip(completions(&mut dropping, &requests)) {
         let plain = sound.submit_one(request);
         if request.submit_ns >= gone_ns {
@@ -123,14 +123,14 @@ fn a_drive_that_drops_off_fails_what_is_under_way_and_refuses_the_rest() {
             refused += 1;
         } else if plain.complete_ns > gone_ns {
             assert_eq!((found.complete_ns, found.status), (gone_ns, Status::DroppedOff { at_ns: gone_ns }));
-            under_way += 1;
+            in_flight += 1;
         } else {
             assert_eq!(found, plain);
             done += 1;
         }
     }
-    assert!(done > 0 && under_way > 0 && refused > 0, "{done} {under_way} {refused}");
-    assert!(dropping.named_counters().contains(&("commands_dropped", under_way)));
+    assert!(done > 0 && in_flight > 0 && refused > 0, "{done} {in_flight} {refused}");
+    assert!(dropping.named_counters().contains(&("commands_dropped", in_flight)));
     dropping.advance_to(gone_ns);
     assert_eq!(dropping.life(), Life::DroppedOff);
     let state = dropping.save();

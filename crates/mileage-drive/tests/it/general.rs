@@ -1,8 +1,8 @@
 //! The general block-device contract, on every device and wrapper.
 
-use crate::any::Draw;
 use crate::contract::policies;
 use crate::drives::{Sketch, cases, request};
+use crate::random_drives::Draw;
 use mileage_drive::conformance::general::{check, collect, completions, requests};
 use mileage_drive::profile::{Faults, Lost, Stall};
 use mileage_drive::{

@@ -1,7 +1,6 @@
 //! The drives against their contracts, against arithmetic by hand and against theory.
 
 mod amplification;
-mod any;
 mod bounds;
 mod buffer;
 mod contract;
@@ -16,6 +15,7 @@ mod packing;
 mod policies;
 mod power;
 mod profile;
+mod random_drives;
 mod slc;
 mod state;
 mod suspend;

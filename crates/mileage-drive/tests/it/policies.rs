@@ -12,7 +12,7 @@ fn refusal(sketch: &Sketch) -> String {
 }
 
 #[test]
-fn a_choice_without_effect_and_a_missing_one_are_refused_by_name() {
+fn a_choice_without_effect_and_a_missing_one_are_refused() {
     let base = Sketch { blocks: 16, ..Sketch::tiny() };
     let block = ("mapping", "\"block\"");
     let rates = ("end_of_life", "\"read-only\"");

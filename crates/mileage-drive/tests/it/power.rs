@@ -1,7 +1,7 @@
 //! Power cuts at every step of random histories, against a plain list of writes: which acknowledged ones are lost.
 
-use crate::any::Draw;
 use crate::drives::{Sketch, cases, do_workload, request, submit, workload};
+use crate::random_drives::Draw;
 use mileage_drive::RequestKind::{Flush, Write};
 use mileage_drive::{FlashDrive, Immediate, LostWrite, ManagedImmediate, PowerCutError, Request};
 use mileage_workload::{PatternKind, Sync};

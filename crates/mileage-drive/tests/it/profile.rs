@@ -31,7 +31,7 @@ fn shipped_profiles_are_valid_and_every_figure_has_a_source() {
 }
 
 #[test]
-fn what_no_drive_can_be_is_refused_by_name() {
+fn what_no_drive_can_be_is_refused() {
     let tiny = Sketch::tiny();
     for (sketch, key, found) in [
         (Sketch { channels: 0, ..tiny.clone() }, "channels", "0"),

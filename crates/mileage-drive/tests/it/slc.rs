@@ -28,7 +28,7 @@ fn with(changed: Figures) -> Sketch {
 }
 
 #[test]
-fn what_makes_no_sense_with_a_cache_is_refused_by_name() {
+fn what_makes_no_sense_with_a_cache_is_refused() {
     assert!(FlashProfile::parse(&with(&[]).text()).is_ok());
     let cases: [(Figures, &str, &str); 20] = [
         (&[("slc_cache_bytes", "")], "slc_design", "slc_cache_bytes"),

@@ -1,6 +1,6 @@
 //! `XPoint` drives against both contracts, and against arithmetic by hand.
 
-use crate::any::Draw;
+use crate::random_drives::Draw;
 use mileage_drive::{Immediate, Queued, Request, RequestKind, Status, XpointDrive, XpointProfile, conformance};
 
 fn text(capacity_bytes: u64, dies: u64, stripe_bytes: u64, queue: u64) -> String {

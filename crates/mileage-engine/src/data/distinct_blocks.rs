@@ -273,7 +273,6 @@ mod tests {
     fn many_are_estimated() {
         let (blocks, distinct) = counted(0..200_000).blocks_and_distinct();
         assert_eq!((blocks, distinct), (200_000, 200_000), "no copies at all are known to be none");
-        // Half are unique; the others are a thousand contents.
         let half = counted((0..200_000).map(|number| if number % 2 == 0 { number } else { 1 + 2 * (number % 1000) }));
         let (blocks, distinct) = half.blocks_and_distinct();
         let expected = 100_000.0 + 500.0;
@@ -292,13 +291,13 @@ mod tests {
 
     #[test]
     fn what_is_written_again_to_its_place_is_no_duplicate() {
-        // All of it is kept, so all figures are exact.
+        // Few enough blocks that the sketch keeps all of them: its figures are exact, not estimates.
         let different = |count, of| skewed(count, of).collect::<std::collections::HashSet<_>>().len() as u64;
         let places = different(100_000, 4000);
         assert_eq!(written(skewed(100_000, 4000), None).blocks_and_distinct(), (places, places));
         let whole = written((0..4000).chain(skewed(100_000, 4000)), Some(100));
         assert_eq!(whole.blocks_and_distinct(), (4000, 2000 + 100));
-        // Some is kept.
+        // More blocks than the sketch keeps: its figures are estimates, hence the 5 %.
         let places = different(500_000, 300_000);
         let (blocks, distinct) = written(skewed(500_000, 300_000), None).blocks_and_distinct();
         assert_eq!(blocks, distinct, "no duplicates are known to be none");

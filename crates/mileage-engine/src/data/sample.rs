@@ -111,7 +111,7 @@ impl Sampler {
             kept
         });
         if self.free.is_empty() {
-            // One slot alone: the next one replaces it.
+            // With a single slot nothing can be thinned: the next content replaces the one that is there.
             self.free.extend(self.used.pop().map(|(place, _)| place));
         }
     }

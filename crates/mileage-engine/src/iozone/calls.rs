@@ -154,7 +154,7 @@ impl Transfer for TestFile {
     }
 
     fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
-        // No test asks for it.
+        // IOzone has no test that discards; only the trait asks for this method.
         Err(Errno::OPNOTSUPP)
     }
 

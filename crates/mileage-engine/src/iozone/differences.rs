@@ -22,10 +22,10 @@ pub fn iozone_differences(suite: &Iozone) -> Result<String, Error> {
             lines.push(format!("{}: {line}", test.name()));
         }
     }
-    let left_out = suite.order().into_iter().filter(|test| !order.contains(test)).map(Test::name);
-    let left_out: Vec<&str> = left_out.collect();
-    if suite.mode == Mode::Intended && !left_out.is_empty() {
-        lines.push(format!("not done by IOzone's workers: {}", left_out.join(", ")));
+    let skipped = suite.order().into_iter().filter(|test| !order.contains(test)).map(Test::name);
+    let skipped: Vec<&str> = skipped.collect();
+    if suite.mode == Mode::Intended && !skipped.is_empty() {
+        lines.push(format!("not done by IOzone's workers: {}", skipped.join(", ")));
     }
     lines.extend(of_all(&faithful));
     Ok(lines.join("\n"))

@@ -90,7 +90,7 @@ impl Workers {
     pub(crate) fn open_in_time(workers: &Arc<Self>, worker: u32) -> Result<TestFile, Error> {
         let (its, timeout_ns) = (Arc::clone(workers), workers.suite.timeout_ns);
         if timeout_ns == 0 {
-            // Nobody else opens the file then.
+            // Without a time-out no helper thread opens the file, so that this thread can have a descriptor table of its own.
             descriptor_table::leave();
         }
         let opened = within(timeout_ns, move || its.open(worker));

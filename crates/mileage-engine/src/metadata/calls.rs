@@ -1,6 +1,6 @@
 //! The system calls of a metadata run, one method for each operation.
 
-use super::place::Place;
+use super::work_directories::Place;
 use crate::errno;
 use crate::error::Error;
 use crate::memory::Pages;

@@ -5,8 +5,8 @@
 //! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the
 //! directories are removed. The record's times exclude set-up and clean-up.
 //!
-//! `run_state` is what the workers share, `part` the result of each, `worker` one worker from set-up to clean-up,
-//! `supervisor` starts and awaits the worker threads, `calls` has their system calls, `place` the run's directories,
+//! `run_state` is what the workers share, `worker_result` the result of each, `worker` one worker from set-up to clean-up,
+//! `supervisor` starts and awaits the worker threads, `calls` has their system calls, `work_directories` the run's directories,
 //! `notes` what a reader of the figures should know.
 //!
 //! # Invariants
@@ -21,23 +21,23 @@
 
 mod calls;
 mod notes;
-mod part;
-mod place;
+mod process_share;
 mod run_state;
-mod share;
 mod supervisor;
+mod work_directories;
 mod worker;
+mod worker_result;
 
+pub use process_share::{MetadataShare, merge_metadata_shares, start_metadata_share};
 pub use run_state::MetadataOptions;
-pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
 
+use crate::bottleneck::limited_by;
 use crate::clock;
 use crate::cpu_affinity;
 use crate::error::Error;
 use crate::error::failed;
 use crate::in_flight::HandOver;
 use crate::job::{Control, Job};
-use crate::limits::limited_by;
 use crate::run_context::{Facts, RunContext};
 use crate::signals::Padded;
 use crate::start_barrier::StartBarrier;
@@ -45,8 +45,6 @@ use crate::start_gate::Gate;
 use crate::time_limit::within;
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
-use part::Part;
-use place::{Made, Place};
 use run_state::{ABANDONED, FAILED, Outcomes, Shared};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -54,6 +52,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use supervisor::work_together;
+use work_directories::{Made, Place};
+use worker_result::Part;
 
 /// Start a metadata run in the directory at `directory`. Returns at once; the job's result is the record.
 ///
@@ -134,7 +134,7 @@ fn record_of(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
 fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
-    let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
+    let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.may_continue()));
     let late = || (Made::default(), Some(supervisor::overdue(shared, timeout_ns)));
     let (mut made, failure) = prepared.or_else(|missed| missed.if_late(late))?;
     if shared.metadata.set_up == SetUp::Existing {
@@ -144,7 +144,7 @@ fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
         shared.halt(FAILED);
     }
     shared.context.begin();
-    let parts = if shared.go_on() { work_together(shared) } else { Ok(Vec::new()) };
+    let parts = if shared.may_continue() { work_together(shared) } else { Ok(Vec::new()) };
     let facts = shared.context.end();
     let abandoned = shared.halt.0.load(Ordering::Relaxed) & ABANDONED != 0;
     let left = match (shared.metadata.keep, abandoned) {

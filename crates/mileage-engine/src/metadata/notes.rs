@@ -1,8 +1,8 @@
 //! What a reader of a metadata run's figures should know: what was left behind, a file system with a known trap, a rate
 //! that was not steady.
 
-use super::part::Part;
 use super::run_state::Shared;
+use super::worker_result::Part;
 use mileage_measure::{RunRecord, SeriesData};
 use mileage_workload::MetadataOp;
 use rustix::fs::{major, minor};

@@ -1,7 +1,7 @@
 //! What the workers of a metadata run share, and what has come back of them.
 
-use super::part::Part;
-use super::place::Place;
+use super::work_directories::Place;
+use super::worker_result::Part;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::in_flight::HandOver;
@@ -50,7 +50,7 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
-    // Parts are stored whole by code that does not panic.
+    // A poisoned lock is taken as it is: parts are stored by one assignment, so that no panic leaves a half-stored one.
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Option<Result<Part, Error>>>> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ impl Shared {
         self.halt.0.load(Ordering::Relaxed) & STOPPED != 0
     }
 
-    pub(super) fn go_on(&self) -> bool {
+    pub(super) fn may_continue(&self) -> bool {
         self.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) == 0
     }
 }

@@ -1,8 +1,8 @@
 //! The workers of a metadata run as threads: started, waited for, and left behind when the target no longer answers.
 
-use super::part::Part;
 use super::run_state::{ABANDONED, FAILED, Shared};
 use super::worker::work;
+use super::worker_result::Part;
 use crate::clock;
 use crate::error::{Error, words_of};
 use crate::in_flight::Abandoned;

@@ -1,8 +1,8 @@
 //! One worker of a metadata run: makes what it needs, waits at the gate, does its operations, removes what is left.
 
 use super::calls::{Calls, Failure, Moved};
-use super::part::Part;
 use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
+use super::worker_result::Part;
 use crate::clock::RunClock;
 use crate::cpu_affinity;
 use crate::descriptor_table;
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
             let halt = self.shared.halt.0.load(Ordering::Relaxed);
             if halt != seen {
                 seen = halt;
-                if !self.go_on(halt) {
+                if !self.may_continue(halt) {
                     return;
                 }
             }
@@ -194,7 +194,7 @@ impl<'a> Worker<'a> {
 
     /// A signal was raised: note it, and return whether to continue.
     #[cold]
-    fn go_on(&mut self, halt: u8) -> bool {
+    fn may_continue(&mut self, halt: u8) -> bool {
         let record = &self.part.record;
         if halt & FIRST_DONE != 0 && self.part.when_first_done.is_none() {
             self.part.when_first_done = Some((record.ops_metadata, record.bytes_read + record.bytes_written));

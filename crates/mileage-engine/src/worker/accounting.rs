@@ -1,12 +1,12 @@
 //! Accounting of a thread's operations: counts, latencies, series, progress. Every loop uses it; none counts by itself.
 
-use super::part::{CurrentWork, Part};
 use super::run_state::{Shared, Tally};
-use crate::audit::Snapshot;
+use super::thread_result::{CurrentWork, Part};
 use crate::clock::RunClock;
 use crate::data::Data;
 use crate::error::Error;
 use crate::in_flight::InFlight;
+use crate::kernel_io_audit::Snapshot;
 use crate::log::LogWriter;
 use crate::run_context::RunContext;
 use crate::signals::Signals;

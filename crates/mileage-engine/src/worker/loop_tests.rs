@@ -1,8 +1,8 @@
 //! The loop of one operation at a time on a target that answers as scripted: short counts, EAGAIN, or wrong data.
 
 use super::accounting::Loop;
-use super::part::Part;
 use super::sync_loop::SyncLoop;
+use super::thread_result::Part;
 use super::{Shared, reach};
 use crate::api::Transfer;
 use crate::clock::{RunClock, now_ns};

@@ -1,6 +1,6 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
-//! `run_state` is what the threads of a run share, `part` the result of each, `accounting` what every loop counts, `failure`
+//! `run_state` is what the threads of a run share, `thread_result` that of each, `accounting` what every loop counts, `failure`
 //! the message for an operation that did not complete, `sync_loop` the loop of the APIs that do one operation at a time,
 //! `ring_loop` that of `io_uring`.
 
@@ -8,14 +8,14 @@ mod accounting;
 mod failure;
 #[cfg(test)]
 mod loop_tests;
-mod part;
 mod ring_loop;
 mod run_state;
 mod sync_loop;
-pub(crate) mod wait;
+mod thread_result;
+pub(crate) mod timed_wait;
 
-pub(crate) use part::{CurrentWork, Part};
 pub(crate) use run_state::{Shared, Tally};
+pub(crate) use thread_result::{CurrentWork, Part};
 
 use crate::api::file::TargetFile;
 use crate::api::mmap::Mapped;
@@ -101,7 +101,7 @@ fn work_loop<'a, L: Loop<'a>>(
     prepare: impl FnOnce() -> Result<L, Error>,
 ) -> Result<Part, Error> {
     let ticket = shared.gate.ticket();
-    wait::prepare();
+    timed_wait::prepare();
     let prepared = cpu_affinity::bind(&shared.options.pin_cpus, thread).and_then(|()| {
         let mut turner = prepare()?;
         // Before the account of this thread, of which reading the device's counters is no part.

@@ -1,7 +1,7 @@
 //! What the threads of a run share.
 
 use super::failure::Failure;
-use super::part::Part;
+use super::thread_result::Part;
 use crate::data::Laps;
 use crate::identity::Identity;
 use crate::in_flight::HandOver;

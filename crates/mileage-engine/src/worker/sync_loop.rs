@@ -3,7 +3,7 @@
 use super::accounting::{Accounting, Completed, Loop};
 use super::failure::{FLUSH, Failure};
 use super::run_state::Shared;
-use super::wait;
+use super::timed_wait;
 use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
@@ -101,7 +101,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                     Step::Issue => (out[0], self.execution.due_ns().first().copied()),
                     Step::Done => return self.finish(clock),
                     Step::WaitUntil(until_ns) => {
-                        at_ns = wait::until(clock, until_ns, || signals.halted() != 0);
+                        at_ns = timed_wait::until(clock, until_ns, || signals.halted() != 0);
                         continue;
                     }
                     Step::AwaitCompletion => {

@@ -190,7 +190,7 @@ fn a_mapped_file_that_shrinks_ends_the_run_by_name() {
 }
 
 #[test]
-fn what_an_api_cannot_do_is_refused_by_name() {
+fn what_an_api_cannot_do_is_refused() {
     let (folder, path) = file_of(4 << 20);
     let wide = Workload { depth: 4, ..plain() };
     let refusals = [

@@ -127,7 +127,7 @@ fn discards_on_a_block_device_and_where_there_are_none() {
 }
 
 #[test]
-fn syncs_on_the_way_come_after_every_so_many_writes() {
+fn syncs_on_the_way_come_after_every_n_writes() {
     let (_folder, path) = file_of(4 << 20);
     let workload = Workload { sync: Sync::Fdatasync, sync_every: 100, ..plain() };
     let traced = run_traced("syncs_on_the_way", "pwrite64,fdatasync", &workload, &Options::new(&path));

@@ -122,7 +122,7 @@ fn a_sync_alone_is_no_sign_of_a_slow_target() {
 }
 
 #[test]
-fn what_a_ring_cannot_do_here_is_refused_by_name() {
+fn what_a_ring_cannot_do_here_is_refused() {
     let (_folder, path) = file_of(4 << 20);
     let refusal = |api, direct| start(random_reads(4), Options { api, direct, ..Options::new(&path) }).unwrap_err();
     let too_large = refusal(Api::Uring { registered: true, batch: 5, sqpoll: false, iopoll: false }, false);

@@ -2,7 +2,7 @@
 
 use super::{Interval, Open, Series};
 use crate::histogram::{Histogram, HistogramData};
-use crate::sparse::Sparse;
+use crate::sparse_histogram::Sparse;
 use serde::{Deserialize, Serialize};
 
 /// Everything of a [`Series`] but its counters, which are of the process that keeps them.

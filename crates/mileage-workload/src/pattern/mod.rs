@@ -9,21 +9,21 @@ mod chunk;
 mod ior;
 mod iozone;
 mod mersenne;
+mod operation_source;
 mod order;
 mod permutation;
 mod random;
 mod records;
 mod replay;
 mod skew;
-mod source;
 mod zipf;
 
 pub(crate) use access::pauses;
 pub(crate) use chunk::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX};
 pub(crate) use ior::{unequal_pass, unequal_share};
+pub(crate) use operation_source::Source;
 pub(crate) use random::{below, stream};
 pub(crate) use replay::dealt;
-pub(crate) use source::Source;
 
 use crate::op::OpKind;
 use serde::{Deserialize, Serialize};

@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_under_way_may_be_both_and_nothing_else(read in any_read(), cut in any::<prop::sample::Index>()) {
+    fn a_record_in_flight_may_be_both_and_nothing_else(read in any_read(), cut in any::<prop::sample::Index>()) {
         prop_assume!(read.length >= 1024);
         let at = 512 * (1 + cut.index(read.length / 512 - 1));
         let mut found = read.bytes(Writing { lap: read.writing.lap + 1, ..read.writing }, read.offset);
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_under_way_may_be_cut_anywhere(
+    fn a_record_in_flight_may_be_cut_anywhere(
         read in any_read(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..6), at in any::<prop::sample::Index>()
     ) {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| 16 * cut.index(read.length / 16)).collect();

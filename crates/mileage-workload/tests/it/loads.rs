@@ -190,7 +190,7 @@ fn a_burst_is_whole_and_a_pause_follows_its_last_completion() {
 }
 
 #[test]
-fn syncs_stand_after_every_so_many_writes() {
+fn syncs_stand_after_every_n_writes() {
     let kinds = |read_percent, operations| {
         let stop = Stop { operations: Some(operations), ..Stop::default() };
         let workload = Workload { read_percent, depth: 3, sync: Sync::Fsync, sync_every: 4, stop, seed: 9, ..plain() };

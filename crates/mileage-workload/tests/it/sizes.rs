@@ -160,7 +160,7 @@ fn refusal(workload: &Workload) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_name() {
+fn what_does_not_fit_is_refused() {
     let good = specified(&[line(4096, 60), line(512, 40)], 10);
     assert_eq!(good.check(), Ok(()));
     let with = |change: &dyn Fn(&mut AccessLine)| {

@@ -122,7 +122,7 @@ fn hot_and_cold_have_their_shares_and_are_uniform_inside() {
 }
 
 #[test]
-fn partly_sequential_jumps_as_often_as_it_says_and_goes_on_from_there() {
+fn partly_sequential_jumps_as_often_as_it_says_and_continues_from_there() {
     let found = |random_percent, records, operations| {
         offsets(&draws(PatternKind::PartlySequential { random_percent }, records, operations))
     };

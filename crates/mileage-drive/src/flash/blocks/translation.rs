@@ -4,7 +4,7 @@ use super::Blocks;
 use crate::flash::cells::Unwatched;
 use crate::flash::map::NOWHERE;
 use crate::flash::medium::Medium;
-use crate::flash::page_runs::{read_runs, write_runs};
+use crate::flash::saved_mapping::{read_runs, write_runs};
 use crate::flash::translation::{Levels, Run, TranslationLayer};
 use crate::saved_state::{Reader, StateError, Writer, corrupt};
 

@@ -233,6 +233,7 @@ impl Map {
         let words = self.geometry.words();
         self.stale[(block * words) as usize..((block + 1) * words) as usize].fill(0);
         self.stale_count[block as usize] = NO_VICTIM;
+        // Only an erase lowers a count: everywhere else a comparison with the group's best is enough.
         self.refresh_group(block / GROUP);
         self.wear(block);
         cells.erased(block);
@@ -271,6 +272,7 @@ impl Map {
                 moved += 1;
             }
         }
+        // No frontier will ever write the rest of this block, so it counts as stale: the next collection frees it.
         for page in moved..pages {
             self.stale[(onto * words + page / 64) as usize] |= 1 << (page % 64);
         }

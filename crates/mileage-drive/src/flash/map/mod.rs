@@ -18,10 +18,10 @@
 //! # Not modelled
 //! Read disturb, retention.
 
-mod derive;
 mod garbage_collection;
 mod geometry;
 mod heat;
+mod reconstruction;
 mod rules;
 mod slc_pool;
 pub(crate) mod state;
@@ -37,7 +37,7 @@ use geometry::{Divider, GROUP};
 use heat::Heat;
 use mileage_memory::{begin_load, in_large_pages};
 pub(crate) use rules::{Rules, order};
-pub(crate) use slc_pool::Lent;
+pub(crate) use slc_pool::CacheBlock;
 
 /// Not a page, not a block.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -71,7 +71,7 @@ pub(crate) struct Unit {
     /// Erased blocks that are kept for a cache.
     pub kept: u32,
     /// Blocks lent to a cache, the first lent first; only the last may have room.
-    pub lent: Vec<Lent>,
+    pub lent: Vec<CacheBlock>,
 }
 
 /// What a write cost.
@@ -255,6 +255,7 @@ impl Map {
         }
         self.turn = self.after(turn);
         let frontier = &mut self.frontiers[slot as usize];
+        // Flash programs the pages of a block in order, so the pages left are the last ones and say which is next.
         let page = (frontier.open + 1) * self.geometry.pages - frontier.left;
         frontier.left -= 1;
         self.settle(logical, page, cells);
@@ -332,6 +333,7 @@ impl Map {
             }
             if let Some(opening) = self.open_next(slot, attempt >= units || self.rules.by_address, cells) {
                 let before = cost.unwrap_or_default();
+                // The room is that of the last block alone, but the write waits for the work on all units tried before.
                 cost = Some(Opening {
                     gained: opening.gained,
                     moved: before.moved + opening.moved,
@@ -391,6 +393,7 @@ impl Map {
         let open = std::mem::replace(&mut self.frontiers[slot as usize].open, NOWHERE);
         if open != NOWHERE {
             let count = &mut self.stale_count[open as usize];
+            // Without the mark the count takes part in the search for a victim; open blocks must not.
             *count -= NO_VICTIM;
             let best = &mut self.group_best[(open / GROUP) as usize];
             *best = (*best).max(*count);
@@ -417,6 +420,8 @@ impl Map {
     fn take_erased(&mut self, unit: u32) -> u32 {
         let first = unit * self.geometry.stride();
         let unit = &mut self.units[unit as usize];
+        // Blocks never written come first and in order: a counter stands for their list, and a purged drive is filled
+        // in the same order every time.
         let block = if unit.fresh < unit.blocks {
             unit.fresh += 1;
             first + unit.fresh - 1

@@ -7,7 +7,7 @@ use super::{Cells, Map, NO_VICTIM, NOWHERE, Unit};
 
 /// A block that was lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lent {
+pub(crate) struct CacheBlock {
     pub block: u32,
     /// Pages of it that were programmed.
     pub filled: u32,
@@ -36,7 +36,7 @@ impl Map {
             return false;
         }
         let block = self.take_erased(unit);
-        self.units[unit as usize].lent.push(Lent { block, filled: 0 });
+        self.units[unit as usize].lent.push(CacheBlock { block, filled: 0 });
         true
     }
 
@@ -49,12 +49,12 @@ impl Map {
     }
 
     /// Valid pages of a lent block.
-    pub(crate) fn valid_of(&self, lent: Lent) -> u32 {
+    pub(crate) fn valid_of(&self, lent: CacheBlock) -> u32 {
         lent.filled - (self.stale_count[lent.block as usize] - NO_VICTIM) as u32
     }
 
     /// The logical pages that a lent block holds are appended to `found`.
-    pub(crate) fn pages_of(&self, lent: Lent, found: &mut Vec<u32>) {
+    pub(crate) fn pages_of(&self, lent: CacheBlock, found: &mut Vec<u32>) {
         let first = lent.block * self.geometry.pages;
         for page in first..first + lent.filled {
             let (word, bit) = self.word_of(page, lent.block);
@@ -65,7 +65,7 @@ impl Map {
     }
 
     /// Erase a lent block, of which no page is valid any more, and have it back; `keep` it for the cache or not.
-    pub(crate) fn take_back<C: Cells>(&mut self, unit: u32, lent: Lent, keep: bool, cells: &mut C) {
+    pub(crate) fn take_back<C: Cells>(&mut self, unit: u32, lent: CacheBlock, keep: bool, cells: &mut C) {
         self.erase(lent.block, cells);
         self.release(lent.block);
         self.units[unit as usize].kept += u32::from(keep);

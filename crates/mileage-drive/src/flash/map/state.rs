@@ -2,7 +2,7 @@
 
 use super::heat::WINDOW;
 use super::{Frontier, Map, Unit};
-use crate::flash::page_runs::{read_runs, write_runs};
+use crate::flash::saved_mapping::{read_runs, write_runs};
 use crate::profile::flash::choices::Victim;
 use crate::saved_state::{Reader, StateError, Writer, corrupt};
 

@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// Sequential passes over a drive that is as full as allowed: no page is ever copied.
+/// A drive as full as allowed is written sequentially several times: no page is ever copied.
 #[test]
 fn one_unit_written_in_order_copies_nothing() {
     let geometry = Geometry { units: 1, blocks: 10, replacements: 0, pages: 16, logical: 128 };

@@ -1,4 +1,4 @@
-//! A controller that packs never loses a content: what every page must hold is kept beside it and compared.
+//! A controller that packs never loses a content: a second table has what every page must hold and is compared.
 
 use super::{Arriving, GONE, Packed, Use};
 use crate::flash::FlashDrive;

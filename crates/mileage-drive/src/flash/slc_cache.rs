@@ -1,7 +1,7 @@
 //! A page map behind a cache of blocks that are programmed with one bit in a cell.
 //!
 //! # Model
-//! Pages of the host go round the planes into blocks that the map lends ([`super::map::Lent`]); such a block holds a
+//! Pages of the host go round the planes into blocks that the map lends ([`super::map::CacheBlock`]); such a block holds a
 //! half or a third of the pages, and is programmed and read faster. *Folding* a block copies its valid pages, by
 //! internal reads and programs, to where the map puts pages, and erases it. Blocks of which no page is valid any more
 //! are only erased.
@@ -17,7 +17,7 @@
 //! other planes: the controller holds the pages meanwhile.
 
 use super::cells::{Cells, Unwatched};
-use super::map::{Lent, Map, Placement, state};
+use super::map::{CacheBlock, Map, Placement, state};
 use super::medium::Medium;
 use super::translation::{Levels, Run, TranslationLayer};
 use crate::profile::flash::choices::SlcDesign;
@@ -26,7 +26,7 @@ use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
 /// The map and its cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Cached {
+pub(crate) struct MapWithCache {
     pub(super) map: Map,
     cache: SlcCache,
     /// Whether a block is lent.
@@ -41,12 +41,12 @@ pub(crate) struct Cached {
 
 #[derive(Clone, Debug, Default)]
 struct Folding {
-    blocks: Vec<(u32, Lent)>,
+    blocks: Vec<(u32, CacheBlock)>,
     pages: Vec<u32>,
     there_ns: Vec<u64>,
 }
 
-impl Cached {
+impl MapWithCache {
     /// The map of this profile behind this cache.
     pub(crate) fn new(map: Map, cache: SlcCache) -> Self {
         let blocks = (map.geometry.units * map.geometry.stride()) as usize;
@@ -176,7 +176,7 @@ impl Cached {
     #[inline(never)]
     fn open<C: Cells>(&mut self, unit: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> bool {
         let share = self.share_of(unit, self.quota());
-        let useless = |lent: &Lent| self.map.valid_of(*lent) == 0;
+        let useless = |lent: &CacheBlock| self.map.valid_of(*lent) == 0;
         if self.held(unit) >= share
             && let Some(index) = self.map.units[unit as usize].lent.iter().position(useless)
         {
@@ -191,7 +191,7 @@ impl Cached {
         opened
     }
 
-    fn give_back<C: Cells>(&mut self, unit: u32, lent: Lent, cells: &mut C) {
+    fn give_back<C: Cells>(&mut self, unit: u32, lent: CacheBlock, cells: &mut C) {
         self.lent[lent.block as usize] = false;
         self.map.take_back(unit, lent, self.fixed(), cells);
     }
@@ -300,7 +300,7 @@ impl Cached {
     }
 }
 
-impl TranslationLayer for Cached {
+impl TranslationLayer for MapWithCache {
     #[inline]
     fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
         self.fetch(page, ready_ns, medium)
@@ -362,7 +362,7 @@ impl TranslationLayer for Cached {
             if blocks.len() != filled.len() || filled.iter().any(|pages| *pages == 0 || *pages > most) {
                 return corrupt("blocks of the SLC cache without pages, or with too many");
             }
-            unit.lent = blocks.into_iter().zip(filled).map(|(block, filled)| Lent { block, filled }).collect();
+            unit.lent = blocks.into_iter().zip(filled).map(|(block, filled)| CacheBlock { block, filled }).collect();
         }
         if self.turn >= geometry.units || !self.keep() {
             return corrupt("more blocks in the SLC cache than it may have");
@@ -374,5 +374,5 @@ impl TranslationLayer for Cached {
 }
 
 #[cfg(test)]
-#[path = "cached_tests.rs"]
+#[path = "slc_cache_tests.rs"]
 mod tests;

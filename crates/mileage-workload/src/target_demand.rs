@@ -1,7 +1,7 @@
 //! What a workload asks of its target: which kinds of operations, how long; and of each thread: which file, how many
 //! operations.
 
-use crate::load::Load;
+use crate::load_model::Load;
 use crate::op::OpKind;
 use crate::pattern::{IorOrder, PatternKind, dealt, pauses, unequal_share};
 use crate::workload::{Files, Workload, share};

@@ -111,10 +111,10 @@ impl Place {
     }
 
     /// Make the directories of the layout, parents first. One that is there already is used, and stays.
-    pub(super) fn make(&self, layout: &MetadataLayout, go_on: impl Fn() -> bool) -> (Made, Option<RunError>) {
+    pub(super) fn make(&self, layout: &MetadataLayout, may_continue: impl Fn() -> bool) -> (Made, Option<RunError>) {
         let mut made = Made::default();
         for directory in layout.to_make() {
-            if !go_on() {
+            if !may_continue() {
                 break;
             }
             let path = self.path.join(directory);

@@ -1,6 +1,6 @@
 //! The cache against a shadow of the flash, and an audit of its books.
 
-use super::Cached;
+use super::MapWithCache;
 use crate::flash::map::{Geometry, Map, NOWHERE, Rules};
 use crate::flash::medium::Medium;
 use crate::flash::shadow::Shadow;
@@ -23,7 +23,7 @@ fn medium() -> Medium {
 }
 
 /// A cache before a map of `units` planes of 24 blocks, as full as it may be.
-fn cached(units: u32, size: SlcSize, design: SlcDesign, frontiers: Frontiers) -> Cached {
+fn cached(units: u32, size: SlcSize, design: SlcDesign, frontiers: Frontiers) -> MapWithCache {
     let open = if frontiers == Frontiers::Shared { 1 } else { 2 };
     let cache_blocks = if let SlcSize::Blocks(blocks) = size { blocks } else { 0 };
     let logical = (units * (24 - 1 - open) - cache_blocks) * PAGES;
@@ -42,11 +42,11 @@ fn cached(units: u32, size: SlcSize, design: SlcDesign, frontiers: Frontiers) ->
     };
     let cache =
         SlcCache { size, pages_per_block: 3, design, read_ns: 1000, program_ns: 2000, idle_after_ns: Some(1000) };
-    Cached::new(Map::new(geometry, rules), cache)
+    MapWithCache::new(Map::new(geometry, rules), cache)
 }
 
 /// No page is in two places, every lent block is marked and filled in order, and a static cache has what it may have.
-fn audit(cached: &Cached) {
+fn audit(cached: &MapWithCache) {
     let quota = cached.quota();
     for (unit, state) in cached.map.units.iter().enumerate() {
         for (index, lent) in state.lent.iter().enumerate() {
@@ -67,8 +67,8 @@ fn audit(cached: &Cached) {
     assert_eq!(marked, cached.map.units.iter().map(|unit| unit.lent.len()).sum::<usize>());
 }
 
-/// Writes, discards and pauses at random, the shadow told of all; the cache as it is then.
-fn churn(mut cached: Cached, seed: u64, steps: u32) -> (Cached, Medium) {
+/// Writes, discards and pauses at random, all of them reported to the shadow; returns the cache as it is then.
+fn churn(mut cached: MapWithCache, seed: u64, steps: u32) -> (MapWithCache, Medium) {
     let (mut random, mut medium) = (Xoshiro256PlusPlus::seed_from_u64(seed), medium());
     let Geometry { units, logical, pages, .. } = cached.map.geometry;
     let mut shadow = Shadow::new(units * cached.map.geometry.stride(), pages, logical);

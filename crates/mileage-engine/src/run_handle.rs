@@ -2,13 +2,13 @@
 
 use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
-use crate::audit::Snapshot;
 use crate::clock;
 use crate::error::{Error, failed, words_of};
 use crate::identity::Identity;
 use crate::in_flight::Abandoned;
 use crate::iozone::Workers;
 use crate::job::Progress;
+use crate::kernel_io_audit::Snapshot;
 use crate::log::Log;
 use crate::merge::{Finished, ShareFinished, merge};
 use crate::options::{Api, Options};

@@ -1,8 +1,8 @@
 //! What one thread leaves behind: counts, latencies, series, and why it ended.
 
 use super::failure::{no_answer, overdue};
-use crate::audit::ThreadIo;
 use crate::data::{Compared, ContentSample};
+use crate::kernel_io_audit::ThreadIo;
 use crate::option_checks::INTERVAL_MIN_NS;
 use crate::usage::ThreadUsage;
 use mileage_measure::{Finished, Histogram, RunError, Series, ThreadRecord};

@@ -4,12 +4,12 @@
 //! instant. What they leave behind, a [`MetadataShare`], holds every histogram and series whole, so that
 //! [`merge_metadata_shares`] makes the record that the workers of one process would have made.
 
-use super::part::Part;
 use super::run_state::{MetadataOptions, Shared};
+use super::worker_result::Part;
 use super::{merge, notes, ready, run};
+use crate::bottleneck::limited_by;
 use crate::error::Error;
 use crate::job::{Control, Job};
-use crate::limits::limited_by;
 use crate::run_context::Facts;
 use crate::start_barrier::StartBarrier;
 use mileage_measure::{RunError, RunRecord};

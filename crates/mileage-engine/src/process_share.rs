@@ -6,8 +6,8 @@
 
 use crate::data::Laps;
 use crate::error::Error;
-use crate::handle::{Handle, start_range};
 use crate::options::Options;
+use crate::run_handle::{Handle, start_range};
 use crate::start_barrier::StartBarrier;
 use crate::thread_range::ThreadRange;
 use mileage_workload::{Files, Unobserved, Workload};

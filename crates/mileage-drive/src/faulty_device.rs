@@ -13,10 +13,10 @@
 //! # Not modelled
 //! Resets that abort other commands, and devices that come back slower or empty.
 
-use crate::counter_names::joined;
+use crate::counter_name_lists::joined;
 use crate::device::{Completion, Life, Refusal, Request, Status, check};
 use crate::fault_schedule;
-use crate::immediate::Immediate;
+use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::{Basics, Faults};
 use crate::saved_state::{StateError, checksum, corrupt, starts_with};
