@@ -25,7 +25,7 @@ else:
     )
 
     def __getattr__(name: str) -> Any:
-        """A public name; the version is that of the compiled core."""
+        """Load a public name when it is first used; `__version__` comes from the compiled core."""
         if name != "__version__":
             return _load(name)
         from mileage._core import VERSION

@@ -137,7 +137,7 @@ def test_fio_is_given_a_part_of_a_second(tmp_path: Path) -> None:
     assert "--runtime=250ms --time_based" in (tmp_path / "arguments").read_text()
 
 
-def test_what_fio_prints_around_its_json_is_passed_over(tmp_path: Path) -> None:
+def test_what_fio_prints_around_its_json_is_ignored(tmp_path: Path) -> None:
     side = {"total_ios": 500, "runtime": 1000}
     job = {"error": 0, "read": side, "write": side, "usr_cpu": 20.0, "sys_cpu": 30.0}
     program = tmp_path / "fio"

@@ -20,7 +20,7 @@ import pytest
 
 from mileage.analysis.check_result import Row
 from mileage.app.check import Wanted, plan_of, plan_of_pair
-from mileage.app.check_findings import Seen, falls
+from mileage.app.check_findings import TargetFindings, falls
 from mileage.model.run_record import Series
 from mileage.store.environment import disk_of
 from tests import smart_answers as answers
@@ -384,10 +384,10 @@ def series(operations: list[int]) -> Series:
     return Series(10_000_000, [4096 * number for number in operations], [0] * count, operations, [0] * count)
 
 
-def seen(rates: list[float], courses: list[Series]) -> Seen:
+def seen(rates: list[float], courses: list[Series]) -> TargetFindings:
     """What was seen of a made-up test: its rates, and the course of each run."""
     row = Row("RND 4 KiB", "read", 1, tuple(rates), tuple(rates), None, None)
     runs: Any = tuple(SimpleNamespace(cell="a", record=SimpleNamespace(series=course)) for course in courses)
     cell: Any = SimpleNamespace(cell="a", notes=())
     plan: Any = None
-    return Seen(plan, ((cell, row),), runs, (), {}, {}, {}, {})
+    return TargetFindings(plan, ((cell, row),), runs, (), {}, {}, {}, {})

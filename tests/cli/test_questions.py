@@ -22,7 +22,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, kernel in (("a", "6.1"), ("b", "6.8")):
         done = mileage("run", study, "--out", str(folder / name), "--label", f"kernel={kernel}")
         assert done.returncode == 0, done.stderr
-        assert f"still to do at kernel={'6.8' if kernel == '6.1' else '6.1'}: mileage run" in done.stderr
+        assert f"Still to do at kernel={'6.8' if kernel == '6.1' else '6.1'}: mileage run" in done.stderr
     joined = mileage("merge", str(folder / "a"), str(folder / "b"), "--out", str(folder / "both"))
     assert joined.returncode == 0, joined.stderr
     assert "both: 18 of 18 runs" in joined.stdout

@@ -45,7 +45,7 @@ def test_poll_ends_a_run_and_it_removes_its_files(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_is_raised_when_the_files_are_gone(tmp_path: Path) -> None:
+def test_an_interrupt_is_raised_after_the_files_were_removed(tmp_path: Path) -> None:
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):

@@ -59,7 +59,7 @@ def test_no_spelling_stands_for_two_flags(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", ALL, ids=list(TOOLS))
-def test_a_flag_that_does_not_exist_is_refused_by_name(tool: Tool) -> None:
+def test_a_flag_that_does_not_exist_is_refused(tool: Tool) -> None:
     for word in ("--no-such-flag", "-+@", "-@"):
         with pytest.raises(Refused, match="there is no flag"):
             read(tool, [word])

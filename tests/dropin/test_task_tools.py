@@ -204,7 +204,7 @@ def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_machines_are_refused_by_name(tmp_path: Path) -> None:
+def test_other_machines_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("node17 slots=4\n")
     done = dropin(tmp_path, "mpirun", "-np", "2", "-machinefile", "hosts", "ior")
     assert done.returncode == 2

@@ -57,7 +57,7 @@ def medium(tmp_path: Path) -> Iterator[Medium]:
             subprocess.run(command, check=False)
 
 
-def test_an_input_output_error_fails_that_run_and_the_study_goes_on(
+def test_an_input_output_error_fails_that_run_and_the_study_continues(
     small: Small, tmp_path: Path, medium: Medium
 ) -> None:
     from mileage import app

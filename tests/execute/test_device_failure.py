@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mileage.model.journal_entries import DidNotFinish, Failed, Run
-from mileage.store import StudyFolder, left_out
+from mileage.store import StudyFolder, skipped_runs
 from tests.command import mileage
 from tests.execute.conftest import Small, small_profile
 
@@ -32,7 +32,7 @@ def weak(small: Small) -> Path:
     return Path(study)
 
 
-def test_a_worn_out_drive_ends_its_arm_and_the_sham_arm_goes_on(weak: Path, tmp_path: Path) -> None:
+def test_a_worn_out_drive_ends_its_arm_and_the_sham_arm_continues(weak: Path, tmp_path: Path) -> None:
     folder = tmp_path / "study"
     result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 0, result.stderr
@@ -86,7 +86,7 @@ def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
     assert all(entry.record.bytes_written + entry.record.bytes_read > 0 for entry in unfinished)
     done, needed = len(content.of_kind(Run)), len(result.plan.runs)
     # Skipped are the rest of each arm that ended, and the parts of the sham that mirror a torture that was not done.
-    assert done + left_out(content) == needed
+    assert done + skipped_runs(content) == needed
     vetoes = result.comparison().vetoes
     assert [veto for veto in vetoes if veto.startswith("DNF: ")]
     assert not [veto for veto in vetoes if "missing" in veto]

@@ -76,8 +76,8 @@ MACHINE = """
 import sys
 from pathlib import Path
 from mileage import app
-from mileage.execute import surroundings
-surroundings.HOST = Path(sys.argv[1])
+from mileage.execute import environment_guard
+environment_guard.HOST = Path(sys.argv[1])
 app.run(sys.argv[2], out=sys.argv[3])
 """
 
@@ -100,6 +100,7 @@ def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, ma
                 process.wait(timeout=rng.uniform(0.8, 3.0))
             except subprocess.TimeoutExpired:
                 process.kill()
+        assert process.wait() in (0, -9), "it ran until it was done or killed"
         if (folder / "journal.jsonl").exists():
             for entry in StudyFolder(folder).content().of_kind(Run):
                 assert seen.setdefault(entry.run, entry.record) == entry.record
@@ -109,7 +110,7 @@ def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, ma
     assert seen.items() <= done.items()
 
 
-def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tmp_path: Path) -> None:
+def test_a_study_folder_that_fills_up_fails_cleanly_and_resumes(small: Small, tmp_path: Path) -> None:
     """On a file system of 300 KiB, which grows before the study is resumed."""
     place = tmp_path / "tiny"
     place.mkdir()
@@ -122,7 +123,7 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
         assert result.returncode == 3, result.stderr
         assert "No space left on device" in result.stderr
         assert "Traceback" not in result.stderr
-        assert "to resume: mileage run" in result.stderr
+        assert "To resume: mileage run" in result.stderr
         subprocess.run(["mount", "-o", "remount,size=50m", str(place)], check=True)
         assert mileage("run", str(place / "study")).returncode == 0
         whole = tmp_path / "whole"
@@ -140,7 +141,7 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
         subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path) -> None:
+def test_another_boot_is_noted_and_the_study_continues(begun: Path, machine: Path) -> None:
     from mileage import app
 
     (machine / "proc/sys/kernel/random/boot_id").write_text("second-boot")
@@ -233,7 +234,7 @@ def test_a_rest_ends_when_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(synced) == 1, "no rest was asked for"
 
 
-def test_what_is_gone_is_not_written_again_on_a_machine_that_changed(
+def test_a_lost_run_is_not_written_again_on_a_machine_that_changed(
     begun: Path, tmp_path: Path, machine: Path
 ) -> None:
     """The directory of a target that is not mounted is another file system's, which is not to be filled."""

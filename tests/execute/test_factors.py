@@ -76,7 +76,7 @@ def test_a_counterfactual_drive_is_slower_where_it_was_made_slower_and_nowhere_e
     assert "A/A" in result.text()
 
 
-def test_a_study_of_two_drives_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+def test_a_study_of_two_drives_resumes_where_it_was_cut_off(tmp_path: Path) -> None:
     study = written(tmp_path, DRIVES, ("[[stage]]", '[state]\ncarryover = "purge"\n[[stage]]'))
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     run(study, out=whole)
@@ -90,7 +90,7 @@ def test_a_study_of_two_drives_goes_on_where_it_was_cut_off(tmp_path: Path) -> N
         assert (cut / f"{table}.parquet").read_bytes() == (whole / f"{table}.parquet").read_bytes()
 
 
-def test_a_label_is_measured_where_the_machine_stands_and_goes_on_at_the_other(tmp_path: Path) -> None:
+def test_a_label_is_measured_at_the_level_of_the_machine_and_resumes_at_the_other(tmp_path: Path) -> None:
     study, out = written(tmp_path, KERNELS), tmp_path / "out"
     with pytest.raises(Refused, match=r"say --label kernel=LEVEL; expected one of 6.1, 6.8"):
         run(study, out=out)

@@ -11,7 +11,7 @@ from mileage.app import plan as planned
 from mileage.app import run as do
 from mileage.app.result import StudyResult
 from mileage.execute.live_view import Counted, Terminal
-from mileage.execute.status import Standing
+from mileage.execute.status import StudyStatus
 from mileage.model.histogram import Histogram
 from mileage.model.run_record import RunRecord
 from mileage.plan.estimate import remaining_s
@@ -73,7 +73,7 @@ def test_a_percentile_needs_as_many_operations_as_on_the_page(
     buckets = [(5, count - 1), (9, 1)]
     latency = {"read": Histogram(count=count, sum_ns=5 * count + 4, min_ns=5, max_ns=9, buckets=buckets)}
     record = msgspec.structs.replace(records(study)[1], latency=latency)
-    standing = Standing(Clock())
+    standing = StudyStatus(Clock())
     standing.finished(study.plan.runs[1], record)
     assert dict(standing.last())["latency"] == (
         "p50 5 ns  p99 5 ns  max 9 ns" if shown else "p50 5 ns  max 9 ns"
@@ -82,7 +82,7 @@ def test_a_percentile_needs_as_many_operations_as_on_the_page(
 
 def test_the_time_left_is_that_of_the_plan_and_counts_down(study: StudyResult) -> None:
     clock = Clock()
-    standing = Standing(clock)
+    standing = StudyStatus(clock)
     assert standing.left_s() is None
     standing.start(study.plan, {0: 2.0}, 1)
     expected = remaining_s(study.plan, {0: 2.0}, lanes=1)

@@ -198,7 +198,7 @@ PHASES: dict[str, Callable[[Path, Path], Any]] = {
 @needs_mpi
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_rank_that_is_killed_is_named_and_the_study_goes_on(
+def test_a_rank_that_is_killed_is_named_and_the_study_continues(
     tmp_path: Path, memory: Path, phase: str
 ) -> None:
     target, out = memory, tmp_path / "out"
@@ -219,7 +219,7 @@ def test_a_rank_that_is_killed_is_named_and_the_study_goes_on(
 
 
 @needs_mpi
-def test_a_leader_that_is_killed_takes_all_with_it_and_the_study_goes_on(
+def test_a_leader_that_is_killed_takes_all_with_it_and_the_study_continues(
     tmp_path: Path, memory: Path
 ) -> None:
     target, out = memory, tmp_path / "out"
@@ -237,7 +237,7 @@ def test_a_leader_that_is_killed_takes_all_with_it_and_the_study_goes_on(
 
 
 @needs_mpi
-def test_more_tasks_than_ranks_are_refused_by_name(tmp_path: Path) -> None:
+def test_more_tasks_than_ranks_are_refused(tmp_path: Path) -> None:
     file = study(tmp_path / "s.toml", tmp_path, IOR_SMALL.format(files="shared"))
     status, said = finished(started(2, "run", file, "--out", str(tmp_path / "out")))
     assert status == 2
@@ -283,7 +283,7 @@ def test_more_tasks_than_ranks_are_refused_before_anything_is_done(tmp_path: Pat
 
 
 @needs_mpi
-def test_ranks_with_different_commands_are_refused_by_name(tmp_path: Path) -> None:
+def test_ranks_with_different_commands_are_refused(tmp_path: Path) -> None:
     toml = study(tmp_path / "s.toml", tmp_path, '[measure.m]\nworkload = "metarates.create"\nrepeat = 1\n')
     one = ("run", toml, "--out", str(tmp_path / "a"))
     other = (":", "-n", "1", sys.executable, "-m", "mileage", *one[:-1], str(tmp_path / "b"))
@@ -297,7 +297,7 @@ def test_ranks_with_different_commands_are_refused_by_name(tmp_path: Path) -> No
 
 
 @needs_mpi
-def test_ranks_of_different_versions_are_refused_by_name(tmp_path: Path) -> None:
+def test_ranks_of_different_versions_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     other.write_text(
         "import mileage\nmileage.__dict__['__version__'] = '0.0.1'\nfrom mileage.cli import main\nmain()\n",
@@ -311,7 +311,7 @@ def test_ranks_of_different_versions_are_refused_by_name(tmp_path: Path) -> None
 
 
 @needs_mpi
-def test_ranks_with_different_time_outs_are_refused_by_name(tmp_path: Path) -> None:
+def test_ranks_with_different_time_outs_are_refused(tmp_path: Path) -> None:
     command = (
         "-m",
         "mileage",
@@ -358,7 +358,7 @@ def test_commands_for_one_are_refused_under_several(tmp_path: Path) -> None:
     assert said.count("mileage mpirun -np 2 ior") == 1
 
 
-def test_a_launcher_without_mpi4py_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_launcher_without_mpi4py_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mpi4py.py").write_text("raise ModuleNotFoundError('mpi4py')\n", encoding="utf-8")
     environment = {**mpi_runs.ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
     environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"

@@ -124,7 +124,7 @@ def begun(
     raise AssertionError("the phase went by unseen five times")
 
 
-def goes_on(out: Path, target: Path) -> None:
+def resumes(out: Path, target: Path) -> None:
     """The study is done to its end, and nothing is left in its target."""
     assert not entries(out, "run")
     run(TASKS, "run", str(out))
@@ -146,7 +146,7 @@ def test_a_rank_that_is_killed_among_names_is_named(tmp_path: Path, memory: Path
     assert status != 0
     assert f"{words(ranks[2])} died" in said
     assert next(entry["message"] for entry in entries(out, "failed")).startswith(f"{words(ranks[2])} died")
-    goes_on(out, memory)
+    resumes(out, memory)
 
 
 STUBBORN = """
@@ -239,7 +239,7 @@ def test_a_rank_that_falls_silent_is_named(tmp_path: Path, memory: Path) -> None
     assert failed["message"].startswith(f"{words(ranks[2])} has not been heard of")
     for rank in ranks:
         wait_for(lambda rank=rank: not Path(f"/proc/{rank['process']}").exists())
-    goes_on(out, memory)
+    resumes(out, memory)
 
 
 @needs_mpi
@@ -259,4 +259,4 @@ def test_a_host_that_is_cut_off_is_named_and_its_ranks_end_themselves(tmp_path: 
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    goes_on(out, memory)
+    resumes(out, memory)

@@ -257,7 +257,7 @@ def test_a_process_that_never_begins_holds_up_no_end(tmp_path: Path, monkeypatch
     assert workers_here() == []
 
 
-def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_in_silence() -> None:
+def test_a_process_whose_parent_ended_before_it_is_ready_ends_in_silence() -> None:
     heard, said = os.pipe()
     os.close(heard)
     worker = subprocess.run(

@@ -109,7 +109,7 @@ def tiny_file_system(tmp_path: Path):
     subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(
+def test_no_room_in_mid_run_fails_that_run_and_the_study_resumes_later(
     small: Small, tmp_path: Path, tiny_file_system: Path
 ) -> None:
     from mileage import app

@@ -155,7 +155,7 @@ def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path:
         # A second and the way out; the loose bound is for a busy machine. The study itself takes far longer.
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 3, errors
-    assert "to resume: mileage run" in errors
+    assert "To resume: mileage run" in errors
 
 
 def test_a_saved_state_that_was_tampered_with_is_not_used(small: Small, tmp_path: Path) -> None:

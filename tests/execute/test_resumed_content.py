@@ -240,7 +240,7 @@ def test_what_was_purged_between_blocks_is_not_written_again(
     assert again[0] == "cycle 1/torture/after/block 2/fill"
 
 
-def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
+def test_a_raw_device_of_a_resumed_study_is_reported_without_a_mark(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing on it says who wrote last: the user sees what the rest of the study relies on."""

@@ -51,7 +51,7 @@ def test_a_study_is_ended_in_order_and_can_be_resumed(
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 3, said
     assert "mileage: interrupted" in said
-    assert "to resume: mileage run" in said
+    assert "To resume: mileage run" in said
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_many_quick_signals_close_no_journal_under_a_run(tmp_path: Path) -> None
         timeout=120,
     )
     assert "interrupted in order" in done.stdout, done
-    assert "waiting for the run in progress to end; to end it by force: kill -9" in done.stdout
+    assert "Waiting for the run in progress to end; to end it by force: kill -9" in done.stdout
     assert len(run_keys(folder)) == 1
     assert mileage("run", str(folder), "--report", "none").returncode == 0
 

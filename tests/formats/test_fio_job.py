@@ -103,7 +103,7 @@ def test_a_sync_unlike_that_of_fio_is_reported() -> None:
         assert ("rates can be higher than fio's" in study.question) == output
 
 
-def test_a_time_ends_a_run_and_time_based_goes_on() -> None:
+def test_a_time_ends_a_run_and_time_based_continues() -> None:
     text = "[a]\nsize=1g\nrw=read\nruntime=30\n"
     (until,) = study_of(text).measure.values()
     (on,) = study_of(text + "time_based\n").measure.values()

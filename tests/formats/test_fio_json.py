@@ -118,7 +118,7 @@ def test_a_file_cut_anywhere_gives_what_is_whole_and_says_what_is_lost(tmp_path:
         assert result.runs[0].rate_bytes_per_s == whole[0].rate_bytes_per_s
 
 
-def test_figures_that_are_none_are_left_out(tmp_path: Path) -> None:
+def test_figures_that_are_none_are_omitted(tmp_path: Path) -> None:
     text = (SAMPLES / "fio-one-job.json").read_text()
     words = sample("fio-one-job.json")["jobs"][0]["read"]
     text = text.replace(f'"iops" : {words["iops"]:.6f}', '"iops" : -nan')

@@ -77,7 +77,7 @@ def test_a_table_that_mixes_is_said_to(tmp_path: Path) -> None:
     )
 
 
-def test_the_columns_of_ranks_are_passed_over() -> None:
+def test_the_columns_of_ranks_are_ignored() -> None:
     text = (SAMPLES / "mdtest-ranks.out").read_text()
     runs = of(SAMPLES / "mdtest-ranks.out").runs
     expected = {cell: sorted(row[3:5]) for cell, row in table(text, "SUMMARY rate").items()}

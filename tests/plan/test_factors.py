@@ -243,7 +243,7 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
         ("[compare]\narms", '[state]\ncarryover = "wipe"\n[compare]\narms', "state.carryover: found 'wipe'"),
     ],
 )
-def test_broken_factors_are_refused_by_name(
+def test_broken_factors_are_refused(
     refusal: Callable[..., str], found: str, changed: str, line: str | None
 ) -> None:
     text = TWO_DRIVES.replace(found, changed, 1)

@@ -69,7 +69,7 @@ def test_the_work_file_is_small_where_no_run_uses_it(directory: Facts) -> None:
     assert plan.allocated_bytes(0) == 64 << 10
 
 
-def test_metadata_operations_are_done_on_so_many_files(directory: Facts) -> None:
+def test_metadata_operations_are_done_on_a_number_of_files(directory: Facts) -> None:
     more = (
         'record = "4KiB"\nthreads = [1, 4]\nfiles = "per_thread"\nsync = "fsync"\nstop = { operations = 500 }'
     )

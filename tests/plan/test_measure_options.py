@@ -8,11 +8,11 @@ import pytest
 
 from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.measure_options import OPTIONS, Option, option_of
-from mileage.plan.one_off_study import Asked
+from mileage.plan.one_off_study import MeasurementRequest
 from mileage.plan.study import Measure, StopRule
 from tests.command import mileage
 
-FIELDS = {"how": set(HOW_KEYS), "asked": set(Asked.__struct_fields__), "": set()}
+FIELDS = {"how": set(HOW_KEYS), "asked": set(MeasurementRequest.__struct_fields__), "": set()}
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)

@@ -51,4 +51,4 @@ def test_a_misspelt_name_is_answered_with_the_closest(
 
 def test_a_host_in_the_target_is_not_taken_for_a_part_of_the_drive(refusal: Callable[..., str]) -> None:
     line = refusal(lambda: find_workloads("iozone.*", "virtual:plain@host", "here"))
-    assert line.endswith("need a directory or virtual:plain@HOST, which is not built yet")
+    assert line.endswith("need a directory or virtual:plain@HOST, which is not supported yet")

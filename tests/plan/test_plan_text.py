@@ -39,7 +39,7 @@ stage prepare     prepare: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
                   GiB)
 stage before      measure 6 cells in 5 randomised blocks
 stage torture     torture: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
-                  GiB), churn-small (writes at uniformly random places, 4 KiB, 8
+                  GiB), churn-small (writes at uniformly random offsets, 4 KiB, 8
                   threads, 131 GiB)
 stage after       measure 6 cells in 5 randomised blocks
 cell              throughput.write 128 KiB: sequential writes, 128 KiB, 1
@@ -50,9 +50,9 @@ cell              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
                   256 MiB; throughput; 5 blocks
 cell              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 256
                   MiB; throughput; 5 blocks
-cell              iops.random_write 4 KiB: writes at uniformly random places, 4
+cell              iops.random_write 4 KiB: writes at uniformly random offsets, 4
                   KiB, 8 threads, 20000 operations; iops, p99; 5 blocks
-cell              iops.random_read 4 KiB: reads at uniformly random places, 4
+cell              iops.random_read 4 KiB: reads at uniformly random offsets, 4
                   KiB, 8 threads, 20000 operations; iops, p99; 5 blocks
 
 cells             6
@@ -90,7 +90,7 @@ plan              0123456789abcdef
 stage prepare     prepare: fill (sequential writes, 1 MiB, 1 thread, 64 MiB)
 stage before      measure 5 cells in 3 randomised blocks
 stage torture     torture: fill (sequential writes, 1 MiB, 1 thread, 64 MiB),
-                  churn (writes at uniformly random places, 4 KiB, 4 threads,
+                  churn (writes at uniformly random offsets, 4 KiB, 4 threads,
                   141 MiB or 20 s)
 stage rest        idle 1 s
 stage after       measure 5 cells in 3 randomised blocks
@@ -102,7 +102,7 @@ cell              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
                   8 MiB or 0.5 s; throughput; 3 blocks
 cell              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 8
                   MiB or 0.5 s; throughput; 3 blocks
-cell              iops.random_read 4 KiB: reads at uniformly random places, 4
+cell              iops.random_read 4 KiB: reads at uniformly random offsets, 4
                   KiB, 4 threads, 1000 operations or 0.5 s; iops, p99; 2 blocks
 
 cells             5

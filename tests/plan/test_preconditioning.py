@@ -39,7 +39,7 @@ def test_the_work_area_is_written_in_records_of_128_kib(kind: str, amount: str) 
     assert with_preconditioning(done) == done
 
 
-def test_the_dependent_one_goes_on_with_what_is_measured_first() -> None:
+def test_the_dependent_one_continues_with_what_is_measured_first() -> None:
     done = with_preconditioning(study("snia-dependent"))
     assert done.stage[0].prepare == ("precondition", "precondition-steady")
     table = done.torture["precondition-steady"]

@@ -68,7 +68,7 @@ def test_sizes_mean_what_they_say(text: str, size: int) -> None:
         "9" * 5000,
     ],
 )
-def test_what_is_not_a_size_is_refused_by_name(text: str) -> None:
+def test_what_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"{text!r} is not a size: expected")):
         sizes.parse_bytes(text)
 

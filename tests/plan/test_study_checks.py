@@ -55,7 +55,7 @@ CASES = [
     (
         'file = "64MiB"',
         'start = "aged"',
-        'small.toml: state.start: \'aged\' is not built yet; this version knows "purged", "kept"',
+        'small.toml: state.start: \'aged\' is not supported yet; this version knows "purged", "kept"',
     ),
     (
         'file = "64MiB"',
@@ -321,7 +321,7 @@ CASES = [
         (
             "small.toml: measure.iops.workload: iozone.* is a file workload; virtual:plain is a block "
             "device without a host; file workloads need a directory or virtual:plain@HOST, which is "
-            "not built yet"
+            "not supported yet"
         ),
     ),
     (
@@ -350,14 +350,14 @@ def test_what_makes_no_sense_is_refused_with_its_path(
 
 
 @pytest.mark.parametrize("name", ["iozone.stride_read", "metarates.create", "ior.write", "mdtest.*"])
-def test_file_workloads_are_refused_by_name_on_a_bare_drive(
+def test_file_workloads_are_refused_on_a_bare_drive(
     small_text: str, refusal: Callable[..., str], name: str
 ) -> None:
     text = small_text.replace("iops.random_read", name)
     assert refusal(lambda: parse_study(text, "s")) == (
         f"s: measure.iops.workload: {name} is a file workload; virtual:plain is a block device "
         "without a host; "
-        "file workloads need a directory or virtual:plain@HOST, which is not built yet"
+        "file workloads need a directory or virtual:plain@HOST, which is not supported yet"
     )
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from mileage.model.target_kind import capabilities_of
-from mileage.plan.io_options import CALL_KEYS, HOW_KEYS, How, reach_of, unused_keys, without_effect
+from mileage.plan.io_options import CALL_KEYS, HOW_KEYS, IoOptions, reach_of, unused_keys, without_effect
 
 
 def test_every_key_that_makes_up_a_reach_has_no_effect_on_a_virtual_drive() -> None:
@@ -28,6 +28,6 @@ def test_real_storage_is_reached_with_every_key(target: str) -> None:
 
 
 def test_the_refusal_says_why() -> None:
-    (fault,) = without_effect(How(settle="2 s"), capabilities_of("virtual:x"))
+    (fault,) = without_effect(IoOptions(settle="2 s"), capabilities_of("virtual:x"))
     assert fault.where == "settle"
     assert fault.sentence == "a virtual drive is reached without calls, cache and processors; remove it"

@@ -37,7 +37,7 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
         assert content.startswith(b"\x89PNG" if path.suffix == ".png" else b"<svg")
 
 
-def test_what_cannot_be_drawn_is_left_out(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_omitted(tmp_path: Path) -> None:
     nothing = compare_stages([], baseline="before", candidate="after", relevance={})
     assert write_figures(example(comparison=nothing, torture=[]), Directory.open(tmp_path)) == []
 

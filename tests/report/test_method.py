@@ -16,7 +16,7 @@ AGREED = Path(__file__).with_name("methods")
 
 
 def output(name: str, folder: Path) -> str:
-    """The text with what depends on the machine (the target's folder and its size) as letters."""
+    """The text with what depends on the machine (the target's folder and its size) as characters."""
     target = f"dir:{folder}" if name == "kernel" else None
     text = method_text(plan(name, target=target), version="1.2.3", started="2026-11-22T03:00:00+00:00")
     text = re.sub(r"hash [0-9a-f]{16}", "hash 0123456789abcdef", text)

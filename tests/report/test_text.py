@@ -37,7 +37,7 @@ def test_escape_codes_in_names_do_not_reach_the_terminal() -> None:
     assert not set(text) & set("\x1b\x07\r\u202e\x9b")
 
 
-def test_a_narrow_terminal_is_refused_by_name(study: StudyView) -> None:
+def test_a_narrow_terminal_is_refused(study: StudyView) -> None:
     with pytest.raises(ValueError, match="40 columns; expected 60 or more"):
         render_text(study, 40)
 

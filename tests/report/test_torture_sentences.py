@@ -24,7 +24,7 @@ def shape(cycle: int, kind: str, levels: list[float], cuts: list[float], cell: s
         ),
         (
             [shape(1, "multi-regime", [9, 8, 7, 6, 5, 4, 3], [1, 2, 3, 4, 5, 6])],
-            "churn: several levels in its run; first 9, 8, 7, 6, 5, 4 ... MB/s.",
+            "churn: the rate changed between levels within its run; the first were 9, 8, 7, 6, 5, 4 ... MB/s.",
         ),
         (
             [shape(1, "cliff", [0, 0], [1.0])],

@@ -82,7 +82,7 @@ def test_a_device_that_read_more_leaves_nothing_to_memory() -> None:
     assert cell.memory_percent == (0.0,)
 
 
-def test_seconds_are_whole_and_the_last_is_left_out() -> None:
+def test_seconds_are_whole_and_the_last_is_omitted() -> None:
     series = {
         "interval_ns": 5 * 10**8,
         "bytes_read": [10, 20, 30, 40, 50, 60, 1],

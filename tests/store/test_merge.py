@@ -31,7 +31,7 @@ def test_two_sessions_become_one_study(tmp_path: Path) -> None:
     assert not load(tmp_path / "both").comparison().vetoes
 
 
-def test_a_merged_study_that_lacks_a_session_goes_on(tmp_path: Path) -> None:
+def test_a_merged_study_that_lacks_a_session_resumes(tmp_path: Path) -> None:
     study = written(tmp_path, KERNELS.replace('"6.8"]', '"6.8", "6.9"]'))
     for name, kernel in (("a", "6.1"), ("b", "6.8")):
         run(study, out=tmp_path / name, labels={"kernel": kernel})

@@ -79,7 +79,7 @@ MOUNTED = "21 1 0:5 / / rw - tmpfs t rw\n22 21 8:16 / /mnt/a\rb\x0b\u2028c rw - 
         {"proc/7/mountinfo": "30 1 0:5 / / rw - tmpfs t rw\n", "proc/7/root": "-> /jail"},
     ],
 )
-def test_no_mount_of_another_namespace_is_passed_over(
+def test_no_mount_of_another_namespace_is_skipped(
     first: dict[str, str], machine: Callable[[dict[str, str]], Path]
 ) -> None:
     others = {"proc/8/mountinfo": MOUNTED, "proc/8/root": "-> /"}

@@ -143,7 +143,7 @@ def test_stripe_resize_and_journal_stand_in_the_superblock(tmp_path: Path) -> No
         assert fields["Total journal size"] == "4096k"
 
 
-def test_a_journal_can_be_left_out(tmp_path: Path) -> None:
+def test_a_journal_can_be_omitted(tmp_path: Path) -> None:
     with opened("ext4", tmp_path, "", mkfs="journal=none") as target:
         target.prepare(MIB)
         assert "has_journal" not in call("test", "dumpe2fs", "-h", device_of(target))

@@ -55,7 +55,7 @@ def test_text_without_a_scheme_is_refused_and_the_forms_are_listed(name: str) ->
         ("virtual:", "has no name"),
         ("dir:/a\0b", "cannot be printed"),
         ("dir:/a\nb", "cannot be printed"),
-        ("virtual:small@phenom-8gib", "hosts are not built yet, so @phenom-8gib"),
+        ("virtual:small@phenom-8gib", "hosts are not supported yet, so @phenom-8gib"),
         ("virtual:plain-nvm", "did you mean virtual:plain-nvme?"),
         ("virtual:zzz", "Known drives: intel-x25e-64gb, plain-nvme, small"),
     ],

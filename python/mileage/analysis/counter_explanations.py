@@ -70,16 +70,16 @@ def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[
         return None
     # A record omits what was never counted.
     figures = {name: (low.get(name, 0.0), high.get(name, 0.0)) for name in [*low, *high]}
-    left_out = set(_TIMES)
+    omitted = set(_TIMES)
     if _AMPLIFICATION in low and _AMPLIFICATION in high:
-        left_out |= _PROGRAMMED
+        omitted |= _PROGRAMMED
     else:
-        left_out.add(_AMPLIFICATION)
+        omitted.add(_AMPLIFICATION)
     order = [*_WORDS, *(name for name in figures if name not in _WORDS)]
     words = {
         name: f"{_WORDS.get(name, name.replace('_', ' '))} {_figure(figures[name][0])} → {_figure(figures[name][1])}"
         for name in order
-        if name in figures and name not in left_out and _differ(*figures[name])
+        if name in figures and name not in omitted and _differ(*figures[name])
     }
     first = words.pop(_AMPLIFICATION, None)
     counts = [f"per 1,000 operations: {', '.join(words.values())}"] if words else []

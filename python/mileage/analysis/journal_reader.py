@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mileage.analysis.latency_bound_notes import Hidden
-from mileage.analysis.run_facts import Look, Seen
+from mileage.analysis.run_facts import JournalReading, Look
 from mileage.analysis.run_variation import Arms
 from mileage.analysis.stage_times import StageTimes
 from mileage.judge import Sample
@@ -24,7 +24,7 @@ class Reading:
     """What was read: every measured value, ordered by run; the inputs of checks, arms and notes; times of stages."""
 
     samples: list[Sample]
-    seen: Seen
+    seen: JournalReading
     arms: Arms
     hidden: Hidden
     times: StageTimes

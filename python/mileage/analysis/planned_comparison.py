@@ -138,7 +138,7 @@ def compare_workloads(
     kinds = {cell.kind for cell in plan.cells if cell.label in pairs}
     if not pairs or len(kinds) > 1:
         why = (
-            f"are judged by {' and '.join(sorted(kinds))}"
+            f"have different main figures: {' and '.join(sorted(kinds))}"
             if kinds
             else "have no cell that is otherwise equal"
         )

@@ -19,7 +19,7 @@ from mileage.store.tables import each_test
 
 
 @dataclass
-class Seen:
+class JournalReading:
     """What was read of a study's runs."""
 
     runs: int = 0
@@ -42,7 +42,7 @@ class Look:
 
     def __init__(self, plan: Plan) -> None:
         """Nothing was read yet."""
-        self.found = Seen()
+        self.found = JournalReading()
         self._workloads = {run.index: run.workload for run in plan.runs}
         settings = plan.settings
         self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}

@@ -1,6 +1,6 @@
 """Steady-state checks of measured writes: rate changes within a run, and erased blocks that a virtual drive consumed.
 
-What it models: the rate of each run over time (`judge.course`), and the ratio of erased to programmed pages. A drive
+What it models: each run's rate over time (`judge.rate_over_time`), and the ratio of erased to programmed pages. A drive
 that programs more than it erases still consumes its erased blocks, and writes at the rate of a fresh drive. The mean of
 such a run depends on its length, so it does not describe the drive.
 What it refuses: nothing. Runs of fewer than 30 intervals and drives without these counters are skipped.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mileage.analysis.assumptions import assumption_checks
-from mileage.analysis.run_facts import Seen
+from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import level_checks, measured_stages, state_checks
 from mileage.execute import unfinished_lines
 from mileage.execute.environment_guard import changed_by
@@ -22,7 +22,7 @@ from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
 from mileage.report.view import CheckState
-from mileage.store import left_out
+from mileage.store import skipped_runs
 from mileage.store.environment import key_of, weighty
 from mileage.store.journal import JournalContent
 
@@ -37,7 +37,7 @@ RUN_MIN_S: Final = 60.0
 def checks_of(
     plan: Plan,
     content: JournalContent,
-    found: Seen,
+    found: JournalReading,
     changes: Sequence[tuple[str, str, Environment, Environment]],
     comparison: Comparison,
     aa: Audit | None,
@@ -48,7 +48,7 @@ def checks_of(
     two snapshots. `aa`: the audit of the baseline measured twice.
     """
     failed = len(content.of_kind(Failed))
-    needed = len(plan.runs) - left_out(content)
+    needed = len(plan.runs) - skipped_runs(content)
     missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
     repeated = plan.study.cycles >= 3 or blocks >= 5

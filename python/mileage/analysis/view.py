@@ -36,7 +36,7 @@ from mileage.report.measurement_page import MeasuredPage
 from mileage.report.measurement_setup import setting_lines
 from mileage.report.method import method_text
 from mileage.report.view import RunShape
-from mileage.store import StudyFolder, left_out, measured_cells
+from mileage.store import StudyFolder, measured_cells, skipped_runs
 from mileage.store.environment import diff
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.study_folder import CHECK_TEXT
@@ -67,7 +67,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         target=_named(targets_of(plan)),
         setting=setting_lines(plan),
         cells=with_cautions(cells, found),
-        runs_total=len(plan.runs) - left_out(content),
+        runs_total=len(plan.runs) - skipped_runs(content),
         runs_failed=len(content.of_kind(Failed)),
         method=method_of(plan, content),
         command=head.command if head is not None else f"mileage run {folder.path}",
@@ -155,7 +155,7 @@ def study_view(
             steady=steady_rounds(plan, content),
             order=run_order(plan, read.samples),
         ),
-        runs_total=len(plan.runs) - left_out(content),
+        runs_total=len(plan.runs) - skipped_runs(content),
         runs_failed=len(failed),
         method=method_of(plan, content),
         capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,

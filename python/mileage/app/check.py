@@ -29,7 +29,7 @@ from mileage.analysis.check_result import (
 from mileage.analysis.check_text import check_text, pair_text
 from mileage.analysis.planned_comparison import places
 from mileage.app.check_findings import (
-    Seen,
+    TargetFindings,
     class_facts,
     disk_in,
     findings,
@@ -75,10 +75,10 @@ SLOW_BYTES: Final = 256 << 20
 """Size of the file on memory cards and USB, where a whole GiB takes minutes to write."""
 _INTERVALS: Final = 40
 _TESTS: Final = (
-    ("seq8", "sequential", "1MiB", 8),
-    ("seq1", "sequential", "1MiB", 1),
-    ("rnd32", "random", "4KiB", 32),
-    ("rnd1", "random", "4KiB", 1),
+    ("sequential-depth-8", "sequential", "1MiB", 8),
+    ("sequential-depth-1", "sequential", "1MiB", 1),
+    ("random-depth-32", "random", "4KiB", 32),
+    ("random-depth-1", "random", "4KiB", 1),
 )
 """Table, order, record and queue depth of each test."""
 
@@ -240,7 +240,7 @@ def check(
             for cell, row in own
         }
         seen = [
-            Seen(
+            TargetFindings(
                 plan=part,
                 cells=rows[number],
                 runs=tuple(entry for entry in content.runs() if plan.runs[entry.run].setting == number),
@@ -266,7 +266,7 @@ def check(
         return done
 
 
-def _compared(result: StudyResult, seen: Sequence[Seen]) -> Comparison:
+def _compared(result: StudyResult, seen: Sequence[TargetFindings]) -> Comparison:
     """The second target judged against the first, each test called as in the text."""
     found = result.comparison()
     labels = {cell.cell: row.label for one in seen for cell, row in one.cells}
@@ -300,7 +300,7 @@ def _rows_of_part(part: Plan, cells: Sequence[MeasuredCell]) -> tuple[tuple[Meas
     return tuple((cell, row_of(cell, work.record_bytes, work.depth * work.threads)) for cell, work in known)
 
 
-def _checked(seen: Seen) -> Checked:
+def _checked(seen: TargetFindings) -> Checked:
     plan, rows = seen.plan, in_order(row for _, row in seen.cells)
     own = health_seen(seen)
     fit = judged(class_facts(plan, seen.after), intervals(rows))

@@ -39,7 +39,7 @@ HOT_C: Final = 10
 """Degrees by which a drive warms up in a check when that is mentioned."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class TargetFindings(msgspec.Struct, frozen=True):
     """What was seen of one target."""
 
     plan: Plan
@@ -72,7 +72,7 @@ def disk_in(facts: dict[str, str]) -> str:
     return facts.get("disk", "")
 
 
-def health_seen(seen: Seen) -> Health:
+def health_seen(seen: TargetFindings) -> Health:
     """The health after the load, which may have brought a fault to light."""
     if seen.plan.facts.virtual:
         return Health("unknown", "a virtual drive has no SMART data")
@@ -87,7 +87,7 @@ def class_facts(plan: Plan, known: dict[str, str]) -> DriveFacts:
     return facts_from(known)
 
 
-def identity(seen: Seen) -> Iterator[tuple[str, str]]:
+def identity(seen: TargetFindings) -> Iterator[tuple[str, str]]:
     """What it is, in lines of a word and a text."""
     plan, known = seen.plan, seen.after
     if plan.facts.virtual:
@@ -167,7 +167,7 @@ def _is_direct(plan: Plan) -> bool:
     return all(cell.reach is None or cell.reach.caching.mode == "direct" for cell in plan.cells)
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: TargetFindings) -> Iterator[Finding]:
     """What had a part in the rates, gravest first."""
     plan = seen.plan
     place = place_of(plan.target)
@@ -193,7 +193,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
 
 
-def _of_cells(seen: Seen) -> Iterator[Finding]:
+def _of_cells(seen: TargetFindings) -> Iterator[Finding]:
     """The cautions about the cells of this target, and what else was noted of them."""
     own = {cell.cell for cell, _ in seen.cells}
     for caution in seen.cautions:
@@ -243,7 +243,7 @@ def _zeros(plan: Plan) -> float:
         os.close(descriptor)
 
 
-def falls(seen: Seen) -> Iterator[str]:
+def falls(seen: TargetFindings) -> Iterator[str]:
     """Rates that went down: from repetition to repetition, or within the runs of a test."""
     from mileage.analysis.steady_state_checks import course_of, course_words
 

@@ -21,7 +21,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent
 from mileage.model.journal_entries import Failed
 from mileage.model.target_kind import capabilities_of
-from mileage.plan import Asked, Plan, Study
+from mileage.plan import MeasurementRequest, Plan, Study
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.resolver import resolve
 from mileage.plan.study import State
@@ -44,7 +44,7 @@ class Measurement(msgspec.Struct, frozen=True):
     """What the figures say, and how they were made."""
 
 
-def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
+def asked_of(target: str, destroy: str | None, cache: str | None) -> MeasurementRequest:
     """What is asked when only the target is given: how it is used, and how much room it has.
 
     Raises:
@@ -57,7 +57,9 @@ def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
     kept = kind.in_place and (kind.is_block_device or (path.exists() and not _is_empty(path)))
     facts = facts_of(target, destroy, state=State(start="kept" if kept else "purged"))
     direct = facts.direct_supported or cache is not None
-    return Asked(target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm")
+    return MeasurementRequest(
+        target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm"
+    )
 
 
 def _is_empty(path: Path) -> bool:

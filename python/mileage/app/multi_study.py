@@ -194,7 +194,7 @@ def _in_all(
         )
     for cell, names in lacking.items():
         if names and warn is not None:
-            warn(f"skipped: {cell}, not measured in {', '.join(names)}")
+            warn(f"Skipped: {cell}, not measured in {', '.join(names)}")
     return [cell for cell, names in lacking.items() if not names]
 
 
@@ -214,7 +214,9 @@ def _measured(
         plans.append(result.plan)
         names = names_in(plans[0], result.plan)
         if warn is not None:
-            renamed = [f"{other} is taken for {ours}" for other, ours in names.items() if other != ours]
+            renamed = [
+                f"cell {other} is compared with {ours}" for other, ours in names.items() if other != ours
+            ]
             for line in (*result.outcome().edited, *renamed):
                 warn(f"{text}: {line}")
         classes[text] = short_classes(result.plan).get("") or "not known"
@@ -228,10 +230,10 @@ def _measured(
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):
             shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
             for line in setting_differences(plans[0], plan, shared, (found[0][0], text)):
-                warn(f"not measured in the same way: {line}")
+                warn(f"Not measured in the same way: {line}")
     if warn is not None and len(set(classes.values())) > 1:
         warn(
-            f"devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
+            f"Devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
         )
     return found
 

@@ -22,7 +22,7 @@ from mileage.terminal import wrapped
 
 if TYPE_CHECKING:
     from mileage.analysis.journal_reader import Reading
-    from mileage.analysis.run_facts import Seen
+    from mileage.analysis.run_facts import JournalReading
     from mileage.judge import Comparison, Sample
     from mileage.report import StudyView
     from mileage.store import Outcome
@@ -98,7 +98,7 @@ class StudyResult:
         """Every measured value, ordered by run."""
         return self.reading().samples
 
-    def seen(self) -> Seen:
+    def seen(self) -> JournalReading:
         """The facts of the runs that the checks and vetoes need."""
         return self.reading().seen
 

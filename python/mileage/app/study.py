@@ -24,7 +24,7 @@ from mileage.plan.faults import BrokenStudy
 from mileage.plan.resolver import resolve
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
-from mileage.store import StudyFolder, left_out
+from mileage.store import StudyFolder, skipped_runs
 from mileage.targets.bare_path import with_scheme
 
 DEFAULT_STUDY = "degradation"
@@ -199,12 +199,12 @@ def run(
             reporter.stage("writing the report")
             result.write_report(level)
     except (MileageError, OSError) as error:
-        reporter.note(f"to resume: mileage run {here}{_label_options(session)}")
+        reporter.note(f"To resume: mileage run {here}{_label_options(session)}")
         if isinstance(error, OSError):
             raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
     for other in left:
-        reporter.note(f"still to do at {other}: mileage run {here}{_label_options(other)}")
+        reporter.note(f"Still to do at {other}: mileage run {here}{_label_options(other)}")
     return result
 
 
@@ -218,7 +218,7 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     folder = StudyFolder.open(Path(study))
     resolved, content = load_plan(folder), folder.content()
     check_runnable(resolved, folder)
-    needed = len(resolved.runs) - left_out(content)
+    needed = len(resolved.runs) - skipped_runs(content)
     done = len(content.any_runs())
     lanes = cycles_at_once(resolved)
     if content.of_kind(End):

@@ -16,10 +16,10 @@ from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refusal, Refused
 from mileage.execute.live_view import Terminal
-from mileage.plan import Asked, Plan, Study, TraceFile, to_toml
+from mileage.plan import MeasurementRequest, Plan, Study, TraceFile, to_toml
 from mileage.plan.area import UNEVEN
 from mileage.plan.faults import BrokenStudy, steps_of
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.load_model import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.one_off_study import one_off
@@ -134,7 +134,7 @@ def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> Non
         click.echo(f"\nStudy folder: {given['save']} (mileage report, mileage compare)")
 
 
-def _asked(given: dict[str, Any]) -> Asked:
+def _asked(given: dict[str, Any]) -> MeasurementRequest:
     cache = _cache(given)
     asked = asked_of(given["target"], given["destroy"], cache)
     how = {option.key: given[option.key] for option in OPTIONS if option.sets == "how"}
@@ -146,7 +146,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         "log": True if given["log"] is not None else None,
     }
     fields = {option.key: given[option.key] for option in OPTIONS if option.sets == "asked"}
-    return msgspec.structs.replace(asked, **fields, how=How(**how), traces=_traces(given))
+    return msgspec.structs.replace(asked, **fields, how=IoOptions(**how), traces=_traces(given))
 
 
 def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:

@@ -12,14 +12,14 @@ from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
 from mileage.judge.search import Probe
-from mileage.plan import Asked, PlannedRun
+from mileage.plan import MeasurementRequest, PlannedRun
 from mileage.plan.load_model import Spacing
 from mileage.plan.one_off_study import one_off
 from mileage.report.measurement_setup import setting_text
 from mileage.report.quantity import duration
 
 
-def searched(asked: Asked, given: dict[str, Any]) -> Found:
+def searched(asked: MeasurementRequest, given: dict[str, Any]) -> Found:
     """Search the rate, with a line for each finished probe."""
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
@@ -35,14 +35,14 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
     with Terminal(endless=True) as watch:
         watch.start(plan, {}, 1)
         watch.stage("searching the rate")
-        under_way: list[tuple[PlannedRun, int]] = []
+        in_flight: list[tuple[PlannedRun, int]] = []
 
         def moved(run: PlannedRun, byte_count: int) -> None:
-            if not under_way or under_way[0][0] is not run:
-                under_way[:] = [(run, 0)]
+            if not in_flight or in_flight[0][0] is not run:
+                in_flight[:] = [(run, 0)]
                 watch.run(run)
-            watch.advance(byte_count - under_way[0][1])
-            under_way[:] = [(run, byte_count)]
+            watch.advance(byte_count - in_flight[0][1])
+            in_flight[:] = [(run, byte_count)]
 
         def on_probe(probe: Probe) -> None:
             if not quiet:

@@ -152,7 +152,11 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     most = None if size is None else (size - start) // block * block
     amount = most if count is None else block * count
     if most is not None and most <= 0:
-        raise Refused(f"dd: {path}", f"has no record of {block} bytes at {start} bytes", code="out-of-range")
+        raise Refused(
+            f"dd: {path}",
+            f"is too small: a record of {block} bytes does not fit after the offset {start}",
+            code="out-of-range",
+        )
     amount = min(amount or 0, most) if most is not None else amount or 0
     if writes and capabilities_of(target).has_work_file:
         _refuse_without_room(path, start + amount)

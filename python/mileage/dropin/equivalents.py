@@ -40,22 +40,22 @@ def in_words_of(plan: Plan, tool: str) -> str:
     place = _place(plan)
     write = _WRITERS[tool]
     written: list[str] = []
-    left_out: list[str] = []
+    omitted: list[str] = []
     for name, run in _each(plan):
         try:
             written.append(write(name, run, place))
         except Cannot as reason:
-            left_out.append(f"# not written: {name}: {reason}")
+            omitted.append(f"# not written: {name}: {reason}")
     if not written:
         raise Refused(
             f"--as {tool}",
-            f"nothing of this can be written: {left_out[0].removeprefix('# not written: ')}",
+            f"nothing of this can be written: {omitted[0].removeprefix('# not written: ')}",
             code="unsupported",
         )
     head = [
         f"# The study {plan.study.name} in the words of {tool}. Each run stands once: Mileage does "
         f"{len(plan.runs)}, in an order that it draws.",
-        *left_out,
+        *omitted,
     ]
     if tool == "fio":
         head += ["", "[global]", "group_reporting=1", "thread=1", "stonewall=1"]
@@ -317,7 +317,7 @@ def _elbencho(name: str, run: PlannedRun, place: str) -> str:
         or work.load.warm_up_ns
         or work.verify != "off"
     ):
-        raise Cannot("discards, open loops, pauses, warm-ups and comparisons are not elbencho's")
+        raise Cannot("elbencho has no discards, open loops, pauses, warm-ups or comparisons")
     if work.span_start_bytes:
         raise Cannot("elbencho begins at the start of a file")
     if work.content not in ("incompressible", "zeros") and work.read_percent < 100:

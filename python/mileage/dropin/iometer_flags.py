@@ -35,8 +35,8 @@ IOMETER: Final = Tool(
     notes=(
         "Targets in the file are those of another machine, so -t gives the target here. Workers with the same "
         "settings are threads; a file whose workers differ is refused. Drive letters, networks and cycling through "
-        "numbers of workers, targets and outstanding I/Os are not built. On a file system a work file is used, like "
-        "IOMeter's iobw.tst.",
+        "numbers of workers, targets and outstanding I/Os are not supported. On a file system a work file is used, "
+        "like IOMeter's iobw.tst.",
     ),
     examples=("-t virtual:plain-64gib test.icf",),
 )

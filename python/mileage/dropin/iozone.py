@@ -35,7 +35,7 @@ _LARGE_KB: Final = 64
 
 
 @dataclass(frozen=True)
-class Asked:
+class IozoneRequest:
     """What a command line of IOzone asks; sizes in bytes."""
 
     tests: tuple[str, ...]
@@ -112,7 +112,7 @@ def _writes(test: str) -> bool:
     return test == "mix" or TESTS[test][0].endswith("write") or test == "random_write"
 
 
-def _files_of(asked: Asked) -> list[Path]:
+def _files_of(asked: IozoneRequest) -> list[Path]:
     names = asked.files or ((asked.name,) if not asked.children else ())
     numbered = [
         f"{asked.name}.{number}" for number in range(max(asked.children, default=0)) if not asked.files
@@ -120,7 +120,7 @@ def _files_of(asked: Asked) -> list[Path]:
     return [asked.place / name for name in (*names, *numbered)]
 
 
-def _differences(given: Given, asked: Asked) -> list[str]:
+def _differences(given: Given, asked: IozoneRequest) -> list[str]:
     """Where the figures are not IOzone's own: which, in which direction, and why."""
     flags = [flag for flag in (*_SHARES.values(), "-+d") if given.has(flag)]
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
@@ -154,7 +154,7 @@ def _data_notes(done: Done) -> list[str]:
     return []
 
 
-def asked_of(given: Given) -> Asked:
+def asked_of(given: Given) -> IozoneRequest:
     """What the flags ask. Raises Refused."""
     _refuse_combinations(given)
     children = _children(given)
@@ -178,7 +178,7 @@ def asked_of(given: Given) -> Asked:
             code="conflict",
         )
     place = next(iter(places))
-    return Asked(
+    return IozoneRequest(
         tests,
         sizes,
         records_kb,
@@ -189,7 +189,7 @@ def asked_of(given: Given) -> Asked:
     )
 
 
-def study_of(given: Given, asked: Asked) -> Study:
+def study_of(given: Given, asked: IozoneRequest) -> Study:
     """The study that does what is asked: a table for each size of file or number of children."""
     tables: dict[str, Measure] = {}
     if asked.children:
@@ -212,7 +212,7 @@ def study_of(given: Given, asked: Asked) -> Study:
     )
 
 
-def _table(given: Given, asked: Asked, file: int, records: tuple[int, ...], count: int) -> Measure:
+def _table(given: Given, asked: IozoneRequest, file: int, records: tuple[int, ...], count: int) -> Measure:
     return Measure(
         workload=tuple(f"iozone.{test}" for test in asked.tests),
         record=tuple(exact_bytes(record) for record in records),
@@ -335,16 +335,16 @@ def _tests(given: Given, together: bool) -> tuple[str, ...]:
         if number >= len(_GROUPS):
             raise Refused(
                 f"iozone: -i {number}",
-                "the tests of pwrite and pread are not built",
+                "the tests of pwrite and pread are not supported",
                 expected="0 to 8",
                 advice="`mileage measure -w sequential_write` uses pwrite",
                 code="not-built",
             )
     wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - (set() if together else {"mix"})
-    left_out = {"record_rewrite"} if together else {"mix"}
-    if numbers and (never := wanted & left_out):
+    omitted = {"record_rewrite"} if together else {"mix"}
+    if numbers and (never := wanted & omitted):
         word = "with -t" if together else "without -t"
-        if wanted <= left_out:
+        if wanted <= omitted:
             raise Refused(
                 f"iozone: -i {numbers[0]}",
                 f"IOzone leaves {', '.join(never)} out {word} and says nothing of it",
@@ -355,7 +355,7 @@ def _tests(given: Given, together: bool) -> tuple[str, ...]:
                 f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
             ]
         )
-    wanted -= left_out
+    wanted -= omitted
     none = RETESTS if given.has("-+n") else (("frewrite", "freread") if together else ())
     order = _TOGETHER if together else tuple(TESTS)
     return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)

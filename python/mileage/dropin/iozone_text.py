@@ -20,7 +20,7 @@ from mileage.model.run_record import Moved, RunRecord, TestResult
 from mileage.plan.iozone_suite import Suite, SuiteValue
 
 if TYPE_CHECKING:
-    from mileage.dropin.iozone import Asked
+    from mileage.dropin.iozone import IozoneRequest
     from mileage.plan import PlannedRun
 
 _KB: Final = 1024
@@ -70,7 +70,7 @@ def version_text() -> str:
     return f"\tIozone: Performance Test of File I/O\n{_VERSION}\t\tBuild: Mileage {__version__}\n"
 
 
-def head_text(given: Given, asked: Asked) -> str:
+def head_text(given: Given, asked: IozoneRequest) -> str:
     """Everything above the first figures."""
     from mileage.dropin.iozone import size_of, uname
 
@@ -97,7 +97,7 @@ def head_text(given: Given, asked: Asked) -> str:
     return "\n".join(lines + _head_of_children(given, asked)) + "\n" + head
 
 
-def _head_of_children(given: Given, asked: Asked) -> list[str]:
+def _head_of_children(given: Given, asked: IozoneRequest) -> list[str]:
     if not asked.children:
         return []
     lines = []
@@ -119,7 +119,7 @@ def _ports(given: Given) -> str:
     return "threads" if given.has("-T") else "processes"
 
 
-def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: RunRecord) -> str:
+def text_of_run(given: Given, asked: IozoneRequest, run: PlannedRun, record: RunRecord) -> str:
     """What is printed of one run: a row of the table, or the blocks of a number of children."""
     if not isinstance(run.job, Suite):
         return ""
@@ -128,7 +128,7 @@ def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: RunRecord) 
     return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
 
 
-def print_end(given: Given, asked: Asked, done: Done) -> None:
+def print_end(given: Given, asked: IozoneRequest, done: Done) -> None:
     """Print what follows the figures, and write the worksheet where one is wanted. Raises Refused."""
     if asked.children:
         _end_children(given, asked, done)
@@ -136,7 +136,7 @@ def print_end(given: Given, asked: Asked, done: Done) -> None:
         _end_single(given, asked, done)
 
 
-def _end_single(given: Given, asked: Asked, done: Done) -> None:
+def _end_single(given: Given, asked: IozoneRequest, done: Done) -> None:
     rows = [_row(given, run.job.value, record) for run, record in done.runs() if isinstance(run.job, Suite)]
     out = ["\niozone test complete.\n"]
     cpu = given.has("-+u")
@@ -150,7 +150,7 @@ def _end_single(given: Given, asked: Asked, done: Done) -> None:
         print_notes(_cpu_lines(done))
 
 
-def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:
+def _with_skipped(rows: list[layout.Row], asked: IozoneRequest) -> list[layout.Row]:
     """The rows, with zeros in the reports for small records of large files that -a skips."""
     found = {(row.file_kb, row.record_kb) for row in rows}
     tests = rows[0].values
@@ -218,7 +218,7 @@ def _children_text(given: Given, suite: SuiteValue, blocks: list[layout.Block]) 
     return "".join([*out, "\n\n"])
 
 
-def _end_children(given: Given, asked: Asked, done: Done) -> None:
+def _end_children(given: Given, asked: IozoneRequest, done: Done) -> None:
     columns = {
         run.job.value.workers or 1: _blocks(given, run.job.value, record)
         for run, record in done.runs()

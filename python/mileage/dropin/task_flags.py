@@ -128,8 +128,8 @@ IOR: Final = Tool(
         "The listing, the JSON and the CSV are those of IOR 4. Bandwidth is bytes over the time from the first "
         "open to the last close of any task; IOPS are transfers over the time from the first to the last transfer; "
         "Latency is the smallest of the tasks' means; StdDev divides by the number of repetitions.",
-        "The data cannot be compressed; IOR's own compresses to a fifth. There is no line for the removal: it is not "
-        "timed.",
+        "The data that is written cannot be compressed; that of IOR compresses to a fifth of its size. The listing "
+        "has no line for the removal of files, which is not timed.",
     ),
     examples=(
         "--tasks 4 -a POSIX -b 64k -F -i 2 -s 20 -t 4k -vv",

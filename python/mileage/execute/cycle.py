@@ -22,7 +22,7 @@ import msgspec
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.device_failure import gave_up, unfinished_arms
-from mileage.execute.environment_guard import Surroundings
+from mileage.execute.environment_guard import EnvironmentGuard
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
@@ -54,7 +54,7 @@ class Shared:
     progress: Progress
     stop: threading.Event
     stopping: Stopping
-    surroundings: Surroundings
+    environment: EnvironmentGuard
     calibration: Calibration
     loss: RankLoss
     keeps_states: bool
@@ -91,7 +91,7 @@ class Cycle:
         """Look up what the journal already holds of this cycle."""
         self._shared = shared
         self._arms = [tuple(arm) for _, arm in groupby(runs, key=lambda run: run.arm)]
-        self._done = _Known(shared.content, {run.index for run in runs})
+        self._done = _FinishedRuns(shared.content, {run.index for run in runs})
         content = shared.content
         self._ended = {entry.stage_key: entry for entry in content.of_kind(StageEnd)}
         self._points = {entry.stage_key: entry for entry in content.of_kind(SavedPoint)}
@@ -136,7 +136,7 @@ class Cycle:
         shared = self._shared
         next_one = next(stage[0] for stage in stages if stage_key(stage[0]) not in self._ended)
         for place in self._places(next_one):
-            shared.surroundings.expect(*place)
+            shared.environment.expect(*place)
         first, after = self._restore(stages)
         self._saved_s = time.monotonic()
         for number, stage in enumerate(stages):
@@ -144,7 +144,7 @@ class Cycle:
                 continue
             shared.progress.stage(stage_text(stage[0], shared.plan.study.cycles))
             for place in self._places(stage[0]):
-                shared.surroundings.before(*place)
+                shared.environment.before(*place)
             for run in stage:
                 if run.index < after:
                     # The restored state has this run in it; the stop rules still need its figures.
@@ -154,7 +154,7 @@ class Cycle:
                     self._run_one(self._target(run), run)
                     self._maybe_save(run, stage)
             for place in self._places(stage[0]):
-                shared.surroundings.after(*place)
+                shared.environment.after(*place)
             self._end_stage(stages, number)
 
     def _target(self, run: PlannedRun) -> Target:
@@ -198,6 +198,7 @@ class Cycle:
                 self._restore_real(number, target, stages)
         if not virtual:
             return finished, 0
+        # Where no saved state can be loaded the arm is repeated from its first run, which needs a drive as new.
         for number in virtual:
             self._targets[number].purge()
         # A state saved within the interrupted stage is newer than any state at the end of a stage.
@@ -251,11 +252,11 @@ class Cycle:
             return
         place = plan.setting_of(run).place
         there = [other for other in plan.runs if plan.setting_of(other).place == place]
-        to_go_on = {stage_key(other)[:3] for other in there if stage_key(other) not in self._ended}
+        to_resume = {stage_key(other)[:3] for other in there if stage_key(other) not in self._ended}
         lost = {
             self._arm_on(plan.setting_of(other).instance, other): other
             for other in there
-            if other.index in begun and stage_key(other)[:3] in to_go_on - self._unfinished.keys()
+            if other.index in begun and stage_key(other)[:3] in to_resume - self._unfinished.keys()
         }
         for arm, other in lost.items():
             if self._rewritten.get(arm, True):
@@ -294,7 +295,7 @@ class Cycle:
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
         """The work file is lost: repeat the writing runs since the last purge, without journalling them."""
         shared = self._shared
-        shared.progress.note(f"what was written to {target.path} is lost; writing it again")
+        shared.progress.note(f"The data written to {target.path} is lost; it is written again")
         # What was written before the last purge was removed by it, so repeating it would change nothing.
         purges = [at for at, run in enumerate(done) if run.role == "reset" and run.cell == "purge"]
         for run in done[purges[-1] + 1 if purges else 0 :]:
@@ -357,11 +358,14 @@ class Cycle:
 
         try:
             record = shared.calibration.perform(run, do, again=target.is_virtual)
+            # A run during which a rank was lost had fewer tasks than planned: its figures must not be journalled.
             shared.loss.raise_if_lost()
         except RunFailed as failure:
             self._broken = failure
             raise
         if known is not None:
+            # In simulated time a run depends on state, workload and seed only: a difference means that the state or the
+            # program is not the one that made the journal, and all figures from here on would be of another drive.
             if known.record != record:
                 raise RunFailed(
                     f"run {run.index} ({run.cell}) repeated on the saved drive state differs from the journal; "
@@ -393,6 +397,7 @@ class Cycle:
         self._shared.journal.append(
             SavedPoint(**_key_fields(run), run=run.index + 1, states=states, at=_now())
         )
+        # After the journal has the new point: until then a crash resumes from the older states.
         self._forget(run, states)
         self._saved_s = time.monotonic()
         self._saving_s = self._saved_s - started_s
@@ -419,6 +424,7 @@ class Cycle:
         if key in self._ended:
             return
         last = number + 1 == len(stages)
+        # Nothing resumes after the last stage: of its states only the hashes are recorded, as evidence.
         states = self._save(run, keep=not last)
         entry = StageEnd(
             **_key_fields(run),
@@ -433,7 +439,7 @@ class Cycle:
         self._saved_s = time.monotonic()
 
 
-class _Known:
+class _FinishedRuns:
     """The finished runs of a cycle: which they are, and where each can be read again."""
 
     def __init__(self, content: JournalContent, mine: set[int]) -> None:

@@ -32,7 +32,7 @@ START = "start"
 """Name of the snapshot that all others are compared with; each session (each set of labels) has one."""
 
 
-class Surroundings:
+class EnvironmentGuard:
     """Snapshots of the machine's environment during one study; safe to use from several threads."""
 
     def __init__(

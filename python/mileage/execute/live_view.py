@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from mileage.execute.progress import Progress
-from mileage.execute.status import Standing
+from mileage.execute.status import StudyStatus
 from mileage.log import is_log_on
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
@@ -46,7 +46,7 @@ class Terminal(Progress):
         `labels`: what a cell is called here, by its label. `endless`: how much is left is not known.
         """
         self._clock = clock
-        self._standing = Standing(clock)
+        self._standing = StudyStatus(clock)
         self._moving = is_coloured(sys.stderr) and not is_log_on()
         self._live: Live | None = None
         self._labels = labels or {}
@@ -187,7 +187,7 @@ class Counted:
         self._name = name
 
     def advance(self, count: int = 1) -> None:
-        """`count` more are done."""
+        """Count `count` more finished items, and print a line of progress where there is no live view."""
         self._done += count
         if self._live is None and self._clock() - self._lined_s >= LINE_EVERY_S:
             self._lined_s = self._clock()

@@ -36,7 +36,7 @@ class Kept(Protocol):
         """Where a run's log of every operation is written; there is no file yet."""
 
 
-class Doing(NamedTuple):
+class RunInputs(NamedTuple):
     """A run that is being done."""
 
     target: Target
@@ -63,14 +63,14 @@ def perform(
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
         Interrupted: `poll` asked to stop.
     """
-    return _PERFORM[type(run.action)](Doing(target, run, idle_ns, poll, kept))
+    return _PERFORM[type(run.action)](RunInputs(target, run, idle_ns, poll, kept))
 
 
-def _io(doing: Doing) -> RunRecord:
+def _io(inputs: RunInputs) -> RunRecord:
     """Turn a workload on the target."""
     from mileage import _core
 
-    target, run, _, poll, kept = doing
+    target, run, _, poll, kept = inputs
     assert run.workload is not None
     workload = workload_json(run.workload, kept)
     _still_there(target, run)
@@ -123,17 +123,17 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -
     return msgspec.json.encode(options).decode()
 
 
-def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], doing: Doing) -> RunRecord:
+def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs: RunInputs) -> RunRecord:
     """Do work on files by the function of its family."""
-    target, run, job = doing.target, doing.run, doing.run.job
+    target, run, job = inputs.target, inputs.run, inputs.run.job
     assert job is not None
     _still_there(target, run)
     try:
         refuse_elsewhere(job.caching.mode, run.cell)
         with surrounded(target, job.caching):
-            return perform_job(target, job, doing.what, doing.poll)
+            return perform_job(target, job, inputs.what, inputs.poll)
     except OSError as cause:
-        raise RunFailed.from_os_error(doing.what, cause) from cause
+        raise RunFailed.from_os_error(inputs.what, cause) from cause
 
 
 def workload_json(workload: Workload, kept: Kept | None) -> str:
@@ -155,28 +155,28 @@ def _still_there(target: Target, run: PlannedRun) -> None:
         raise RunFailed(f"{run.cell}: {target.path} vanished; bring it back and resume", cause="vanished")
 
 
-def _rest(doing: Doing) -> RunRecord:
+def _rest(inputs: RunInputs) -> RunRecord:
     """Leave the target alone for `idle_ns` nanoseconds of its own time."""
-    if doing.target.simulation is not None:
-        doing.target.simulation.idle(doing.idle_ns)
+    if inputs.target.simulation is not None:
+        inputs.target.simulation.idle(inputs.idle_ns)
     else:
-        rest(doing.idle_ns, doing.poll)
-    return RunRecord.idle(doing.idle_ns)
+        rest(inputs.idle_ns, inputs.poll)
+    return RunRecord.idle(inputs.idle_ns)
 
 
-def _reset(doing: Doing) -> RunRecord:
+def _reset(inputs: RunInputs) -> RunRecord:
     """Bring a target back by "trim", "purge" or "remount"; the record says in `notes` what was done.
 
     Raises Refused when the target cannot, RunFailed when the system fails.
     """
-    target = doing.target
+    target = inputs.target
     started_ns = time.monotonic_ns()
-    note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[doing.run.cell]()
+    note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[inputs.run.cell]()
     elapsed_ns = 0 if target.is_virtual else time.monotonic_ns() - started_ns
     return msgspec.structs.replace(RunRecord.idle(elapsed_ns), notes=[note])
 
 
-_PERFORM: Final[dict[type, Callable[[Doing], RunRecord]]] = {
+_PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     Io: _io,
     Idle: _rest,
     Mirror: _rest,

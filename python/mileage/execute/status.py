@@ -29,7 +29,7 @@ _SHARE_OF_TIME: Final = 200.0
 """The time left is worked out again when this many times what it cost has gone by."""
 
 
-class Standing:
+class StudyStatus:
     """A running study; safe to use from several threads. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -106,10 +106,10 @@ class Standing:
         if self._left is None or now_s - self._left[0] > max(2.0, _SHARE_OF_TIME * self._left[2]):
             with self._lock:
                 spent_s = dict(self._spent_s)
-                under_way_s = max((now_s - began_s for began_s in self._began_s.values()), default=0.0)
+                in_flight_s = max((now_s - began_s for began_s in self._began_s.values()), default=0.0)
             cost_s = time.process_time()
             left_s = remaining_s(self.plan, spent_s, lanes=self._lanes)
-            self._left = (now_s, max(left_s - under_way_s, 0.0), time.process_time() - cost_s)
+            self._left = (now_s, max(left_s - in_flight_s, 0.0), time.process_time() - cost_s)
         return max(self._left[1] - (now_s - self._left[0]), 0.0)
 
     def share(self) -> float | None:

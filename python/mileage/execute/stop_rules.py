@@ -38,7 +38,7 @@ class Rules(Protocol):
 
 
 class Key(NamedTuple):
-    """What is decided about: a table in one stage; of writing in rounds, on one target."""
+    """Identifies one decision to stop: a table of measurements in a stage, or writing in rounds on one target."""
 
     session: str
     cycle: int
@@ -113,7 +113,7 @@ class Stopping:
             if run.role == "measure":
                 return self._block_wanted(run, self._tables[run.cell])
             if run.block > 1 and run.stage in self._tables_of:
-                # What is done between blocks, for the block that follows.
+                # Purging or trimming between blocks is useful only if some table still wants the block that follows.
                 return any(self._block_wanted(run, table) for table in self._tables_of[run.stage])
             if run.role in ("torture", "prepare"):
                 return self._turn_wanted(run)

@@ -15,7 +15,7 @@ from mileage.execute.calibration import Calibration
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.device_failure import unfinished_arms
-from mileage.execute.environment_guard import START, Surroundings, changed_by
+from mileage.execute.environment_guard import START, EnvironmentGuard, changed_by
 from mileage.execute.progress import Progress
 from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
@@ -62,7 +62,7 @@ def execute_study(
         content = folder.content()
         refuse_edited(folder, content)
         if content.torn_bytes:
-            progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
+            progress.note(f"Dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
         if content.of_kind(End):
             return ()
         mine = [run for run in plan.runs if run.session == session]
@@ -132,7 +132,7 @@ def _shared(
     keeps_states: bool,
 ) -> Shared:
     """What the cycles share, with what the journal already holds."""
-    surroundings = Surroundings(
+    environment = EnvironmentGuard(
         folder,
         journal,
         marks=plan.study.state.on_change == "mark",
@@ -148,7 +148,7 @@ def _shared(
         progress,
         threading.Event(),
         Stopping(plan, journal, content, rules, progress.note),
-        surroundings,
+        environment,
         Calibration(plan, journal, content, progress.note),
         loss,
         keeps_states,
@@ -196,13 +196,14 @@ def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shar
     """Wait until all cycles have ended, and say how to end them by force to whom that takes too long."""
     pending, noted = set(futures), 1
     while pending:
+        # Signals are only counted, so that none interrupts a write to the journal: the wait ends to look at the count.
         finished, pending = wait(pending, timeout=0.2)
         if any(future.exception() for future in finished):
             shared.stop.set()
         if pending and len(received) > noted:
             noted = len(received)
             shared.progress.note(
-                f"waiting for the run in progress to end; to end it by force: kill -9 {os.getpid()} "
+                f"Waiting for the run in progress to end; to end it by force: kill -9 {os.getpid()} "
                 "(finished runs are kept)"
             )
 

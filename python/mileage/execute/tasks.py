@@ -165,7 +165,7 @@ class Conductor:
         tests = [test for test in METARATES if test in value.tests]
         for test in tests:
             if test != "create":
-                # The first task makes everybody's, those of the last task first.
+                # As metarates does: the first task creates the files of all tasks, those of the last task first.
                 for task in reversed(range(value.tasks)):
                     self._alone(*metarates_share(value, "create", task))
             shares = [metarates_share(value, test, task) for task in range(value.tasks)]

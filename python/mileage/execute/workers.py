@@ -1,9 +1,9 @@
-"""Those who do a run together: processes of this machine, or the ranks of an MPI run.
+"""The workers that share a run: processes of this machine, or the ranks of an MPI run.
 
-What it models: steps. In a step each member does one order (a share of a workload, or of an operation on names), all
-begin at one instant, and their shares come back with what makes their clocks one.
-What it refuses: nothing of its own. A refusal of one member counts more than a member that died, and that more than
-what both made of the others.
+What it models: steps. In a step each worker does one order (a share of a workload, or of an operation on names). All
+begin at the same instant; each returns its share of the result, with its clock's offset to the others.
+What it refuses: nothing of its own. When workers fail for several reasons, a refused request is reported first, then
+a dead worker, then the errors that follow from either.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.numbers import fio_size, whole
 from mileage.model.target_kind import capabilities_of
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.pattern import PatternTable, Zipf
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
@@ -532,7 +532,7 @@ def _depth(job: _Job) -> int:
     return depth
 
 
-def _how(job: _Job, threads: int) -> How:
+def _how(job: _Job, threads: int) -> IoOptions:
     """The keys that say how it is done."""
     engine = job.text("ioengine", "psync")
     if engine not in _ENGINES:
@@ -571,7 +571,7 @@ def _how(job: _Job, threads: int) -> How:
         "warm_up": job.time("ramp_time"),
         "content": _content(job) if _writes(job) else None,
     }
-    return How(**known)
+    return IoOptions(**known)
 
 
 def _cap(job: _Job, threads: int) -> int | str | None:

@@ -54,7 +54,7 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, shared: Mapping[str, Any], own: Mapping[str, Any]) -> FioOptions:
-        """The job's options over the global ones."""
+        """The options that apply to a job: those of the [global] section (`shared`), replaced by its own."""
         values = {}
         for options in (shared, own):
             for name, value in options.items():

@@ -73,7 +73,7 @@ def read(source: Source) -> Result:
 def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
     figure, seconds = number(found["figure"]), number(found["seconds"])
     if found["kind"].isspace() and not figure:
-        # A phase that measures nothing, such as the timestamp.
+        # Phases such as the timestamp measure nothing: their line is no failed result.
         return
     if not figure:
         result.unread.append(Unread(at, shown(line), "no figure: the phase failed or was not done"))

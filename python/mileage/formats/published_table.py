@@ -68,7 +68,7 @@ def read_published(path: Path) -> tuple[tuple[str, ...], tuple[PublishedCell, ..
 
 
 def prints_arms(path: Path) -> bool:
-    """Whether the table prints both arms. Raises Refused when the file cannot be read as a table."""
+    """Whether the table prints mean and deviation of both arms. Raises Refused for a file that is not a table."""
     return ARMS[0] in _rows(path)[0]
 
 

@@ -167,7 +167,9 @@ def _from_uneven_sham(found: Evidence, torture: Sequence[float], sham: Sequence[
     """Torture and sham cycles that do not match one to one: compared as two groups of common variance."""
     common = _mean(sham)
     units = tuple(x - common for x in torture)
-    note = f"torture and sham cycles do not match ({len(torture)} and {len(sham)}): compared unpaired"
+    note = (
+        f"{len(torture)} torture cycles and {len(sham)} sham cycles cannot be paired: compared as two groups"
+    )
     found = msgspec.structs.replace(found, unit_logs=units, log_ratio=_mean(units), note=note)
     if len(torture) < 2:
         return _noted(found, "1 cycle with this cell, at least 2 needed")

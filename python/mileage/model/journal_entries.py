@@ -170,7 +170,7 @@ class Finding(Entry, frozen=True, kw_only=True, omit_defaults=True, tag="unknown
 
 
 class Look(Finding, frozen=True, kw_only=True, tag="look"):
-    """A finding, and what it decides about: a table in one stage; of writing in rounds, on one target."""
+    """The result of a decision to stop: for a table of a stage, or for rounds of writing on a target."""
 
     session: str = ""
     cycle: Number

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mileage.plan.factors import Setting, session_of
     from mileage.plan.families import WORKLOADS
     from mileage.plan.named_workloads import METRICS, NamedWorkload
-    from mileage.plan.one_off_study import Asked
+    from mileage.plan.one_off_study import MeasurementRequest
     from mileage.plan.pattern import TraceFile
     from mileage.plan.planned_runs import Cell, Plan, PlannedRun
     from mileage.plan.resolver import places_of
@@ -36,7 +36,7 @@ else:
             "mileage.plan.estimate": ("Estimate",),
             "mileage.plan.factors": ("Setting", "session_of"),
             "mileage.plan.families": ("WORKLOADS",),
-            "mileage.plan.one_off_study": ("Asked",),
+            "mileage.plan.one_off_study": ("MeasurementRequest",),
             "mileage.plan.pattern": ("TraceFile",),
             "mileage.plan.planned_runs": ("Cell", "Plan", "PlannedRun"),
             "mileage.plan.resolver": ("places_of",),
@@ -51,9 +51,9 @@ else:
 __all__ = [
     "METRICS",
     "WORKLOADS",
-    "Asked",
     "Cell",
     "Estimate",
+    "MeasurementRequest",
     "NamedWorkload",
     "Plan",
     "PlannedRun",

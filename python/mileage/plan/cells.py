@@ -244,6 +244,7 @@ class _Making:
         stop: Stop,
     ) -> Workload:
         how = done.how
+        # Whether a trace has writes is known only when its file is read, so a sync is planned for every trace.
         syncs = done.writes or pattern_word(done.pattern) == "trace_file"
         sync = (how.sync or "fdatasync") if syncs and self._facts.capabilities.moves_bytes else "none"
         return Workload(
@@ -255,6 +256,7 @@ class _Making:
             depth=depth,
             threads=threads,
             stop=stop,
+            # Every run gets its own seed from `expansion`; with one here, equal cells would not compare equal.
             seed=0,
             content=read_content(how.content or "incompressible"),
             sync=sync,
@@ -283,6 +285,7 @@ class _Making:
                 advice="begin earlier",
                 code="out-of-range",
             )
+        # The rest that is shorter than a unit is never visited: a shorter last record would have another latency.
         whole = table.span == "file"
         length = room - room % unit if whole else self._area(path, "span", table.span, unit)
         if length > room or length <= 0:
@@ -293,6 +296,7 @@ class _Making:
 
     def _stop(self, path: str, rule: StopRule, unit: int, once: bool, span_bytes: int) -> Stop:
         limit = None if rule.bytes is None else self._area(path, "stop.bytes", rule.bytes, unit)
+        # A pattern that visits every record once has nothing left to do after its span.
         if once:
             limit = span_bytes if limit is None else min(limit, span_bytes)
         return Stop(

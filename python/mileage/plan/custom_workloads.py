@@ -19,7 +19,7 @@ from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS, find_workloads
 from mileage.plan.faults import BrokenStudy, Faults, join
 from mileage.plan.file_job import Programs
-from mileage.plan.io_options import HOW_KEYS, How, check_how
+from mileage.plan.io_options import HOW_KEYS, IoOptions, check_how
 from mileage.plan.named_workloads import METRICS_OF, Kind, NamedWorkload, as_done, of_pattern
 from mileage.plan.pattern import (
     PATTERN_NAMES,
@@ -44,9 +44,9 @@ Traces = Mapping[str, TraceFile]
 """What must be known of each trace, by its path as the study has it."""
 
 
-def how_in(table: OwnWorkload | Measure | Torture) -> How:
+def how_in(table: OwnWorkload | Measure | Torture) -> IoOptions:
     """The keys of a table that say how I/O is done."""
-    return How(**{key: getattr(table, key) for key in HOW_KEYS})
+    return IoOptions(**{key: getattr(table, key) for key in HOW_KEYS})
 
 
 def own_workloads(study: Study, faults: Faults, traces: Traces | None = None) -> dict[str, NamedWorkload]:

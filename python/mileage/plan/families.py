@@ -19,7 +19,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan.action import FILE_JOBS
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.file_job import FILES, Job
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.named_workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
 from mileage.plan.pattern import (
     Access,
@@ -38,11 +38,11 @@ from mileage.plan.study import StopRule
 
 _PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
     "sequential": ("sequential", "one record after the other"),
-    "random": ("random", "uniformly random places"),
+    "random": ("random", "uniformly random offsets"),
     "shuffled": ("shuffled", "every record once, in random order"),
     "backward": ("backward", "from the last record to the first"),
     "stride": (PatternTable(stride=Stride(17)), "every 17th record, until each was visited once"),
-    "fixed": ("fixed", "the same record again and again"),
+    "fixed": ("fixed", "the same record repeatedly"),
     "zipf": (PatternTable(zipf=Zipf(120)), "a few records often, most seldom (Zipf, exponent 1.2)"),
     "hot_cold": (PatternTable(hot_cold=HotCold(10, 90)), "nine in ten operations go to a tenth of the span"),
     "partly_sequential": (
@@ -58,8 +58,8 @@ def _judged() -> Iterator[NamedWorkload]:
     for name, title, reads in (("write", "sequential writes", 0), ("read", "sequential reads", 100)):
         yield NamedWorkload(f"throughput.{name}", title, "sequential", reads, "throughput", ("throughput",))
     for name, title, pattern, reads in (
-        ("random_write", "writes at uniformly random places", "random", 0),
-        ("random_read", "reads at uniformly random places", "random", 100),
+        ("random_write", "writes at uniformly random offsets", "random", 0),
+        ("random_read", "reads at uniformly random offsets", "random", 100),
         ("shuffled_write", "writes to every record once, in random order", "shuffled", 0),
         ("shuffled_read", "reads of every record once, in random order", "shuffled", 100),
     ):
@@ -71,11 +71,13 @@ def _patterns() -> Iterator[NamedWorkload]:
     for name, (pattern, title) in _PATTERNS.items():
         for verb, reads in (("read", 100), ("write", 0)):
             yield of_pattern(f"pattern.{name}_{verb}", f"{verb}s: {title}", pattern, reads)
-    yield of_pattern("pattern.mix", "70 % reads, 30 % writes at uniformly random places", "random", 70)
+    yield of_pattern("pattern.mix", "70 % reads, 30 % writes at uniformly random offsets", "random", 70)
     yield of_pattern(
         "pattern.sequential_mix", "70 % reads, 30 % writes, one record after the other", "sequential", 70
     )
-    yield of_pattern("pattern.discard", "discards at uniformly random places", "random", 0, How(discards=100))
+    yield of_pattern(
+        "pattern.discard", "discards at uniformly random offsets", "random", 0, IoOptions(discards=100)
+    )
 
 
 _IOMETER_SIZES: Final = {"512b": 512, "4k": 4096, "16k": 16384, "32k": 32768}
@@ -148,9 +150,9 @@ _RANDOM_8K: Final[tuple[PatternName, str]] = ("random", "8KiB")
 _SEQUENTIAL_64K: Final[tuple[PatternName, str]] = ("sequential", "64KiB")
 
 _HDPARM: Final[dict[str, tuple[PatternName, str, str, str, str]]] = {
-    "cached": ("fixed", "cold", "1 s", "2 s", "-T: the first 2 MiB again and again from the page cache"),
+    "cached": ("fixed", "cold", "1 s", "2 s", "-T: the first 2 MiB repeatedly from the page cache"),
     "buffered": ("sequential", "cold", "3 s", "3 s", "-t: sequential reads through the emptied page cache"),
-    "cached_direct": ("fixed", "direct", "1 s", "2 s", "-T --direct: the first 2 MiB again and again"),
+    "cached_direct": ("fixed", "direct", "1 s", "2 s", "-T --direct: the first 2 MiB repeatedly"),
     "buffered_direct": (
         *("sequential", "direct", "3 s", "3 s"),
         "-t --direct: sequential reads past the page cache",
@@ -160,12 +162,12 @@ _HDPARM: Final[dict[str, tuple[PatternName, str, str, str, str]]] = {
 
 
 def _hdparm() -> Iterator[NamedWorkload]:
-    """`hdparm -T` reads the first 2 MiB again and again, `-t` reads on from the start, with an emptied cache.
+    """`hdparm -T` reads the first 2 MiB repeatedly, `-t` reads on from the start, with an emptied cache.
 
     Both rest before, and write into every sector that was read, within the time.
     """
     for name, (pattern, cache, rest, time, title) in _HDPARM.items():
-        how = How(cache=cache, settle=rest, touch=512)
+        how = IoOptions(cache=cache, settle=rest, touch=512)
         named = NamedWorkload(
             f"hdparm.{name}", f"hdparm {title}", pattern, 100, "throughput", ("throughput",), how
         )
@@ -173,11 +175,11 @@ def _hdparm() -> Iterator[NamedWorkload]:
         yield msgspec.structs.replace(named, record="2MiB", stop=StopRule(time=time), once=once)
 
 
-_DD: Final[dict[str, tuple[int, How, str]]] = {
-    "read": (100, How(cache="warm"), "if=TARGET of=/dev/null bs=1M count=10240"),
+_DD: Final[dict[str, tuple[int, IoOptions, str]]] = {
+    "read": (100, IoOptions(cache="warm"), "if=TARGET of=/dev/null bs=1M count=10240"),
     "write": (
         0,
-        How(cache="warm", content="zeros", sync="fdatasync"),
+        IoOptions(cache="warm", content="zeros", sync="fdatasync"),
         "if=/dev/zero of=TARGET bs=1M count=10240 conv=fdatasync",
     ),
 }
@@ -278,7 +280,7 @@ def _needs_a_directory(name: str, target: str) -> str:
     drive = target.partition("@")[0]
     return (
         f"{name} is a file workload; {drive} is a block device without a host; "
-        f"file workloads need a directory or {drive}@HOST, which is not built yet"
+        f"file workloads need a directory or {drive}@HOST, which is not supported yet"
     )
 
 

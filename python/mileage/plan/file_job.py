@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from mileage.errors import Refusal
 from mileage.plan import sizes
 from mileage.plan.caching import Caching, read_cache
-from mileage.plan.io_options import HOW_KEYS, How
+from mileage.plan.io_options import HOW_KEYS, IoOptions
 from mileage.plan.iozone_switches import IozoneSwitches
 from mileage.plan.study import Measure, StopRule
 
@@ -51,7 +51,7 @@ class JobRequest(NamedTuple):
     """Size of the work area."""
     threads: int
     stop: StopRule
-    how: How
+    how: IoOptions
     cache: str
     """The study's cache, where `how` has none."""
     fidelity: bool = False
@@ -104,7 +104,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     """Which margin their rates are judged by."""
     records: ClassVar[dict[str, str]] = {}
     """Tests with a record of their own, where a study gives none."""
-    how: ClassVar[How] = How()
+    how: ClassVar[IoOptions] = IoOptions()
     """Keys that its tests set, where a study gives none."""
     alone: ClassVar[tuple[str, ...]] = ()
     """Tests that are done by their own names only."""
@@ -159,7 +159,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
             yield Refusal(f"stop.{key}", text=f"{cls.stop_advice.format(name=name)}", code="no-effect")
 
     @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[Refusal]:
+    def without_effect(cls, how: IoOptions, cache: str) -> Iterator[Refusal]:
         """Every key of how I/O is done that the family has no use for."""
         for key in HOW_KEYS:
             if key not in cls.keys and getattr(how, key) is not None:

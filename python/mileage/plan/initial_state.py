@@ -16,7 +16,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.caching import read_cache
 from mileage.plan.filesystems import FileSystem, file_system_of
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.preconditioning import PRECONDITIONS
 from mileage.plan.study import Size, State, Study
 
@@ -195,7 +195,7 @@ def settings_of_device(state: State) -> dict[str, str]:
 def limit_bytes(study: Study) -> int:
     """The largest memory limit that a study sets; 0 when it sets none. The study has been checked."""
     words = [study.state.cache]
-    tables: list[How] = [*study.measure.values(), *study.torture.values(), *study.workload.values()]
+    tables: list[IoOptions] = [*study.measure.values(), *study.torture.values(), *study.workload.values()]
     words += [table.cache for table in tables if table.cache is not None]
     for measure in study.measure.values():
         words += [str(level) for level in measure.vary.get("cache", ())]

@@ -29,7 +29,7 @@ INTERVAL_MIN_NS: Final = 10_000_000
 INTERVAL_MAX_NS: Final = 3_600_000_000_000
 
 
-class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys that say how I/O is done; None means as the workload has it, or the default."""
 
     reads: Percent | None = None
@@ -99,7 +99,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of mdtest.*: each task inspects what task rank + N created (modulo the tasks)."""
 
 
-HOW_KEYS: Final = How.__struct_fields__
+HOW_KEYS: Final = IoOptions.__struct_fields__
 CALL_KEYS: Final = ("api", "cache", "dsync", "settle", "touch", "timeout", "log")
 """Keys that have an effect only where calls reach real storage."""
 
@@ -123,14 +123,14 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether they are removed after it."""
 
 
-def merged(first: How, then: How) -> How:
+def merged(first: IoOptions, then: IoOptions) -> IoOptions:
     """The keys of both; where both give one, that of `then` counts."""
     given = {key: getattr(then, key) for key in HOW_KEYS if getattr(then, key) is not None}
     kept = {key: getattr(first, key) for key in HOW_KEYS}
-    return How(**{**kept, **given})
+    return IoOptions(**{**kept, **given})
 
 
-def check_how(how: How) -> Iterator[Refusal]:
+def check_how(how: IoOptions) -> Iterator[Refusal]:
     """Every key that has a wrong value or no effect; `where` is the key."""
     readers: tuple[tuple[str, int | str | None, Callable[[str], object]], ...] = (
         ("content", how.content, read_content),
@@ -206,11 +206,11 @@ def read_touch(found: int | str) -> int:
 
 
 def unused_keys(target: Capabilities) -> tuple[str, ...]:
-    """The keys of `How` that have no effect on this kind of target."""
+    """The keys of `IoOptions` that have no effect on this kind of target."""
     return target.unused_keys if target.is_real else (*CALL_KEYS, *target.unused_keys)
 
 
-def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
+def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
     """Every key that this kind of target cannot honour, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
@@ -225,7 +225,7 @@ def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
         )
 
 
-def load_of(how: How, capacity_bytes: int) -> Load:
+def load_of(how: IoOptions, capacity_bytes: int) -> Load:
     """When operations start, on a target of a capacity. `how` has passed `check_how`."""
     opened = None
     if how.rate is not None:
@@ -241,7 +241,7 @@ def load_of(how: How, capacity_bytes: int) -> Load:
     )
 
 
-def reach_of(how: How, target: Capabilities, cache: str, depth: int) -> Reach | None:
+def reach_of(how: IoOptions, target: Capabilities, cache: str, depth: int) -> Reach | None:
     """How a target of a kind is reached; None for a drive in virtual time.
 
     `cache` is the study's own, where the table gives none. Without an `api`, more than one operation in flight per

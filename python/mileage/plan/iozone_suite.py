@@ -19,19 +19,19 @@ from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import Measure, listed
 
 IOZONE: Final[dict[str, tuple[str, str]]] = {
-    "write": ("write", "a new file, record by record"),
-    "rewrite": ("write", "the same file again"),
-    "read": ("read", "record by record"),
-    "reread": ("read", "again"),
-    "random_read": ("random", "reads of each record once, in no order"),
-    "random_write": ("random", "writes of each record once, in no order"),
-    "backward_read": ("backward", "from the last record to the first"),
-    "record_rewrite": ("record_rewrite", "the first record, again and again"),
-    "stride_read": ("stride", "every 17th record, until each was read"),
-    "fwrite": ("fwrite", "a new file through a C stream"),
-    "frewrite": ("fwrite", "the same file again through a C stream"),
-    "fread": ("fread", "through a C stream"),
-    "freread": ("fread", "again through a C stream"),
+    "write": ("write", "write a new file, record after record"),
+    "rewrite": ("write", "write the same file a second time"),
+    "read": ("read", "read the file, record after record"),
+    "reread": ("read", "read the file a second time"),
+    "random_read": ("random", "read every record once, in random order"),
+    "random_write": ("random", "write every record once, in random order"),
+    "backward_read": ("backward", "read from the last record to the first"),
+    "record_rewrite": ("record_rewrite", "write the first record repeatedly"),
+    "stride_read": ("stride", "read every 17th record, until each was read once"),
+    "fwrite": ("fwrite", "write a new file through a C stream (fwrite)"),
+    "frewrite": ("fwrite", "write the same file a second time (fwrite)"),
+    "fread": ("fread", "read the file through a C stream (fread)"),
+    "freread": ("fread", "read the file a second time (fread)"),
     "mix": ("mix", "some threads read at random, the others write (two threads or more)"),
 }
 """IOzone's tests: the group that each is done with, and what it does."""

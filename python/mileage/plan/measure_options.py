@@ -2,7 +2,7 @@
 
 What it models: an option's name, the key that it sets and where, the form of its value, and its line of help. From the
 rows come the command line, what is asked of a measurement, and the names of options in refusals. A new option is a row
-here, a field of `How` (or of `Asked`), and what the field does.
+here, a field of `IoOptions` (or of `MeasurementRequest`), and what the field does.
 What it refuses: nothing.
 """
 
@@ -26,7 +26,7 @@ class Option(NamedTuple):
     form: Form | tuple[str, ...] = "text"
     """How its value is read; a tuple has the only values there are."""
     sets: Literal["how", "asked", ""] = "how"
-    """The value that it is a field of: `How`, `Asked`, or neither, where the command itself uses it."""
+    """Whose field it is: `IoOptions`, `MeasurementRequest`, or neither, where the command itself uses it."""
     field: str = ""
     """The name of that field where it is another one."""
     path: str = ""

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.file_job import Job, Programs
-from mileage.plan.io_options import How, merged
+from mileage.plan.io_options import IoOptions, merged
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
@@ -49,7 +49,7 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Which relevance margin it is judged by."""
     metrics: tuple[Metric, ...]
     """What is recorded of it unless a study says otherwise."""
-    how: How = How()
+    how: IoOptions = IoOptions()
     """The keys that it sets; `reads` is in `read_percent`."""
     record: str | None = None
     """Its own record, where a study gives none."""
@@ -95,7 +95,7 @@ class NamedWorkload(msgspec.Struct, frozen=True):
         return self.does.read > 0
 
 
-def as_done(named: NamedWorkload, how: How) -> NamedWorkload:
+def as_done(named: NamedWorkload, how: IoOptions) -> NamedWorkload:
     """The workload with the keys of a study's table, which count more than its own."""
     together = merged(named.how, how)
     reads = named.read_percent if together.reads is None else together.reads
@@ -103,8 +103,8 @@ def as_done(named: NamedWorkload, how: How) -> NamedWorkload:
 
 
 def of_pattern(
-    name: str, title: str, pattern: Pattern, read_percent: int, how: How | None = None
+    name: str, title: str, pattern: Pattern, read_percent: int, how: IoOptions | None = None
 ) -> NamedWorkload:
     """A workload whose kind and metrics follow from its pattern."""
     kind: Kind = "throughput" if is_sequential(pattern) else "iops"
-    return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())
+    return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or IoOptions())

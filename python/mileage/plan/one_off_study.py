@@ -20,7 +20,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.conversion import is_in_range
 from mileage.plan.families import find_workloads
-from mileage.plan.io_options import HOW_KEYS, How
+from mileage.plan.io_options import HOW_KEYS, IoOptions
 from mileage.plan.levels import read_levels
 from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.named_workloads import Kind, NamedWorkload, as_done
@@ -59,7 +59,7 @@ _VARY_NAMES: Final = {"span": "size", "span_start": "start"}
 _BY_PATH: Final = {option.path or option.key: option for option in OPTIONS}
 
 
-class Asked(msgspec.Struct, frozen=True):
+class MeasurementRequest(msgspec.Struct, frozen=True):
     """What a user asks of one measurement; None means the default."""
 
     target: str
@@ -81,7 +81,7 @@ class Asked(msgspec.Struct, frozen=True):
     size: str | None = None
     """The part that is visited, from `start` on."""
     start: str | None = None
-    how: How = How()
+    how: IoOptions = IoOptions()
     vary: tuple[str, ...] = ()
     """"depth=1,2,4..64"."""
     repeat: int = 1
@@ -91,7 +91,7 @@ class Asked(msgspec.Struct, frozen=True):
     """What must be known of the traces that are replayed, by their paths."""
 
 
-def one_off(asked: Asked) -> Study:
+def one_off(asked: MeasurementRequest) -> Study:
     """The study that does what is asked. Raises Refused."""
     levels = _levels(asked.vary)
     _check_once(asked, levels)
@@ -156,7 +156,9 @@ def one_off(asked: Asked) -> Study:
     )
 
 
-def _carryover(asked: Asked, blocks: list[NamedWorkload], levels: dict[str, tuple[Level, ...]]) -> str:
+def _carryover(
+    asked: MeasurementRequest, blocks: list[NamedWorkload], levels: dict[str, tuple[Level, ...]]
+) -> str:
     """A virtual drive is made anew before each run where one of them writes: writes age it for those that follow."""
     writes = any(as_done(found, asked.how).writes for found in blocks) or levels.keys() & {
         "reads",
@@ -197,7 +199,7 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
     return levels
 
 
-def _check_once(asked: Asked, levels: dict[str, tuple[Level, ...]]) -> None:
+def _check_once(asked: MeasurementRequest, levels: dict[str, tuple[Level, ...]]) -> None:
     """Refuse a key that has levels and a value of its own: one of them would have no effect."""
     for key in levels:
         given = getattr(asked.how, key) if key in HOW_KEYS else getattr(asked, _VARY_NAMES.get(key, key))
@@ -244,7 +246,7 @@ def _counts(levels: dict[str, tuple[Level, ...]], key: str, alone: int) -> int |
     return found if len(found) > 1 else found[0] if found else alone
 
 
-def _threads(levels: dict[str, tuple[Level, ...]], asked: Asked) -> int:
+def _threads(levels: dict[str, tuple[Level, ...]], asked: MeasurementRequest) -> int:
     """Those that are asked for, or as many as there are processes in any cell."""
     if asked.threads is not None:
         return asked.threads
@@ -302,7 +304,7 @@ def _numbered(base: str, rest: str) -> PatternTable:
     raise ValueError(base)
 
 
-def _named(word: str, asked: Asked, own: dict[str, OwnWorkload]) -> tuple[NamedWorkload, ...]:
+def _named(word: str, asked: MeasurementRequest, own: dict[str, OwnWorkload]) -> tuple[NamedWorkload, ...]:
     if word in own:
         table = own[word]
         kind: Kind = "throughput" if table.pattern and is_sequential(_pattern_of(table)) else "iops"
@@ -321,7 +323,9 @@ def _pattern_of(table: OwnWorkload) -> PatternTable:
 
 
 def _by_record(
-    levels: dict[str, tuple[Level, ...]], asked: Asked, meant: dict[str, tuple[NamedWorkload, ...]]
+    levels: dict[str, tuple[Level, ...]],
+    asked: MeasurementRequest,
+    meant: dict[str, tuple[NamedWorkload, ...]],
 ) -> dict[tuple[str, ...], list[str]]:
     """The words of the workloads by the records that they are done with; none where they have their own.
 
@@ -354,7 +358,10 @@ def _table_name(records: tuple[str, ...], groups: Collection[tuple[str, ...]]) -
 
 
 def _table(
-    shared: Measure, asked: Asked, records: tuple[str, ...], meant: dict[str, tuple[NamedWorkload, ...]]
+    shared: Measure,
+    asked: MeasurementRequest,
+    records: tuple[str, ...],
+    meant: dict[str, tuple[NamedWorkload, ...]],
 ) -> Measure:
     """What is measured with one set of records; `shared` has the keys that all tables share."""
     named = [found for members in meant.values() for found in members]
@@ -368,13 +375,13 @@ def _table(
     )
 
 
-def _stop(asked: Asked, named: list[NamedWorkload]) -> StopRule | None:
+def _stop(asked: MeasurementRequest, named: list[NamedWorkload]) -> StopRule | None:
     if asked.time is None and asked.bytes is None and asked.operations is None:
         return None if all(found.stop is not None for found in named) else StopRule(time=RUN_TIME)
     return StopRule(bytes=asked.bytes, operations=asked.operations, time=asked.time)
 
 
-def _part(asked: Asked, records: tuple[str, ...], reach: int) -> tuple[int | None, int]:
+def _part(asked: MeasurementRequest, records: tuple[str, ...], reach: int) -> tuple[int | None, int]:
     """Length of the part that is visited, None for all of a kept target, and its first byte.
 
     `reach` is how far traces go, in bytes.
@@ -398,7 +405,7 @@ def _part(asked: Asked, records: tuple[str, ...], reach: int) -> tuple[int | Non
     return max(size, -(-reach // multiple) * multiple), start
 
 
-def _filling(asked: Asked, size: int, start: int, threads: int | tuple[int, ...]) -> Torture:
+def _filling(asked: MeasurementRequest, size: int, start: int, threads: int | tuple[int, ...]) -> Torture:
     """Writes all that is visited, in each thread's own file if it has one, with the content that is verified."""
     record = math.gcd(_FILL_RECORD, size, start)
     each = asked.how.files == "per_thread"

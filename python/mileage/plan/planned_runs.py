@@ -218,7 +218,7 @@ def files_of(runs: tuple[PlannedRun, ...]) -> int:
 
 
 def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
-    """How far any run goes in a file that its thread has for itself."""
+    """Bytes that the file of each thread must have: the largest offset that a run with one file per thread reaches."""
     return max((found.span_start_bytes + found.span_bytes for found in _workloads(runs)), default=0)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.study import Measure, Stage, Study, Torture
 
 PRECONDITIONS: Final = ("quick", "snia-independent", "snia-dependent")
@@ -59,7 +59,7 @@ def _dependent(measure: Measure) -> Torture:
     def first(value: object) -> object:
         return value[0] if isinstance(value, tuple) else value
 
-    how = {key: getattr(measure, key) for key in How.__struct_fields__}
+    how = {key: getattr(measure, key) for key in IoOptions.__struct_fields__}
     return msgspec.convert(
         {
             **{key: value for key, value in how.items() if value is not None},

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.iozone_switches import IozoneSwitches
 from mileage.plan.pattern import PatternTable
 from mileage.plan.ranges import (
@@ -159,7 +159,7 @@ class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Random places are multiples of this; 0 for the sector."""
 
 
-class OwnWorkload(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OwnWorkload(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A [workload.NAME] table: a workload of the user's own. Exactly one of the first five is given."""
 
     like: str | None = None
@@ -182,7 +182,7 @@ class OwnWorkload(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What it does, in a few words."""
 
 
-class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Measure(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A [measure.NAME] table: its cells are all combinations of workload, record, threads, depth and `vary`."""
 
     workload: str | tuple[str, ...]
@@ -211,7 +211,7 @@ class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """For IOzone's tests: the switches of its command line that no other key says."""
 
 
-class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Torture(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A [torture.NAME] table: one workload that writes, used to prepare or to wear."""
 
     workload: str

@@ -23,7 +23,7 @@ from mileage.plan.factors import at_setting, key_of, kind_of, settings_of
 from mileage.plan.families import find_workloads
 from mileage.plan.faults import Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
-from mileage.plan.io_options import HOW_KEYS, How, check_how
+from mileage.plan.io_options import HOW_KEYS, IoOptions, check_how
 from mileage.plan.named_workloads import METRICS, NamedWorkload
 from mileage.plan.profiles import PROFILES
 from mileage.plan.study import (
@@ -219,7 +219,7 @@ class _Check(ValueChecks):
             known = ", ".join(f'"{start}"' for start in _STARTS)
             self.refuse(
                 "state.start",
-                f"{state.start!r} is not built yet",
+                f"{state.start!r} is not supported yet",
                 advice=f"this version knows {known}",
                 code="not-built",
             )
@@ -496,7 +496,7 @@ class _Check(ValueChecks):
                 code="nothing-in-common",
             )
 
-    def how(self, path: str, how: How, vary: dict[str, tuple[Level, ...]]) -> None:
+    def how(self, path: str, how: IoOptions, vary: dict[str, tuple[Level, ...]]) -> None:
         """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""
         for key, levels in vary.items():
             at = join(f"{path}.vary", key)
@@ -508,7 +508,10 @@ class _Check(ValueChecks):
                 self.refuse(at, "the list is empty", expected="at least one level", code="empty")
             elif getattr(how, key, None) is not None:
                 self.refuse(
-                    at, f"{key} is given together with vary", advice="give it in one place", code="conflict"
+                    at,
+                    f"{key} is given twice: as a key and in vary",
+                    advice="give it in one place",
+                    code="conflict",
                 )
             self.distinct(at, levels)
         first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
@@ -516,14 +519,14 @@ class _Check(ValueChecks):
         for key, level in every:
             given = {name: getattr(how, name) for name in HOW_KEYS if getattr(how, name) is not None}
             try:
-                varied = msgspec.convert({**given, **first, key: level}, How)
+                varied = msgspec.convert({**given, **first, key: level}, IoOptions)
             except msgspec.ValidationError as error:
-                self.faults.add_refusal(mismatch_of(error, How).refusal(f"{path}.vary.{key}", level))
+                self.faults.add_refusal(mismatch_of(error, IoOptions).refusal(f"{path}.vary.{key}", level))
             else:
                 self.keys(path, varied)
         if not first:
             self.keys(path, how)
 
-    def keys(self, path: str, how: How) -> None:
+    def keys(self, path: str, how: IoOptions) -> None:
         for fault in check_how(how):
             self.faults.add_refusal(fault.below(path))

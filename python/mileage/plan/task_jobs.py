@@ -13,7 +13,7 @@ from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.file_job import FILES, Job, JobOptions, JobRequest
-from mileage.plan.io_options import How
+from mileage.plan.io_options import IoOptions
 from mileage.plan.study import Measure
 from mileage.plan.tasks import (
     IOR,
@@ -57,7 +57,7 @@ class IorRun(Tasks, tag="ior", frozen=True):
     tool: ClassVar = "IOR"
     kind: ClassVar = "throughput"
     records: ClassVar = dict.fromkeys(IOR, IOR_TRANSFER)
-    how: ClassVar = How(block=IOR_BLOCK, segments=1, sync="none")
+    how: ClassVar = IoOptions(block=IOR_BLOCK, segments=1, sync="none")
     noun: ClassVar = "ior.*"
     keys: ClassVar = (
         *("block", "segments", "reorder", "files", "cache", "content", "verify", "generation"),

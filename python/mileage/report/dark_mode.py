@@ -1,7 +1,7 @@
 """The dark page: the colours of the drawings changed by the page's style, so that one drawing serves both.
 
 Models each colour of the palette with its counterpart on a dark ground. Grounds of the heat map keep their colours, and
-the letters on them too.
+the text on them too.
 """
 
 from __future__ import annotations

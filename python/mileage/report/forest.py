@@ -28,7 +28,7 @@ from mileage.report.wording import (
 
 _WIDEST_NAME: Final = 300
 _LETTER_WIDTH: Final = 7.2
-_MOST_LETTERS: Final = 40
+_NAME_LENGTH_MAX: Final = 40
 _NAME_GAP: Final = 14
 _CHANGE_RIGHT: Final = 84
 _INTERVAL_RIGHT: Final = 236
@@ -175,7 +175,7 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "row": position,
         "top": position - 0.5,
         "bottom": position + 0.5,
-        "name": shortened(name, _MOST_LETTERS),
+        "name": shortened(name, _NAME_LENGTH_MAX),
         "ratio": None if cell.ratio is None else panel.held(cell.ratio),
         "low": None if low is None else panel.held(low),
         "high": None if high is None else panel.held(high),
@@ -338,7 +338,7 @@ def change_ticks(low: float, high: float, width: int, gap: int = _TICK_GAP) -> l
 
 
 def _spread(candidates: Sequence[float], least: float) -> list[float]:
-    """No change, and outwards from it every candidate far enough from the one before; the outermost for the last.
+    """The ticks of an axis of ratios: 1 (no change), and on both sides the candidates with room for their labels.
 
     `least`: distance between two, as a logarithm.
     """

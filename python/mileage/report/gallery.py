@@ -68,7 +68,7 @@ class Picture(msgspec.Struct, frozen=True):
     """Of time series, as `series_axes` has them; else empty."""
 
 
-class _Asked(NamedTuple):
+class _PictureRequest(NamedTuple):
     """A picture that is being drawn."""
 
     svg: Future[str]
@@ -81,7 +81,7 @@ def gallery(view: StudyView) -> dict[str, Picture]:
 
     `view` is cleaned. All are drawn at the same time, as far as there are processors; takes a second or more.
     """
-    asked: dict[str, _Asked] = {}
+    asked: dict[str, _PictureRequest] = {}
     for name, draw in _DRAWN.items():
         picture = draw(view)
         if picture is not None:
@@ -90,13 +90,15 @@ def gallery(view: StudyView) -> dict[str, Picture]:
         name = f"layout_{file_name(layout.name) or at}"
         words = layout_words(layout)
         title = f"File layout of {layout.name}"
-        asked[name] = _Asked(_svg(layout_chart(layout), name, title, words), words)
+        asked[name] = _PictureRequest(_svg(layout_chart(layout), name, title, words), words)
         narrow = layout_chart(layout, width=NARROW_WIDTH)
-        asked[name + NARROW] = _Asked(
+        asked[name + NARROW] = _PictureRequest(
             _svg(narrow, name + NARROW, f"{title}, narrow", "As in the wide layout.")
         )
     for made in (*bar_pictures(view), *change_pictures(view)):
-        asked[made.name] = _Asked(_svg(made.chart, made.name, made.title, made.caption), made.caption)
+        asked[made.name] = _PictureRequest(
+            _svg(made.chart, made.name, made.title, made.caption), made.caption
+        )
     asked |= _narrow_pictures(view, asked)
     try:
         return {
@@ -108,7 +110,7 @@ def gallery(view: StudyView) -> dict[str, Picture]:
             drawn.svg.cancel()
 
 
-def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _Asked]:
+def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> dict[str, _PictureRequest]:
     """Charts of the page again, as wide as a phone; their words are the same."""
     found, low, high = view.evidence, view.comparison.baseline, view.comparison.candidate
     panel: dict[str, Any] = {"width": NARROW_PANEL}
@@ -140,11 +142,13 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             width=NARROW_BARS,
         ),
     }
-    drawn: dict[str, _Asked] = {}
+    drawn: dict[str, _PictureRequest] = {}
     for name, make in draw.items():
         if name in wide and (chart := make()) is not None:
             title = f"{name.replace('_', ' ')}, narrow"
-            drawn[name + NARROW] = _Asked(_svg(chart, name + NARROW, title, "As in the wide layout."))
+            drawn[name + NARROW] = _PictureRequest(
+                _svg(chart, name + NARROW, title, "As in the wide layout.")
+            )
     return drawn
 
 
@@ -152,13 +156,13 @@ def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
     return svg_of(chart, name=name.replace("_", "-"), title=title, description=plain(about))
 
 
-def _forest(view: StudyView) -> _Asked | None:
+def _forest(view: StudyView) -> _PictureRequest | None:
     svg = forest_svg(view, largest_changes(view.headline, FIRST_SCREEN_ROWS), name="forest")
     words = (
         f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it continues). Circles: each "
         f"{view.comparison.unit} by itself (n = {units_counted(view)}). Shaded: too small to matter."
     )
-    return _Asked(svg, words) if svg else None
+    return _PictureRequest(svg, words) if svg else None
 
 
 def units_counted(view: StudyView) -> str:
@@ -169,16 +173,16 @@ def units_counted(view: StudyView) -> str:
     return f"{n} {words} of one run of each arm" if found.unit == "block" else f"{n} {words}"
 
 
-def _narrow_forest(view: StudyView) -> _Asked | None:
+def _narrow_forest(view: StudyView) -> _PictureRequest | None:
     svg = narrow_forest_svg(view, largest_changes(view.headline, FIRST_SCREEN_ROWS), name="forest-narrow")
-    return _Asked(svg) if svg else None
+    return _PictureRequest(svg) if svg else None
 
 
-def _whole_forest(view: StudyView) -> _Asked | None:
+def _whole_forest(view: StudyView) -> _PictureRequest | None:
     if not FIRST_SCREEN_ROWS < len(view.headline) <= WHOLE_FOREST_ROWS:
         return None
     svg = forest_svg(view, view.headline, name="forest-all-cells")
-    return _Asked(svg, "Every cell of the headline.") if svg else None
+    return _PictureRequest(svg, "Every cell of the headline.") if svg else None
 
 
 def _shown_beyond(view: StudyView) -> Sequence[CellVerdict]:
@@ -186,7 +190,7 @@ def _shown_beyond(view: StudyView) -> Sequence[CellVerdict]:
     return cells if len(cells) <= WHOLE_FOREST_ROWS else largest_changes(cells, FIRST_SCREEN_ROWS)
 
 
-def _latency(view: StudyView) -> _Asked | None:
+def _latency(view: StudyView) -> _PictureRequest | None:
     cells = _shown_beyond(view)
     svg = forest_svg(view, cells, name="latency")
     left = len(view.beyond_headline) - len(cells)
@@ -195,16 +199,16 @@ def _latency(view: StudyView) -> _Asked | None:
         "The cells beyond the headline. Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval. Left is "
         f"always worse and right always better, whichever way the axis runs.{words}"
     )
-    return _Asked(svg, caption) if svg else None
+    return _PictureRequest(svg, caption) if svg else None
 
 
-def _before_after(view: StudyView) -> _Asked | None:
+def _before_after(view: StudyView) -> _PictureRequest | None:
     svg = before_after_svg(view, name="before-after")
     some = f" The {MOST_PANELS} cells that changed most." if len(view.headline) > MOST_PANELS else ""
-    return _Asked(svg, bar_words(view) + some) if svg else None
+    return _PictureRequest(svg, bar_words(view) + some) if svg else None
 
 
-def _runs(view: StudyView) -> _Asked | None:
+def _runs(view: StudyView) -> _PictureRequest | None:
     found = view.evidence
     chart = timeline_chart(found.runs, axis="bytes", width=HALF, latency=False, counters=False)
     if chart is None:
@@ -222,10 +226,10 @@ def _runs(view: StudyView) -> _Asked | None:
         f"{'shaded in turn.' if cuts else 'o change of level inside the runs.'}"
     )
     svg = _svg(chart, "headline_runs", "Rate over bytes moved", words)
-    return _Asked(svg, words, series_axes(chart))
+    return _PictureRequest(svg, words, series_axes(chart))
 
 
-def _tails(view: StudyView) -> _Asked | None:
+def _tails(view: StudyView) -> _PictureRequest | None:
     found = view.evidence
     chart = tail_chart(found.tails, width=HALF)
     if chart is None:
@@ -243,10 +247,10 @@ def _tails(view: StudyView) -> _Asked | None:
         f"{found.cell}: the share of operations that took longer than a latency (n = {n}). Thick: all runs together; "
         f"thin: single runs, whose band is the spread between runs, not an interval.{both}"
     )
-    return _Asked(_svg(chart, "headline_latency", "Latency of the slowest operations", words), words)
+    return _PictureRequest(_svg(chart, "headline_latency", "Latency of the slowest operations", words), words)
 
 
-def _torture(view: StudyView) -> _Asked | None:
+def _torture(view: StudyView) -> _PictureRequest | None:
     chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
     if chart is None:
         return None
@@ -261,10 +265,10 @@ def _torture(view: StudyView) -> _Asked | None:
     if not any(trace.write_amplification for trace in view.torture):
         caption += "; this target does not count it"
     svg = _svg(chart, "torture", "Torture: rate over bytes written", text)
-    return _Asked(svg, f"{caption}.", series_axes(chart))
+    return _PictureRequest(svg, f"{caption}.", series_axes(chart))
 
 
-def _over_time(view: StudyView) -> _Asked | None:
+def _over_time(view: StudyView) -> _PictureRequest | None:
     traces = view.evidence.torture
     measured = not traces
     traces = traces or view.evidence.runs
@@ -281,10 +285,10 @@ def _over_time(view: StudyView) -> _Asked | None:
         f"percentile and maximum; no interval is drawn.{f' Rate: {cuts}.' if cuts else ''}"
     )
     svg = _svg(chart, "over_time", "Rate, latency and counters over time", words)
-    return _Asked(svg, words, series_axes(chart))
+    return _PictureRequest(svg, words, series_axes(chart))
 
 
-def _wear(view: StudyView) -> _Asked | None:
+def _wear(view: StudyView) -> _PictureRequest | None:
     wear = view.evidence.wear
     chart = wear_chart(wear)
     if chart is None:
@@ -295,10 +299,10 @@ def _wear(view: StudyView) -> _Asked | None:
         f"{'' if n == 1 else 's'}), from the first interval of its torture to the last; no interval is drawn. All "
         "figures are in the table of wear."
     )
-    return _Asked(_svg(chart, "wear", "Wear before and after the torture", words), words)
+    return _PictureRequest(_svg(chart, "wear", "Wear before and after the torture", words), words)
 
 
-def _run_order(view: StudyView) -> _Asked | None:
+def _run_order(view: StudyView) -> _PictureRequest | None:
     order = view.evidence.order
     chart = run_order_chart(order, width=WHOLE - 60)
     if chart is None:
@@ -307,18 +311,18 @@ def _run_order(view: StudyView) -> _Asked | None:
         f"Each run as its difference from the geometric mean of its own cell and arm (n = {len(order)} runs of the "
         "headline). A rise or a fall from left to right is drift; no interval is drawn."
     )
-    return _Asked(_svg(chart, "run_order", "All runs in their order", words), words)
+    return _PictureRequest(_svg(chart, "run_order", "All runs in their order", words), words)
 
 
-def _steady(view: StudyView) -> _Asked | None:
+def _steady(view: StudyView) -> _PictureRequest | None:
     chart = steady_chart(view.evidence.steady)
     if chart is None:
         return None
     words = f"{STEADY_CAPTION} {steady_words(view.evidence.steady)}."
-    return _Asked(_svg(chart, "steady_state", "Steady state by SNIA's rule", words), words)
+    return _PictureRequest(_svg(chart, "steady_state", "Steady state by SNIA's rule", words), words)
 
 
-def _levels(view: StudyView) -> _Asked | None:
+def _levels(view: StudyView) -> _PictureRequest | None:
     found = view.evidence
     factor = view.factor or found.factor or "level"
     chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
@@ -331,18 +335,18 @@ def _levels(view: StudyView) -> _Asked | None:
         f"figure, times that of {found.baseline_level}. No interval: which levels differ is in the table of "
         "all levels."
     )
-    return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
+    return _PictureRequest(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
 
-def _map(view: StudyView) -> _Asked | None:
+def _map(view: StudyView) -> _PictureRequest | None:
     return _charted(map_picture(view))
 
 
-def _charted(made: Charted | None) -> _Asked | None:
-    return made and _Asked(_svg(made.chart, made.name, made.title, made.caption), made.caption)
+def _charted(made: Charted | None) -> _PictureRequest | None:
+    return made and _PictureRequest(_svg(made.chart, made.name, made.title, made.caption), made.caption)
 
 
-_DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
+_DRAWN: Final[dict[str, Callable[[StudyView], _PictureRequest | None]]] = {
     "forest": _forest,
     "forest" + NARROW: _narrow_forest,
     "headline_runs": _runs,

@@ -222,10 +222,10 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
     rows = list(dict.fromkeys(field.row for field in own))
     rows = rows if grid.row == "test" else ordered_levels(set(rows))
     tight = field_width < _FIELD[0]
-    letters = (14 if grid.column and test else 18) if tight else 24
+    characters = (14 if grid.column and test else 18) if tight else 24
     data = [
         {
-            "row": shortened(field.row, letters) or "all",
+            "row": shortened(field.row, characters) or "all",
             "column": field.column or "change",
             "shade": _shade(math.log(field.better) / reach),
             "words": f"{field.glyph}{percent(field.ratio).removesuffix(_PERCENT)}"
@@ -241,7 +241,9 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
                       labelAngle=0, labelFontSize=10 if tight else SMALL_FONT_SIZE)  # fmt: skip
     x = vega.channel("column:N", sort=[c or "change" for c in columns], axis=above)
     y = vega.channel(
-        "row:N", sort=[shortened(r, letters) or "all" for r in rows], axis=vega.axis(title=grid.row or None)
+        "row:N",
+        sort=[shortened(r, characters) or "all" for r in rows],
+        axis=vega.axis(title=grid.row or None),
     )
     shade = vega.channel("shade:N", scale=None)
     fill = (

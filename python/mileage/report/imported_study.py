@@ -38,8 +38,8 @@ _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
 _MOST_BARS: Final = 24
-_LETTERS: Final = 48
-"""Letters of a cell's name next to its bar."""
+_NAME_LENGTH: Final = 48
+"""Characters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
 
 
@@ -197,7 +197,7 @@ def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
         some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
         words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
         layouts: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("", {"name_length": _LETTERS}),
+            ("", {"name_length": _NAME_LENGTH}),
             (NARROW, {"name_length": 18, "width": NARROW_BARS}),
         )
         for ending, sizes in layouts:

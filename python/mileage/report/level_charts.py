@@ -25,7 +25,7 @@ _COLUMNS: Final = 2
 def levels_chart(
     levels: Sequence[LevelRuns], *, baseline: str, factor: str, name_length: int = 22, width: int = _WIDTH
 ) -> vega.Spec | None:
-    """The panels of up to twelve cells; None where no cell has two levels. `name_length`: letters of a name."""
+    """The panels of up to twelve cells; None where no cell has two levels. `name_length`: characters of a name."""
     shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:MOST_CELLS]
     if not shown:
         return None

@@ -40,7 +40,7 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     what = ", ".join(names)
     one = len(names) == 1 and len({cell.title for cell in cells}) == 1
     title = first.title.partition(": ")[2] or first.title if one else ""
-    # `null:` ends in a colon of its own.
+    # The target `null:` ends in a colon already; a second one would read as a mistake.
     if plan.study.state.carryover == PURGE_EACH and sum(run.role == "measure" for run in plan.runs) > 1:
         shared.append("a new drive for each run")
     colon = "" if not title else " " if str(plan.target).endswith(":") else ": "

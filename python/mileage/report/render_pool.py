@@ -3,7 +3,7 @@
 Models the renderer as what it is: one script engine in each process, which draws one picture at a time. Each process is
 started when there is work for it, is kept for the next picture, and ends with this one. It knows none of the machine's
 fonts, only those that come with the renderer: a picture is the same on every machine, and costs half, because a font
-file of the machine is opened again for every letter. Pictures with letters that those fonts lack are drawn with the
+file of the machine is opened again for every letter. Pictures with characters that those fonts lack are drawn with the
 machine's fonts. Refuses what the renderer refuses, as ValueError with its words.
 """
 

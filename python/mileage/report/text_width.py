@@ -1,8 +1,8 @@
-"""Widths of letters, so that a drawing's labels take the same room whatever fonts the reader has.
+"""Widths of characters, so that a drawing's labels take the same room whatever fonts the reader has.
 
 Models Helvetica's widths, which Arial and Liberation Sans share, in thousandths of the font's size (Adobe's font
-metrics), and bold as wider by one share for all letters. A browser that has none of these fonts fits its own into that
-width (`textLength`). Texts with other letters keep their natural width.
+metrics), and bold as wider by one share for all characters. A browser that has none of these fonts fits its own into
+that width (`textLength`). Texts with other characters keep their natural width.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WIDTH_OF: Final = {letter: width for width, messages in _WIDTHS.items() for let
 _BOLD: Final = 1.07
 _SIZE: Final = re.compile(r"([\d.]+)px")
 _SHORTEST: Final = 4
-"""Letters from which a text is fitted: the difference of a shorter one is not seen."""
+"""Characters from which a text is fitted: the difference of a shorter one is not seen."""
 
 
 def width_px(text: str, font_px: float, *, bold: bool = False) -> float | None:

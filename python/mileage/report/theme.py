@@ -1,7 +1,7 @@
-"""The look that all charts share: colours, letters, and the marks with their data.
+"""The look that all charts share: colours, fonts, and the marks with their data.
 
 Models one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The
-letters are of Arial's widths, which every system has in some form, so that what was measured here fits there.
+glyphs are of Arial's widths, which every system has in some form, so that what was measured here fits there.
 Refuses expressions made of names: what a stranger wrote travels only as data.
 """
 
@@ -12,7 +12,7 @@ from mileage.report.vega import Marks
 
 INK: Final = "#1b2430"
 INK_ON_PALE: Final = "#1b2431"
-"""Letters on a ground that stays pale on a dark page; a shade off `INK`, so that the page can distinguish the two."""
+"""Text on a background that stays pale on a dark page; a shade off `INK`, so that the page can distinguish the two."""
 MUTED: Final = "#4b5563"
 GRID: Final = "#e6e9ee"
 FAINT: Final = "#e3e8f0"
@@ -54,6 +54,6 @@ def marks(rows: Sequence[dict[str, Any]]) -> Marks:
 
 
 def texts(rows: Sequence[dict[str, Any]], **style: Any) -> Marks:
-    """Words at the rows' places, in the shared letters unless `style` says otherwise."""
+    """Words at the rows' places, in the shared font unless `style` says otherwise."""
     style = {"fontSize": FONT_SIZE, "baseline": "middle", **style}
     return marks(rows).mark("text", aria=False, **style)

@@ -45,7 +45,7 @@ def _line(cell: str, shapes: Sequence[RunShape]) -> str:
         first = shapes[0]
         levels = ", ".join(_rates([level]) for level in first.levels_bytes_per_s[:6])
         more = " ..." if len(first.levels_bytes_per_s) > 6 else ""
-        return f"{cell}: several levels in {runs}; first {levels}{more} MB/s."
+        return f"{cell}: the rate changed between levels within {runs}; the first were {levels}{more} MB/s."
     middle = _rates([sum(s.levels_bytes_per_s) / len(s.levels_bytes_per_s) for s in shapes])
     return f"{cell}: {_KINDS[kind]} in {runs}, about {middle} MB/s."
 

@@ -18,8 +18,8 @@ from mileage.report.wording import shortened
 _WIDTH: Final = 150
 _HEIGHT: Final = 110
 _COLUMNS: Final = 5
-_LETTERS: Final = 27
-_NARROW_LETTERS: Final = 20
+_NAME_LENGTH: Final = 27
+_NARROW_LENGTH: Final = 20
 _MOST_PANELS: Final = 10
 
 
@@ -63,7 +63,8 @@ def _panel(name: str, found: Sequence[Wear], width: int) -> vega.Spec:
         height=_HEIGHT,
         title=vega.titled(
             textwrap.wrap(
-                shortened(name[:1].upper() + name[1:], 52), _LETTERS if width == _WIDTH else _NARROW_LETTERS
+                shortened(name[:1].upper() + name[1:], 52),
+                _NAME_LENGTH if width == _WIDTH else _NARROW_LENGTH,
             ),
             offset=8,
         ),

@@ -231,7 +231,7 @@ def row_name(cell: CellVerdict) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most this many letters; the middle is cut, since labels differ at the end."""
+    """At most this many characters; the middle is cut, since labels differ at the end."""
     if len(text) <= most:
         return text
     tail = most // 3

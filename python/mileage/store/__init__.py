@@ -17,7 +17,7 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage.store.cell_measurements import Latency, MeasuredCell, measured_cells
-    from mileage.store.journal import FORMAT, Journal, left_out, read_journal
+    from mileage.store.journal import FORMAT, Journal, read_journal, skipped_runs
     from mileage.store.outcome import Outcome, outcome_of
     from mileage.store.study_folder import StudyFolder
     from mileage.store.tables import sample_rows, write_tables
@@ -26,7 +26,7 @@ else:
         __name__,
         {
             "mileage.store.study_folder": ("StudyFolder",),
-            "mileage.store.journal": ("FORMAT", "Journal", "left_out", "read_journal"),
+            "mileage.store.journal": ("FORMAT", "Journal", "skipped_runs", "read_journal"),
             "mileage.store.cell_measurements": ("Latency", "MeasuredCell", "measured_cells"),
             "mileage.store.outcome": ("Outcome", "outcome_of"),
             "mileage.store.tables": ("sample_rows", "write_tables"),
@@ -40,10 +40,10 @@ __all__ = [
     "MeasuredCell",
     "Outcome",
     "StudyFolder",
-    "left_out",
     "measured_cells",
     "outcome_of",
     "read_journal",
     "sample_rows",
+    "skipped_runs",
     "write_tables",
 ]

@@ -11,7 +11,7 @@ from mileage.store.tables import each_test
 
 
 def headline_of(entry: Run) -> dict[str, float]:
-    """The figure of each cell of a finished run, by label; 0 for one that took no time."""
+    """The main figure of each measured cell of a run, by the label of the cell; 0 for a run that took no time."""
     return {one.cell: _figure(one) for one in each_test(entry)}
 
 

@@ -211,7 +211,7 @@ class JournalContent:
         return found.by_run() if isinstance(found, Entries) else sorted(found, key=lambda entry: entry.run)
 
 
-def left_out(content: JournalContent) -> int:
+def skipped_runs(content: JournalContent) -> int:
     """Runs of the plan that will not be done: enough was known without them, or the device did not finish."""
     ends: list[StageEnd | DidNotFinish] = [*content.of_kind(StageEnd), *content.of_kind(DidNotFinish)]
     return sum(entry.left_out for entry in ends)

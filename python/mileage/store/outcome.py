@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from mileage.model.journal_entries import End, EnvironmentChange, Failed, SessionEnd
-from mileage.store.journal import JournalContent, left_out
+from mileage.store.journal import JournalContent, skipped_runs
 from mileage.store.study_folder import StudyFolder
 
 State = Literal["finished", "running", "failed", "waiting", "interrupted"]
@@ -64,7 +64,7 @@ def outcome_of(
 
     `left` says how long a running study will take, in words; it is asked of a running one only.
     """
-    needed = runs_planned - left_out(content)
+    needed = runs_planned - skipped_runs(content)
     done = len({head.run for head in content.heads if head.kind == "run"})
     state: State = "finished"
     reason = ""

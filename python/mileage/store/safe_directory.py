@@ -127,7 +127,7 @@ class Directory:
         return cls(path, os.open(path, _FOLDER))
 
     def below(self, name: str) -> Self:
-        """The folder of that name in this one, made if it is missing. Raises Refused for what is none, and OSError."""
+        """Open the folder `name` in this one; create it if it is missing. Raises Refused (no folder) and OSError."""
         with suppress(FileExistsError):
             os.mkdir(name, 0o755, dir_fd=self.descriptor)
         return type(self)(self.path / name, self._folder(name))

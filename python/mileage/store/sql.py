@@ -21,5 +21,5 @@ def is_pattern(path: Path) -> bool:
 
 
 def sql_source(path: Path) -> str:
-    """A file that is read from: `*`, `?` and `[` in its name are letters, not a pattern."""
+    """A file that is read from: `*`, `?` and `[` in its name are characters, not a pattern."""
     return sql_text(_PATTERN.sub(r"[\1]", str(path)))

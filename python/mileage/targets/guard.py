@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.targets.backing import backing_at
 from mileage.targets.kernel_text import read_line, read_text, read_word
+from mileage.targets.loop_backing import backing_at
 from mileage.targets.mounts import parse_mountinfo, read_mounts, read_swaps
 from mileage.targets.overlay import identities_of
 

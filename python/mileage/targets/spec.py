@@ -114,7 +114,7 @@ def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
     if at:
         raise Refused(
             f"virtual:{name}",
-            f"modelled hosts are not built yet, so @{host} cannot be honoured",
+            f"modelled hosts are not supported yet, so @{host} cannot be honoured",
             advice=f"use the bare drive virtual:{drive}",
             code="not-built",
         )

@@ -2,7 +2,7 @@
 
 `harmless` is the one function that takes the power from text of strangers; `guard_streams` puts it behind standard
 output and standard error of the command line, so that no print can be forgotten. `columns_of`, `cut` and `wrapped`
-count what a terminal shows rather than letters. `say` writes a report, in colours where a terminal wants them,
+count terminal columns rather than characters. `say` writes a report, in colours where a terminal wants them,
 `report_width` columns wide.
 """
 

@@ -1,6 +1,6 @@
 """Columns that a text takes on a terminal, and text brought into them.
 
-Models wide letters as two columns and combining signs as none. A sign whose width depends on the terminal's font
+Models wide characters as two columns and combining signs as none. A sign whose width depends on the terminal's font
 (as the verdicts' own do) counts as one. Refuses nothing.
 """
 
@@ -57,7 +57,7 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
         while columns_of(line) + columns_of(rest) > width:
             part, rest = _split(rest, width - columns_of(line))
             if not part and line == indent:
-                # Not even one letter fits.
+                # A character wider than the line: without this one character the loop would never end.
                 part, rest = rest[0], rest[1:]
             lines.append(line + part)
             line = indent

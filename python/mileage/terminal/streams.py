@@ -73,7 +73,7 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer" and _knows_little(self.stream):
-            # Who finds a binary stream beneath one that knows ASCII alone would write UTF-8 into it.
+            # Programs that find a binary stream below write UTF-8 into it, which an ASCII terminal cannot show.
             raise AttributeError(name)
         return getattr(self.stream, name)
 

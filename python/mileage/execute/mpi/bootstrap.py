@@ -21,7 +21,7 @@ from typing import Any, Final
 from mileage import _core
 from mileage.errors import Refused
 from mileage.execute.mpi.leader import Leader
-from mileage.execute.mpi.local_share import UnderWay
+from mileage.execute.mpi.local_share import LocalShare
 from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Introduction, Message, Messages
 from mileage.execute.signals import handled
 from mileage.execute.workers import lead
@@ -156,7 +156,7 @@ class _Server:
     def __init__(self, messages: Messages, comm: Any) -> None:
         self._messages = messages
         self._comm = comm
-        self._work: UnderWay | None = None
+        self._work: LocalShare | None = None
         self._said_ready = False
         self._reported = (0, 0)
         self._over = False
@@ -195,7 +195,7 @@ class _Server:
 
     def _obey(self, message: Message) -> None:
         if "order" in message:
-            self._work = UnderWay(message["order"], message["threads"], message["at_ns"])
+            self._work = LocalShare(message["order"], message["threads"], message["at_ns"])
             self._said_ready = False
             self._reported = (0, 0)
         elif "begin" in message and self._work is not None:

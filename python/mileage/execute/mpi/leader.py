@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 from mileage.errors import Refused, RunFailed
 from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
-from mileage.execute.mpi.local_share import UnderWay
+from mileage.execute.mpi.local_share import LocalShare
 from mileage.execute.mpi.loss_watch import LossWatch
 from mileage.execute.mpi.messages import Identity, Message, Messages, See, Seen
 from mileage.execute.run_failure import Poll
@@ -289,7 +289,7 @@ class _StepUnderWay:
     def __init__(self, leader: Leader, size: int) -> None:
         self._leader = leader
         self._size = size
-        self._own: UnderWay | None = None
+        self._own: LocalShare | None = None
         self._ready: set[int] = set()
         self._progress = dict.fromkeys(range(size), (0, 0))
         self._answers: dict[int, Answer] = {}
@@ -302,7 +302,7 @@ class _StepUnderWay:
             self._leader.send(
                 rank, {"order": order, "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
             )
-        self._own = UnderWay(orders[0], threads, at_ns)
+        self._own = LocalShare(orders[0], threads, at_ns)
 
     def finish(self, poll: Poll, offsets: Sequence[Offset]) -> list[str]:
         """Let all begin when all are ready, and wait for their shares. Raises Refused and RunFailed."""

@@ -16,7 +16,7 @@ from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order, do_order
 
 
-class UnderWay:
+class LocalShare:
     """One order, begun at once."""
 
     def __init__(self, order: Order, threads: int, at_ns: int) -> None:

@@ -112,7 +112,7 @@ class Beat(TypedDict):
 
 @final
 class ShareOrder(TypedDict):
-    """To a rank: begin an order at an instant."""
+    """Message to a rank: start this order when the clock shows `at_ns`."""
 
     order: Order
     threads: int
