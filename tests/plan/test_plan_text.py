@@ -39,8 +39,8 @@ stage prepare     prepare: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
                   GiB)
 stage before      measure 6 cells in 5 randomised blocks
 stage torture     torture: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
-                  GiB), churn-small (writes at uniformly random offsets, 4 KiB, 8
-                  threads, 131 GiB)
+                  GiB), churn-small (writes at uniformly random offsets, 4 KiB,
+                  8 threads, 131 GiB)
 stage after       measure 6 cells in 5 randomised blocks
 cell              throughput.write 128 KiB: sequential writes, 128 KiB, 1
                   thread, 256 MiB; throughput; 5 blocks
