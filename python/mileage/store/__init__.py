@@ -26,7 +26,7 @@ else:
         __name__,
         {
             "mileage.store.study_folder": ("StudyFolder",),
-            "mileage.store.journal": ("FORMAT", "Journal", "skipped_runs", "read_journal"),
+            "mileage.store.journal": ("FORMAT", "Journal", "read_journal", "skipped_runs"),
             "mileage.store.cell_measurements": ("Latency", "MeasuredCell", "measured_cells"),
             "mileage.store.outcome": ("Outcome", "outcome_of"),
             "mileage.store.tables": ("sample_rows", "write_tables"),
