@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.endurance_values import bytes_of, rate_of
+from mileage.cli.wear_watch import command as watch
+
 if TYPE_CHECKING:
     from mileage.endurance.life import Rating, Wear
 
@@ -19,41 +22,11 @@ def command() -> None:
     mileage endurance convert --capacity 400GB --dwpd 3
     mileage endurance life --datasheet intel-600p-512gb --writes "200 GB/day"
     mileage endurance case worker-node
+    mileage endurance watch / --for "1 h" --every "1 min"
     """
 
 
-def _bytes_of(option: str, text: str | None) -> float | None:
-    """Bytes of a size; also in PB."""
-    from mileage.errors import Refused
-    from mileage.plan.sizes import parse_bytes
-
-    if text is None:
-        return None
-    try:
-        if text.strip().endswith("PB"):
-            return 1000.0 * parse_bytes(text.strip()[:-2] + "TB")
-        size = parse_bytes(text)
-    except ValueError as error:
-        raise Refused(option, str(error), code="wrong-value") from None
-    if not size:
-        raise Refused(option, found=repr(text), expected="a size above 0", code="out-of-range")
-    return float(size)
-
-
-def _rate_of(option: str, text: str, capacity_bytes: float | None) -> float:
-    """Bytes per second of a rate of writing."""
-    from mileage.errors import Refused
-    from mileage.plan.write_rates import parse_write_rate
-
-    try:
-        rate = parse_write_rate(text)
-    except ValueError as error:
-        raise Refused(option, str(error), code="wrong-value") from None
-    if rate.needs_capacity and capacity_bytes is None:
-        raise Refused(
-            option, f"{text!r} are multiples of a capacity", advice="give --capacity", code="missing"
-        )
-    return float(rate.of(round(capacity_bytes or 0)))
+command.add_command(watch)
 
 
 _ABOVE_0 = click.FloatRange(min=0, min_open=True)
@@ -80,18 +53,18 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
     if len(named) != 1:
         found = " and ".join(f"--{key}" for key in named) or "none"
         raise click.UsageError(f"found {found}; expected one of --tbw, --dwpd, --writes and --cycles")
-    size = _bytes_of("--capacity", capacity)
+    size = bytes_of("--capacity", capacity)
     assert size is not None
-    flash = _bytes_of("--raw", raw) or size
+    flash = bytes_of("--raw", raw) or size
     ((key, value),) = named.items()
     if key == "tbw":
-        rated = _bytes_of("--tbw", value) or 0.0
+        rated = bytes_of("--tbw", value) or 0.0
     elif key == "dwpd":
         rated = by.bytes_of_dwpd(value, size, years)
     elif key == "cycles":
         rated = by.bytes_of_cycles(value, flash, wa)
     else:
-        rated = _rate_of("--writes", value, size) * 86_400 * 365 * years
+        rated = rate_of("--writes", value, size) * 86_400 * 365 * years
     daily = by.dwpd_of_bytes(rated, size, years)
     row = {
         "capacity_bytes": size,
@@ -178,7 +151,7 @@ def life(writes: str | None, as_json: bool, **given: Any) -> None:
 
         amplification = study_amplification(given["wa_from"])
     if writes is not None:
-        rate = _rate_of("--writes", writes, rating.capacity_bytes)
+        rate = rate_of("--writes", writes, rating.capacity_bytes)
     elif wear.written_bytes and wear.power_on_hours:
         rate = wear.written_bytes / (wear.power_on_hours * 3600)
     else:
@@ -225,7 +198,7 @@ def _rating(facts: dict[str, str], given: dict[str, Any]) -> Rating:
 
     model = facts.get("target.drive_model") or facts.get("target.model", "")
     sheet = load_data_sheet(given["datasheet"]) if given["datasheet"] else data_sheet_of(model=model)
-    capacity = _bytes_of("--capacity", given["capacity"])
+    capacity = bytes_of("--capacity", given["capacity"])
     if sheet is not None:
         rating = rating_of(sheet)
     else:
@@ -241,11 +214,11 @@ def _rating(facts: dict[str, str], given: dict[str, Any]) -> Rating:
         rating = Rating(title=model or "This drive", capacity_bytes=capacity)
     own = {
         "capacity_bytes": capacity,
-        "rated_bytes": _bytes_of("--tbw", given["tbw"]),
+        "rated_bytes": bytes_of("--tbw", given["tbw"]),
         "rated_dwpd": given["dwpd"],
         "rated_years": given["years"],
         "cycles": given["cycles"],
-        "raw_bytes": _bytes_of("--raw", given["raw"]),
+        "raw_bytes": bytes_of("--raw", given["raw"]),
     }
     return msgspec.structs.replace(rating, **{key: value for key, value in own.items() if value is not None})
 
@@ -256,7 +229,7 @@ def _wear(facts: dict[str, str], given: dict[str, Any]) -> Wear:
     from mileage.endurance.drive_wear import wear_of
 
     found = wear_of(facts)
-    own = {"written_bytes": _bytes_of("--written", given["written"]), "percent_used": given["used"]}
+    own = {"written_bytes": bytes_of("--written", given["written"]), "percent_used": given["used"]}
     return msgspec.structs.replace(found, **{key: value for key, value in own.items() if value is not None})
 
 

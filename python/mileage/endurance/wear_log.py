@@ -1,0 +1,148 @@
+"""The log of a watch: counters of what was written to a drive, sampled over hours to months.
+
+What it models: a file of JSON lines. The first states format, target and identity; each other is one sample. A
+sample is appended with one write and an fsync, so that a watch that is killed loses at most the line that it was
+writing, and the next watch resumes the same file.
+What it refuses: a file that is no such log, one of another target, and one that another watch is writing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused, RunFailed
+
+FORMAT: Final = "mileage wear log 1"
+LOG_BYTES_MAX: Final = 1 << 28
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The first line."""
+
+    format: str
+    target: str
+    identity: str
+    """What distinguishes the drive or file system from another one at the same path; empty where nothing does."""
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """A counter of what was written, as it was read."""
+
+    value: int
+    unit_bytes: int
+    since_boot: bool = False
+    """Whether it begins at 0 when the machine starts."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """All counters at one moment."""
+
+    time_s: float
+    """Seconds since 1970, UTC."""
+    boot: str
+    """Identity of the boot of the machine."""
+    counters: dict[str, Counter]
+    percent_used: int | None = None
+    """The drive's own indicator of wear."""
+
+
+class WearLog:
+    """A log that is open for appending."""
+
+    def __init__(self, path: Path, target: str, identity: str) -> None:
+        """Open or begin the log at `path`. A torn last line is cut off.
+
+        Raises:
+            Refused: it is no log, the log of another target, or in use.
+            RunFailed: it cannot be opened or written.
+        """
+        self.path = path
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunFailed.from_os_error(f"opening {path}", error) from error
+        try:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise Refused(
+                    path, "another watch is writing it", advice="end that one, or choose --log", code="in-use"
+                ) from None
+            self.samples = self._resumed(target, identity)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def _resumed(self, target: str, identity: str) -> list[Sample]:
+        text = _read(self._descriptor, self.path)
+        whole = text[: text.rfind(b"\n") + 1]
+        if not whole:
+            os.ftruncate(self._descriptor, 0)
+            self._write(Head(FORMAT, target, identity))
+            return []
+        head, samples = _parsed(whole, self.path)
+        if head.identity != identity:
+            raise Refused(
+                self.path,
+                f"is the log of another drive or file system at {head.target}",
+                advice="choose another --log",
+                code="mismatch",
+            )
+        os.ftruncate(self._descriptor, len(whole))
+        return samples
+
+    def append(self, sample: Sample) -> None:
+        """Write a sample, durably. Raises RunFailed."""
+        self._write(sample)
+        self.samples.append(sample)
+
+    def _write(self, line: msgspec.Struct) -> None:
+        try:
+            os.write(self._descriptor, msgspec.json.encode(line) + b"\n")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing {self.path}", error) from error
+
+    def __enter__(self) -> WearLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+
+def _read(descriptor: int, path: Path) -> bytes:
+    size = os.fstat(descriptor).st_size
+    if size > LOG_BYTES_MAX:
+        raise Refused(path, found=f"{size} bytes", expected=f"at most {LOG_BYTES_MAX}", code="too-large")
+    return os.pread(descriptor, size, 0)
+
+
+def _parsed(text: bytes, path: Path) -> tuple[Head, list[Sample]]:
+    lines = text.splitlines()
+    number = 1
+    try:
+        head = msgspec.json.decode(lines[0] if lines else b"", type=Head)
+        if head.format != FORMAT:
+            raise msgspec.ValidationError(f"another format: {head.format!r}")
+        samples: list[Sample] = []
+        for number, line in enumerate(lines[1:], 2):  # noqa: B007  the line of a fault
+            samples.append(msgspec.json.decode(line, type=Sample))
+    except msgspec.MsgspecError as error:
+        raise Refused(
+            f"{path}: line {number}", f"is no line of a wear log: {error}", code="malformed"
+        ) from None
+    return head, samples
+
+
+def span_s(samples: Sequence[Sample]) -> float:
+    """Seconds from the first sample to the last."""
+    return samples[-1].time_s - samples[0].time_s if len(samples) > 1 else 0.0
