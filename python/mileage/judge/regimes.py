@@ -221,6 +221,6 @@ def _drifts(series: Floats, segments: Sequence[Segment], phi: float, relevance: 
     inflation = (1 + phi) / (1 - phi)
     figures = 2 * len(segments) - 1
     if len(segments) == 1:
-        # A slope that noise would not make: the gain of the line over the flat level.
+        # Any line fits noise better than a flat level does: it must gain more than a change of level must.
         return (steps - line) / max(line, 1e-300) * (n - 2) > _PENALTY * math.log(n) * inflation
     return line < steps and n * math.log(line / steps) / inflation < (figures - 2) * math.log(n)

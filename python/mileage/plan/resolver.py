@@ -81,6 +81,7 @@ def resolve(
     parts = [_Part(at_setting(study, setting), known[setting.place], setting, own) for setting in settings]
     areas = _areas(study, parts, own)
     work_bytes = areas[settings[0].instance]
+    # In bytes from here on: the plan must get the same file when it is resolved again, whatever the multiple is then.
     if uses_file(study, facts) and sizes.is_multiple(study.state.file):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
         study = msgspec.structs.replace(study, state=state)

@@ -134,6 +134,7 @@ impl Blocks {
             self.data[block as usize] = self.take_free(block % self.units);
         }
         let data = self.data[block as usize];
+        // Flash programs the pages of a block in order: a page behind all written ones can still go to its own place.
         if first >= self.next[data as usize] {
             let pages = page..page + count;
             return pages.fold(ready_ns, |done_ns, page| {
@@ -170,6 +171,7 @@ impl Blocks {
         {
             from_ns = self.merge_own_log(index, ready_ns, medium, cells);
             found = None;
+            // The merge made another data block, in which this page may come behind all written ones.
             let data = self.data[block as usize];
             if page % self.pages >= self.next[data as usize] {
                 return self.put(data, page % self.pages, page, from_ns, medium, cells);
@@ -194,6 +196,8 @@ impl Blocks {
     fn write_to_shared_log<C: Cells>(&mut self, page: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> u64 {
         let (block, offset) = (page / self.pages, page % self.pages);
         let mut from_ns = ready_ns;
+        // FAST takes a write of a block's first page for the start of a sequential stream, and gives the stream a log
+        // block of its own, which can replace the data block without a copy.
         if offset == 0 {
             if let Some((log, owner)) = self.stream.take() {
                 from_ns = self.merge(log, owner, ready_ns, medium, cells);
@@ -212,6 +216,7 @@ impl Blocks {
             return self.merge(log, block, done_ns, medium, cells).max(done_ns);
         }
         if self.logs.back().is_none_or(|(log, _)| self.next[*log as usize] == self.pages) {
+            // One more, for the log block of the stream.
             if self.logs.len() as u32 + 1 == self.logs_max {
                 from_ns = from_ns.max(self.empty_oldest(ready_ns, medium, cells));
             }
@@ -228,6 +233,7 @@ impl Blocks {
         let mut done_ns = ready_ns;
         for place in log * self.pages..log * self.pages + self.next[log as usize] {
             let page = self.reverse[place as usize];
+            // A merge takes all pages of a logical block along: its later pages in this log block are stale then.
             if self.place.get(page as usize) == Some(&place) {
                 done_ns = done_ns.max(self.rebuild(page / self.pages, 0..0, ready_ns, medium, cells));
             }
@@ -239,6 +245,7 @@ impl Blocks {
     /// Merge a log block that was meant for one logical block with its data block.
     fn merge<C: Cells>(&mut self, log: u32, block: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> u64 {
         let (pages, filled) = (self.pages, self.next[log as usize]);
+        // A log block that was written in order from page 0 can become the data block: only the rest is copied.
         let in_order = (0..filled).all(|offset| self.place[(block * pages + offset) as usize] == log * pages + offset);
         if !in_order {
             let done_ns = self.rebuild(block, 0..0, ready_ns, medium, cells);

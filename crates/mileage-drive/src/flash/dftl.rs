@@ -80,6 +80,7 @@ impl Demand {
             let Held { page: old, changed, .. } = self.held[slot as usize];
             self.unlink(slot);
             self.slot_of[old as usize] = NOWHERE;
+            // An unchanged entry is on the flash as it is here: it is dropped without a write.
             if changed {
                 there_ns = self.write_back(old, ready_ns, medium, cells);
             }
@@ -90,6 +91,7 @@ impl Demand {
         self.link_newest(slot);
         match self.map.unit_holding(self.map_page_of(page)) {
             Some(unit) => medium.read_map(unit, there_ns),
+            // A map page that was never written describes unmapped pages only: there is nothing to read.
             None => there_ns,
         }
     }
@@ -102,6 +104,7 @@ impl Demand {
     fn write_back<C: Cells>(&mut self, page: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> u64 {
         let map_page = self.map_page_of(page);
         let mut there_ns = ready_ns;
+        // The page holds other entries too, and flash cannot be changed in place: read, merged, written elsewhere.
         if let Some(unit) = self.map.unit_holding(map_page) {
             there_ns = medium.read_map(unit, ready_ns);
         }

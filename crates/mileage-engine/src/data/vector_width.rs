@@ -57,7 +57,7 @@ impl Width {
             // SAFETY: the value exists only where the processor has the feature.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { fill_avx2(blocks, writing, offset_bytes, out) },
-            // SAFETY: likewise.
+            // SAFETY: a value is made only after the processor was asked for its features.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { fill_avx512(blocks, writing, offset_bytes, out) },
         }
@@ -78,7 +78,7 @@ impl Width {
             // SAFETY: the value exists only where the processor has the feature.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { agrees_avx2(blocks, expected, offset_bytes, found, scratch) },
-            // SAFETY: likewise.
+            // SAFETY: a value is made only after the processor was asked for its features.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { agrees_avx512(blocks, expected, offset_bytes, found, scratch) },
         }

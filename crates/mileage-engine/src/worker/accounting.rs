@@ -175,7 +175,7 @@ impl<'a> Accounting<'a> {
         if !(is_read || is_write) && part.command_completed(op, latency_ns, complete_ns) {
             return true;
         }
-        // Added without a branch on the kind.
+        // No branch on the kind: in a mix of reads and writes the processor cannot predict it.
         part.record.ops_read += u64::from(is_read);
         part.record.ops_written += u64::from(is_write);
         let (read, written) = (if is_read { bytes } else { 0 }, if is_write { bytes } else { 0 });

@@ -126,7 +126,7 @@ fn cases() -> impl Strategy<Value = (Geometry, Rules)> {
         |(geometry, victim, choices, free_min, frontiers, by_address, wear, percent, bad)| {
             let (dynamic, static_gap, limit, spread) = wear;
             let open = if frontiers == Frontiers::Shared { 1 } else { 2 };
-            // Every other unit has bad blocks from the factory.
+            // Bad blocks in every other unit only: a rule that takes units of equal size for granted must fail here.
             let most_bad = (geometry.blocks - free_min - open - 1).min(bad);
             let factory_bad: Vec<u32> = (0..geometry.units).map(|unit| most_bad * (unit % 2)).collect();
             let usable = |bad: u32| geometry.blocks - bad - free_min - open;
