@@ -179,7 +179,7 @@ class Refused(MileageError):
         return self
 
     def within(self, where: str) -> Refused:
-        """The same reasons, found in something larger: an option, a factor, a tool."""
+        """A copy whose reasons name the larger thing that they were found in: an option, a factor, a tool."""
         return Refused.because(
             *(
                 refusal._replace(where=": ".join(part for part in (where, refusal.where) if part))
@@ -188,7 +188,7 @@ class Refused(MileageError):
         )
 
     def advised(self, advice: str) -> Refused:
-        """The same reasons, each with one more piece of advice."""
+        """A copy in which each reason has one more piece of advice."""
         return Refused.because(
             *(
                 reason._replace(advice="; ".join(part for part in (reason.advice, advice) if part))

@@ -67,7 +67,7 @@ Order = ByteOrder | MetadataOrder
 
 @final
 class Share(TypedDict):
-    """An order that was done."""
+    """The result of an order that was completed."""
 
     share: str
     """JSON, as the core's merging functions take it."""

@@ -30,7 +30,7 @@ def device_classes(plan: Plan) -> dict[str, str]:
 
 
 def short_classes(plan: Plan) -> dict[str, str]:
-    """The same by the short names of cells, such as "SLC" and "TLC"; an empty text where it is not known."""
+    """Device class by level as the short name of its cells, such as "SLC" or "TLC"; empty where it is not known."""
     return _by_level(
         {level: _cell(figures_of_target(target)).upper() for level, target in _targets(plan).items()}
     )

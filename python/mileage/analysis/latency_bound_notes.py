@@ -19,7 +19,7 @@ class Hidden:
 
     @property
     def notes(self) -> list[str]:
-        """It in a sentence; none if none hides anything."""
+        """One sentence on the run whose latencies hide most; an empty list if none hides anything."""
         return [self._most[1]] if self._most[1] else []
 
     def add(self, entry: Run) -> None:

@@ -174,7 +174,7 @@ def _outstanding(target: str, depth: int) -> dict[str, Any]:
 
 
 def _possible(target: str, **keys: Any) -> dict[str, Any]:
-    """Those of some keys of a workload that have an effect on a target."""
+    """The given keys of a workload, without those that have no effect on the target."""
     unused = unused_keys(capabilities_of(target))
     return {key: value for key, value in keys.items() if key not in unused}
 

@@ -36,7 +36,7 @@ class Goal(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As it is written: "p99=1ms"."""
+        """The limit as the user writes it: "p99=1ms"."""
         return f"{self.quantile}={self.limit_ns} ns"
 
 

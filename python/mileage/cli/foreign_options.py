@@ -86,10 +86,10 @@ def refuse_elsewhere(varied: tuple[str, ...]) -> None:
 
 
 class Command(click.Command):
-    """A command that answers another tool's option with its own."""
+    """A command that suggests its own option when the user gives the name that another tool has for it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does it. Raises Refused for an option that has another name here."""
+        """Parse the arguments. Raises Refused for an option of another tool, with the name that it has here."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

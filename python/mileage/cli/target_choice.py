@@ -21,5 +21,5 @@ def chosen_target(text: str) -> str:
 
 
 def optional_target(text: str | None) -> str | None:
-    """As `chosen_target`; None for None."""
+    """The target that the text names, as `chosen_target` finds it; None if no text was given."""
     return None if text is None else chosen_target(text)

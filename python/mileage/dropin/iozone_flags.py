@@ -133,7 +133,7 @@ _CONTENT: Final = (
         "-+y",
         "Percent of the share of -+w that repeats one word.",
         "PERCENT",
-        trap=_PERCENT + "with 75 56 %, with 50 25 %, with 25 6 %, with 2 none",
+        trap=_PERCENT + "56 % with 75, 25 % with 50, 6 % with 25, none with 2",
         example="98",
     ),
     Flag(

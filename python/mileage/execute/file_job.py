@@ -134,7 +134,7 @@ def _together(results: Sequence[TestResult], names: tuple[str, ...]) -> RunRecor
     """The record of a set of tests: their sums, with the records of the wanted ones."""
     whole = RunRecord.merge([result.record for result in results])
     wanted = [result for result in results if result.name in names and result.reported]
-    # Latencies and counters are those of each test.
+    # Tests differ in kind, so that their latencies and counters mean nothing together: each test keeps its own.
     return msgspec.structs.replace(
         whole, latency=RunRecord.idle(0).latency, counters={}, notes=[], results=wanted
     )

@@ -42,7 +42,7 @@ def count_signals(stop: threading.Event) -> Iterator[list[int]]:
 
 @contextmanager
 def handled(numbers: tuple[signal.Signals, ...], handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """These signals call `handler` in the main thread, but for those that are ignored."""
+    """Within the block the signals call `handler` in the main thread; signals that were ignored stay ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

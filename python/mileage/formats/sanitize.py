@@ -27,7 +27,7 @@ _COUNTS: Final = ("bytes_read", "bytes_written", "ops_read", "ops_written", "out
 
 
 def sound(result: Result) -> Result:
-    """The same result, fit for tables and terminals."""
+    """A copy of a result whose texts are safe to print in tables and on terminals."""
     unsound = [
         Unread(run.line, run.cell, f"figures that cannot be: {', '.join(_changes(run))}")
         for run in result.runs

@@ -36,7 +36,7 @@ class BandChoice(msgspec.Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        """As behind the name of a virtual drive: "gc_pace=paced"."""
+        """The change in the form that follows the name of a virtual drive: "gc_pace=paced"."""
         return f"{self.figure}={self.value}"
 
     def ratio(self, cell: str, metric: str) -> float | None:

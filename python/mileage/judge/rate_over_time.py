@@ -87,7 +87,7 @@ def course(values: Sequence[float]) -> Course:
 
 
 def levels_within(values: Sequence[float]) -> Regimes:
-    """As `regimes`, and a start that is shorter than a level there is a level, too: "cliff" or "warm-up".
+    """The levels of a rate as `regimes` finds them, and a start that is too short for it: "cliff" or "warm-up".
 
     A flat series of fewer than 30 intervals is "too short": a short start cannot be detected in it.
     """

@@ -25,7 +25,7 @@ class FigureAlternative(msgspec.Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        """As behind the name of a virtual drive: "gc_pace=paced"."""
+        """The change in the form that follows the name of a virtual drive: "gc_pace=paced"."""
         return f"{self.figure}={self.alternative}"
 
 

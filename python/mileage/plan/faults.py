@@ -39,7 +39,7 @@ class BrokenStudy(Refused):
         self.refusals = found
 
     def located(self, text: str, shown: str) -> BrokenStudy:
-        """The same with the lines of the faults in the file `shown`, whose text is given."""
+        """A copy in which every fault has its line in the file `shown`, whose text is given."""
         lines = toml_lines(text, [steps_of(fault.where) for fault in self.refusals])
         found = [
             fault._replace(line=fault.line or line) for fault, line in zip(self.refusals, lines, strict=True)
@@ -58,11 +58,11 @@ class Faults:
     def add(
         self, where: str, text: str = "", *, found: str = "", expected: str = "", advice: str = "", code: str
     ) -> None:
-        """One more fault, unless it is about a value that was marked, its parts or what holds it."""
+        """Add a fault, unless a fault of the same value, of a part of it or of its table is there already."""
         self.add_refusal(Refusal(where, found, expected, advice, code, text))
 
     def add_refusal(self, fault: Refusal) -> None:
-        """As `add`, of a fault that is a value already."""
+        """Add a fault that was made elsewhere, by the rule of `add`."""
         where = fault.where
         if any(
             where == other or is_below(where, other) or is_below(other, where) for other in self._unreadable

@@ -247,7 +247,7 @@ def _counts(levels: dict[str, tuple[Level, ...]], key: str, alone: int) -> int |
 
 
 def _threads(levels: dict[str, tuple[Level, ...]], asked: MeasurementRequest) -> int:
-    """Those that are asked for, or as many as there are processes in any cell."""
+    """The numbers of threads that the user gave; if none, the largest number of processes of any cell."""
     if asked.threads is not None:
         return asked.threads
     return max((int(level) for level in levels.get("processes", ())), default=asked.how.processes or 1)
@@ -406,7 +406,7 @@ def _part(asked: MeasurementRequest, records: tuple[str, ...], reach: int) -> tu
 
 
 def _filling(asked: MeasurementRequest, size: int, start: int, threads: int | tuple[int, ...]) -> Torture:
-    """Writes all that is visited, in each thread's own file if it has one, with the content that is verified."""
+    """The writes before a measurement that reads: the visited range, in each thread's own file if it has one."""
     record = math.gcd(_FILL_RECORD, size, start)
     each = asked.how.files == "per_thread"
     most = (max(threads) if isinstance(threads, tuple) else threads) if each else 1

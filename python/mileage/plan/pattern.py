@@ -33,7 +33,7 @@ class Stride(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IozoneStride(Stride, frozen=True, forbid_unknown_fields=True):
-    """As IOzone strides: wraps so that some records come twice and some never."""
+    """The order of IOzone's stride test, which visits some records twice and some never."""
 
     step_records: _Step = 17
 

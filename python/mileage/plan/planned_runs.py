@@ -223,7 +223,7 @@ def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
 
 
 def _workloads(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iterator[Workload]:
-    """Those with a file for each thread: files that all runs find, or that some make and remove."""
+    """The workloads with one file per thread; with `made_by_runs` those whose runs make and remove the files."""
     for run in runs:
         if run.workload is None or run.workload.files != "per_thread":
             continue

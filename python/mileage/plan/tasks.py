@@ -288,7 +288,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     directories: str | UnsetType = UNSET
 
     def to_json(self) -> str:
-        """As the core takes it."""
+        """The value as the JSON text that the core reads."""
         return msgspec.json.encode(self).decode()
 
 

@@ -105,7 +105,7 @@ def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str)
 
 
 def narrow_forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
-    """The same for a narrow screen: name, change and verdict stand above each row, nothing at its side."""
+    """The forest chart for a narrow screen: name, change and verdict are above each row, not at its side."""
     title = f"change from {baseline} to {candidate}"
     groups = (
         (by_effect([c for c in cells if c.higher_is_better]), shortened(title, 48), False),

@@ -106,7 +106,7 @@ def _missing_words(comparison: Comparison) -> str:
 
 
 def _of_text(text: str) -> str:
-    """As the text of a workflow command has it."""
+    """Escape a text for a workflow command of GitHub Actions."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -115,7 +115,7 @@ def _of_title(text: str) -> str:
 
 
 def _of_cell(text: str) -> str:
-    """As a cell of a Markdown table has it: no markup of a name takes effect."""
+    """Escape a text for a cell of a Markdown table: markup in a name has no effect."""
     for letter in "\\|`*_<>[]":
         text = text.replace(letter, f"\\{letter}")
     return " ".join(text.split())

@@ -111,7 +111,7 @@ def fields_of(
 
 
 def _panel_name(cell: str, place: Mapping[str, str], rest: Sequence[str]) -> str:
-    """The test, with whatever else distinguishes the cell and is on no axis."""
+    """Title of a panel: the test, and those properties of the cell that no axis shows."""
     return ", ".join([place.get("test", cell), *(f"{name} {place[name]}" for name in rest if name in place)])
 
 

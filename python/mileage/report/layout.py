@@ -59,7 +59,7 @@ def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
 
 
 def layout_words(layout: Layout) -> str:
-    """The same in a sentence, with all figures."""
+    """The layout of the study as one sentence with all its figures."""
     inside = layout.block_bytes // layout.transfer_bytes
     segments = f"{layout.segments:,} segment{'' if layout.segments == 1 else 's'}"
     what = (

@@ -26,7 +26,7 @@ from mileage.report.wording import plain
 
 
 def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
-    """Those for which there are figures, each again as wide as a phone; `found` is cleaned.
+    """The charts of a measurement that have data, each in two widths: for a page and for a phone.
 
     `factor`: what its levels are levels of.
     """

@@ -64,7 +64,7 @@ class PublishedRow(NamedTuple):
 
 
 def cleaned_reanalysis(found: Reanalysis) -> Reanalysis:
-    """The same with what could steer a page shown as escapes in every name."""
+    """A copy with control characters in names shown as escapes."""
 
     def clean(cell: PublishedCell) -> PublishedCell:
         return msgspec.structs.replace(cell, keys=tuple(map(cleaned_text, cell.keys)))

@@ -45,7 +45,7 @@ class Marks:
         return Marks(self._rows, self._mark, self._encoding | made)
 
     def spec(self) -> Spec:
-        """As Vega-Lite has it."""
+        """The chart as a Vega-Lite specification."""
         return {"data": {"values": self._rows}, "mark": self._mark, "encoding": self._encoding}
 
 

@@ -92,12 +92,12 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:
-        """As `headline_of` the comparison."""
+        """The cells that the first sentence is about (see `headline_of`)."""
         return headline_of(self.comparison)
 
     @property
     def beyond_headline(self) -> tuple[CellVerdict, ...]:
-        """As `beyond_headline_of` the comparison."""
+        """The cells that the first sentence is not about (see `beyond_headline_of`)."""
         return beyond_headline_of(self.comparison)
 
 

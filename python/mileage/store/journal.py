@@ -88,7 +88,7 @@ class Entries(Sequence[E_co], Generic[E_co]):
         self._imported = imported
 
     def where(self, wanted: Callable[[Head], bool]) -> Entries[E_co]:
-        """Those whose head is wanted, in the same order."""
+        """The entries whose head fulfils the condition, in the order of the journal."""
         return self._at([at for at, head in enumerate(self.heads) if wanted(head)])
 
     def by_run(self) -> Entries[E_co]:

@@ -70,7 +70,7 @@ class _Cell(msgspec.Struct):
 
 
 class _Imported(msgspec.Struct):
-    """That a plan is of another tool's runs; what it says of their files is not compared."""
+    """Reads from a plan only whether its runs are of another tool."""
 
 
 class PlannedRuns(msgspec.Struct):

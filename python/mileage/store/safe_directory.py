@@ -195,7 +195,7 @@ class Directory:
         _SWEPT.add(folder)
         for name in os.listdir(self.descriptor):
             if _PART in name and name.startswith("."):
-                # What is locked, and what is no file, stays.
+                # A locked part belongs to a live process, and what is no regular file is not of Mileage: both stay.
                 with suppress(OSError, Refused), self._opened(name) as part:
                     fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     os.unlink(name, dir_fd=self.descriptor)

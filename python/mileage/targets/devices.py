@@ -142,7 +142,7 @@ class GivenDevice(Device):
             self._attached = False
 
     def remove(self) -> None:
-        """Nothing was made."""
+        """Does nothing: the device was there before the study."""
 
     @property
     def identity(self) -> FileIdentity:

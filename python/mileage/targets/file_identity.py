@@ -62,7 +62,7 @@ class FileIdentity(msgspec.Struct, frozen=True):
             os.close(descriptor)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """The identity as plain values that JSON can hold."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
 

@@ -54,7 +54,7 @@ class NullTarget(Target):
         return "nothing to purge"
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: there is no file to close."""
 
     def cleanup(self) -> None:
-        """Nothing to remove."""
+        """Does nothing: there are no files."""

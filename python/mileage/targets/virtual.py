@@ -138,10 +138,10 @@ class VirtualTarget(Target):
             ) from error
 
     def close(self) -> None:
-        """Nothing to let go of: a virtual drive lives in this process."""
+        """Does nothing: a virtual drive exists in this process only."""
 
     def cleanup(self) -> None:
-        """Nothing to remove."""
+        """Does nothing: a virtual drive has no files."""
 
     def _fresh(self) -> Any:
         try:

@@ -15,7 +15,7 @@ _STEERING: Final = re.compile(
 
 
 def harmless(text: str) -> str:
-    r"""The same text with everything that could steer shown as an escape; tabs and ends of lines stay."""
+    r"""The text with control characters shown as escapes; tabs and ends of lines stay."""
     return _STEERING.sub(_shown, text)
 
 

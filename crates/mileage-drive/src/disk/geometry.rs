@@ -99,7 +99,7 @@ impl Geometry {
     pub(super) fn passed(&self, place: &Place, ns: u64) -> u32 {
         let (from, sectors) = (u64::from(place.sector), u64::from(place.sectors));
         let begin_ns = from * self.revolution_ns / sectors;
-        // The last sector whose end, rounded down, is not after that time.
+        // The inverse of `pass_ns`, which rounds down: with another rounding a transfer would end one sector early.
         let end = ((begin_ns + ns + 1) * sectors - 1) / self.revolution_ns;
         (end - from).min(u64::from(place.left)) as u32
     }

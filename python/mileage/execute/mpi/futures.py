@@ -66,7 +66,7 @@ def _end_with_parent() -> None:
 
 
 def lead_spread(comm: Any, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
-    """As the first rank: have the others do the work. All ranks are in here or in `serve_spread` meanwhile."""
+    """On the first rank: distribute the work to the other ranks, which must be in `serve_spread`."""
     from mpi4py.futures import MPICommExecutor
 
     pool: Any
@@ -75,7 +75,7 @@ def lead_spread(comm: Any, function: Callable[[A], B], values: Sequence[A]) -> l
 
 
 def serve_spread(comm: Any) -> None:
-    """As another rank: do what the first one hands out, until it has no more."""
+    """On every other rank: do the work that the first rank sends, until it has no more."""
     from mpi4py.futures import MPICommExecutor
 
     with MPICommExecutor(comm, root=0):

@@ -272,7 +272,7 @@ class Messages:
         return (found.boot, found.processes) == (own.boot, own.processes)
 
     def death(self, rank: int) -> str | None:
-        """That a rank whose process is seen here died, in words; None as long as it lives, and for others."""
+        """A sentence if a rank of this machine died; None while its process lives, and for other machines."""
         found, own = self.identities[rank], self.identities[self.rank]
         if not self.is_seen(rank):
             return None
