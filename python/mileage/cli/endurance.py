@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.drive_choice import command as choose
 from mileage.cli.endurance_values import bytes_of, rate_of
 from mileage.cli.wear_watch import command as watch
 
@@ -23,10 +24,12 @@ def command() -> None:
     mileage endurance life --datasheet intel-600p-512gb --writes "200 GB/day"
     mileage endurance case worker-node
     mileage endurance watch / --for "1 h" --every "1 min"
+    mileage endurance choose --case worker-node
     """
 
 
 command.add_command(watch)
+command.add_command(choose)
 
 
 _ABOVE_0 = click.FloatRange(min=0, min_open=True)

@@ -24,6 +24,7 @@ from mileage.endurance.conversions import (
 )
 from mileage.model.data_sheet import DataSheet
 from mileage.plan.write_rates import S_PER_YEAR
+from mileage.report.quoted_figures import terabytes
 
 NOT_CONSIDERED: Final = (
     "retention (how long data stay readable without power), temperature, read disturb, "
@@ -168,8 +169,8 @@ def _measures(
     left = None if rated is None else max(rated - (written or 0.0), 0.0)
     yield Measure(
         "bytes the host writes (TBW)",
-        "not stated" if rated is None else f"{rated / TB:,.4g} TB",
-        f"{per_year / TB:,.4g} TB/year",
+        "not stated" if rated is None else f"{terabytes(rated / TB)} TB",
+        f"{terabytes(per_year / TB)} TB/year",
         None if left is None else left / per_year,
         None if rated is None or written is None else written / rated,
     )
@@ -190,7 +191,7 @@ def _measures(
         None if since is None or dwpd is None else since / dwpd,
     )
     indicator = worn.percent_used
-    demand = f"{per_year * amplification / TB:,.4g} TB/year to cells"
+    demand = f"{terabytes(per_year * amplification / TB)} TB/year to cells"
     life = None if cells is None else years_of_bytes(cells, per_year)
     if life is not None and indicator is not None:
         life *= max(1 - indicator / 100, 0.0)
@@ -211,11 +212,11 @@ def _warnings(
         yield f"{daily:.3g} drive writes per day are more than the rated {rating.rated_dwpd:g}"
     if rated is not None and rating.rated_years is not None and rated / per_year < rating.rated_years:
         yield (
-            f"the rated {rated / TB:,.4g} TB are written in {rated / per_year:.3g} years, before the "
+            f"the rated {terabytes(rated / TB)} TB are written in {rated / per_year:.3g} years, before the "
             f"{rating.rated_years:g} years of the rating end"
         )
     if rated is not None and cells is not None and cells < rated:
         yield (
-            f"the cells allow {cells / TB:,.4g} TB at this write amplification, less than the rated "
-            f"{rated / TB:,.4g} TB"
+            f"the cells allow {terabytes(cells / TB)} TB at this write amplification, less than the rated "
+            f"{terabytes(rated / TB)} TB"
         )

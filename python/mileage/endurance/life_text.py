@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from mileage.endurance.cases import Case, Row, case_contradictions
 from mileage.endurance.conversions import TB
 from mileage.endurance.life import NOT_CONSIDERED, Life, Measure
-from mileage.report.quoted_figures import decimal_bytes
+from mileage.report.quoted_figures import decimal_bytes, terabytes
 from mileage.terminal import wrapped
 
 
 def life_text(life: Life, width: int) -> str:
     """The life of a drive: one sentence, the three measures side by side, warnings and notes."""
     rate = (
-        f"{life.bytes_per_year / TB:,.4g} TB/year ({decimal_bytes(life.bytes_per_year / 365)} a day, "
+        f"{terabytes(life.bytes_per_year / TB)} TB/year ({decimal_bytes(life.bytes_per_year / 365)} a day, "
         f"{life.drive_writes_per_day:.3g} drive writes a day)"
     )
     if life.years is None:

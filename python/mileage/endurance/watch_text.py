@@ -16,7 +16,7 @@ from mileage.endurance.write_counters import TITLES
 from mileage.plan.sizes import duration
 from mileage.plan.write_rates import S_PER_DAY, S_PER_YEAR
 from mileage.report.quantity import figure
-from mileage.report.quoted_figures import decimal_bytes
+from mileage.report.quoted_figures import decimal_bytes, terabytes
 from mileage.terminal import wrapped
 
 YEARS_MAX: Final = 1000.0
@@ -100,9 +100,11 @@ def _wear_out(rate: WearRate, now_s: float, rated_bytes: float | None, written_b
         return "Wear-out: not known, because the rated endurance is not; give --tbw or --datasheet."
     before = written_bytes or 0.0
     source = (
-        f"{before / TB:,.3g} TB of them written" if written_bytes is not None else "0 of them assumed written"
+        f"{terabytes(before / TB)} TB of them written"
+        if written_bytes is not None
+        else "0 of them assumed written"
     )
-    head = f"Wear-out of {rated_bytes / TB:,.4g} TB, {source}:"
+    head = f"Wear-out of {terabytes(rated_bytes / TB)} TB, {source}:"
     left = rated_bytes - before
     if left <= 0:
         return f"{head} the rating is used up."

@@ -97,6 +97,11 @@ def decimal_bytes(size: float) -> str:
     return f"{size:.4g} B"
 
 
+def terabytes(amount: float) -> str:
+    """A number of TB: four digits below 1,000, whole numbers from there on."""
+    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:.4g}"
+
+
 def _rate_figure(rate: QuotedRate) -> Figure:
     value = f"{rate.value:,.10g} {_UNITS[rate.unit]}"
     name = rate.workload.replace("_", " ")

@@ -1,0 +1,226 @@
+"""Which drives meet a need: needs against data sheets.
+
+What it models: for each data sheet the smallest number of drives at a RAID level that meets the need, with cost,
+energy, life and the probability of loss. What meets the need is ranked by cost; without prices by the least
+capacity beyond the need. What does not meet it is excluded with every reason.
+What it refuses: to guess. A figure that a sheet does not state excludes the drive where the need asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from mileage.endurance.array_loss import (
+    Level,
+    data_drives,
+    is_possible,
+    loss_probability,
+    writes_per_host_write,
+)
+from mileage.endurance.conversions import TB
+from mileage.endurance.life import rated_bytes_of, rating_of
+from mileage.endurance.requirement import Requirement
+from mileage.model.data_sheet import DataSheet
+from mileage.plan.data_sheet_reader import HOURS_PER_YEAR
+from mileage.report.quantity import figure
+from mileage.report.quoted_figures import decimal_bytes, terabytes
+
+DRIVES_MAX: Final = 24
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """How the storage is built and paid for."""
+
+    level: Level = "none"
+    drives: int | None = None
+    """Exactly this number of drives; None for the fewest that meet the need."""
+    currency: str = "USD"
+    budget: float | None = None
+    """For drives and energy."""
+    prices: Mapping[str, float] = {}
+    """Prices by name of the data sheet, in place of those of the sheets."""
+    kwh_price: float | None = None
+    active_share: float = 0.5
+    """Share of the time in which a drive is active."""
+    afr: float | None = None
+    """Annual failure rate of a drive, 0 to 1, where the sheet states none."""
+    repair_h: float = 24.0
+    """Hours until a failed drive is replaced and filled."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What a drive, or an array of it, gives. None where it is not known."""
+
+    name: str
+    title: str
+    drives: int
+    usable_bytes: float
+    rated_tb: float | None
+    """Terabytes that the host may write to the whole."""
+    years: float | None
+    """Life at the rate of the need."""
+    read_rate: float | None
+    """As quoted: reads per second at random, or MB/s in sequence, of the whole."""
+    write_rate: float | None
+    price: float | None
+    energy_kwh: float | None
+    energy_cost: float | None
+    loss: float | None
+    """Probability that data are lost within the years of the need."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """Of drives and energy."""
+        return None if self.price is None else self.price + (self.energy_cost or 0.0)
+
+
+class Excluded(msgspec.Struct, frozen=True):
+    """A drive that does not meet the need, with every reason."""
+
+    name: str
+    title: str
+    reasons: tuple[str, ...]
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The drives that meet a need, the best first, and the others."""
+
+    offers: tuple[Offer, ...]
+    excluded: tuple[Excluded, ...]
+
+
+def choose(sheets: Sequence[DataSheet], need: Requirement, terms: Terms) -> Choice:
+    """Rank the drives that meet a need, and give the reasons why others do not."""
+    offers, excluded = [], []
+    for sheet in sheets:
+        offer = _offer(sheet, need, terms, _drives(sheet, need, terms))
+        reasons = tuple(_reasons(sheet, need, terms, offer))
+        if reasons:
+            excluded.append(Excluded(sheet.name, sheet.title, reasons))
+        else:
+            offers.append(offer)
+    offers.sort(key=lambda one: (one.cost is None, one.cost or 0.0, one.usable_bytes, -(one.years or 0.0)))
+    return Choice(tuple(offers), tuple(excluded))
+
+
+def _drives(sheet: DataSheet, need: Requirement, terms: Terms) -> int:
+    """The fewest drives that meet capacity, endurance and rates; where none do, the most that are tried."""
+    if terms.drives is not None:
+        return terms.drives
+    counts = [count for count in range(1, DRIVES_MAX + 1) if is_possible(terms.level, count)]
+    for count in counts:
+        offer = _offer(sheet, need, terms, count)
+        if not list(_too_small(need, offer)):
+            return count
+    return counts[-1] if _grows(sheet, need, terms, counts) else counts[0]
+
+
+def _grows(sheet: DataSheet, need: Requirement, terms: Terms, counts: Sequence[int]) -> bool:
+    """Whether more drives come closer to the need: a figure that is not stated is missing of any number."""
+    first, last = (_offer(sheet, need, terms, count) for count in (counts[0], counts[-1]))
+    return list(_too_small(need, last)) != list(_too_small(need, first))
+
+
+def _offer(sheet: DataSheet, need: Requirement, terms: Terms, drives: int) -> Offer:
+    random = need.pattern == "random"
+    amplified = writes_per_host_write(terms.level, drives, random=random)
+    rated, derived = rated_bytes_of(rating_of(sheet))
+    whole = None if rated is None else rated * drives / amplified / TB
+    reads, writes, cached = _rates(sheet, random=random)
+    price = terms.prices.get(sheet.name)
+    if price is None and sheet.price is not None and sheet.price.currency == terms.currency:
+        price = sheet.price.value
+    energy = _energy_kwh(sheet, need.years, terms.active_share)
+    energy = None if energy is None else energy * drives
+    afr = _afr(sheet, terms)
+    notes = [derived] if derived else []
+    if cached:
+        notes.append("the quoted write rate holds within the write cache only")
+    return Offer(
+        name=sheet.name,
+        title=sheet.title,
+        drives=drives,
+        usable_bytes=data_drives(terms.level, drives) * sheet.capacity_bytes.value,
+        rated_tb=whole,
+        years=None if whole is None or not need.tbw else whole / (need.tbw / need.years),
+        read_rate=None if reads is None else reads * drives,
+        write_rate=None if writes is None else writes * drives / amplified,
+        price=None if price is None else price * drives,
+        energy_kwh=energy,
+        energy_cost=None if energy is None or terms.kwh_price is None else energy * terms.kwh_price,
+        loss=None if afr is None else loss_probability(terms.level, drives, afr, need.years, terms.repair_h),
+        notes=tuple(notes),
+    )
+
+
+def _rates(sheet: DataSheet, *, random: bool) -> tuple[float | None, float | None, bool]:
+    """The quoted rates of reads and writes, and whether that of writes holds within a cache only.
+
+    A rate of long writes is taken where the sheet has one; of the others the largest.
+    """
+    order, unit = ("random", "iops") if random else ("sequential", "mb_per_s")
+    quoted = [rate for rate in sheet.rate if rate.unit == unit and rate.workload.startswith(order)]
+    reads = [rate.value for rate in quoted if rate.workload.endswith("read")]
+    writes = [rate for rate in quoted if rate.workload.endswith("write")]
+    lasting = [rate.value for rate in writes if rate.state in ("sustained", "whole-disk")]
+    cached = not lasting and any(rate.state == "cached" for rate in writes)
+    best = max(lasting or [rate.value for rate in writes], default=None)
+    return max(reads, default=None), best, cached
+
+
+def _energy_kwh(sheet: DataSheet, years: float, active_share: float) -> float | None:
+    if sheet.power_idle_w is None or sheet.power_active_w is None:
+        return None
+    watts = sheet.power_active_w.value * active_share + sheet.power_idle_w.value * (1 - active_share)
+    return watts * years * HOURS_PER_YEAR / 1000
+
+
+def _afr(sheet: DataSheet, terms: Terms) -> float | None:
+    """The annual failure rate of a drive: stated, from its MTBF, or that of the terms."""
+    if sheet.afr_percent is not None:
+        return min(sheet.afr_percent.value / 100, 0.999)
+    if sheet.mtbf_hours is not None:
+        return min(HOURS_PER_YEAR / sheet.mtbf_hours.value, 0.999)
+    return terms.afr
+
+
+def _too_small(need: Requirement, offer: Offer) -> Iterator[str]:
+    """The needs that more drives could meet."""
+    if offer.usable_bytes < need.capacity_bytes:
+        yield f"{decimal_bytes(offer.usable_bytes)} usable, {decimal_bytes(need.capacity_bytes)} needed"
+    if need.tbw and offer.rated_tb is None:
+        yield f"rated endurance not stated, {terabytes(need.tbw)} TBW needed"
+    elif need.tbw and offer.rated_tb is not None and offer.rated_tb < need.tbw * (1 - 1e-9):
+        yield f"{terabytes(offer.rated_tb)} TBW, {terabytes(need.tbw)} TBW needed"
+    unit = "IOPS at random" if need.pattern == "random" else "MB/s in sequence"
+    rates = (("reads", need.read_rate, offer.read_rate), ("writes", need.write_rate, offer.write_rate))
+    for verb, wanted, quoted in rates:
+        if wanted and quoted is None:
+            yield f"{verb} {unit}: no rate quoted, {figure(wanted)} needed"
+        elif wanted and quoted is not None and quoted < wanted:
+            yield f"{verb} {figure(quoted)} {unit} as quoted, {figure(wanted)} needed"
+
+
+def _reasons(sheet: DataSheet, need: Requirement, terms: Terms, offer: Offer) -> Iterator[str]:
+    """Every need that an offer does not meet."""
+    count = "" if terms.level == "none" else f" with {offer.drives} drives at RAID {terms.level}"
+    yield from (f"{reason}{count}" for reason in _too_small(need, offer))
+    asked = (
+        ("power-loss protection", need.power_loss_protection, sheet.power_loss_protection),
+        ("hot swap", need.hot_swap, sheet.hot_swap),
+    )
+    for name, wanted, stated in asked:
+        if wanted and stated is None:
+            yield f"{name} not stated, but needed"
+        elif wanted and stated is not None and not stated.value:
+            yield f"no {name}, but needed"
+    if need.link and (sheet.link is None or not sheet.link.value.startswith(need.link)):
+        yield f"link {'not stated' if sheet.link is None else sheet.link.value}, {need.link} needed"
+    if terms.budget is not None and offer.cost is None:
+        yield f"price in {terms.currency} not known (--price {sheet.name}=AMOUNT)"
+    elif terms.budget is not None and offer.cost is not None and offer.cost > terms.budget:
+        yield f"costs {offer.cost:,.2f} {terms.currency}, budget {terms.budget:,.2f}"
