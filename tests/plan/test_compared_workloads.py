@@ -76,7 +76,7 @@ def test_two_workloads_follow_each_other_in_random_order_with_one_seed(drive: Ta
     [
         (
             [('baseline = "sequential_read"\n', "")],
-            'compare.baseline: missing; arms = "workload" compares two',
+            'compare.baseline: missing; arms = "workload" needs two workloads to compare',
         ),
         ([('"pattern.backward_read"\n', '"sequential_read"\n')], "compare: baseline and candidate are both"),
         (

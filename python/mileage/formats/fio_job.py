@@ -137,7 +137,7 @@ class _Job:
         return Refused(where, why, expected=expected, advice=advice, code=code)
 
     def text(self, key: str, default: str = "") -> str:
-        """The value of an option, which is thereby honoured."""
+        """The value of an option of the job, or the default."""
         option = self._options.get(key)
         return default if option is None else option.value
 

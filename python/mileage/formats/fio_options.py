@@ -65,7 +65,7 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Equal for jobs of one definition."""
+        """A text that is equal for jobs with equal options."""
         return repr(sorted(self.values.items()))
 
     @property

@@ -173,7 +173,7 @@ def _end(result: Result, call: _Call | None) -> None:
 
 
 def _runs(result: Result, call: _Call) -> None:
-    """Adds the runs of the tables that were read, and forgets them."""
+    """Turn the tables that were read so far into runs of the result, and begin with empty tables."""
     rates, times = call.tables.get("rate", {}), call.tables.get("time", {})
     for name in dict.fromkeys([*rates, *times]):
         result.runs += _of_row(call, name, rates.get(name), times.get(name))

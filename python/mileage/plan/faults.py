@@ -82,7 +82,7 @@ class Faults:
         return other
 
     def add_unknown(self, key: str, name: str, known: Iterable[str], what: str) -> str | None:
-        """A name that is not known; the one that is meant, if any is close."""
+        """Add the fault of an unknown name; returns the known name that is close to it, or None."""
         names = list(known)
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"

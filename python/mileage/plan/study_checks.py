@@ -434,7 +434,7 @@ class _Check(ValueChecks):
         for key, word in (("baseline", compare.baseline), ("candidate", compare.candidate)):
             path = f"compare.{key}"
             if word is None:
-                text = 'missing; arms = "workload" compares two'
+                text = 'missing; arms = "workload" needs two workloads to compare'
                 self.refuse(path, text, expected=" or ".join(measured), code="missing")
                 continue
             names = self.workloads(path, word)

@@ -126,7 +126,7 @@ def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
 
 
 def _figures(record: RunRecord) -> Reported:
-    """What a run is judged by; nothing of a run that took no time."""
+    """Rate, operations per second, 99th percentile and time of a run; all None for a run that took no time."""
     if not record.elapsed_ns:
         return Reported(None, None, None, None)
     p99_ns = record.judged_latency.quantile_ns(0.99)
