@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,12 +18,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from mileage.analysis import check_text
 from mileage.analysis.check_result import Row
 from mileage.app.check import Wanted, plan_of, plan_of_pair
-from mileage.app.check_findings import TargetFindings, falls
+from mileage.app.check_findings import TargetFindings, falls, memory_below
 from mileage.model.run_record import Series
 from mileage.store.environment import disk_of
+from mileage.targets.filesystem import look_at
 from tests import smart_answers as answers
 from tests.command import mileage
 
@@ -94,7 +98,7 @@ def test_two_drives_side_by_side() -> None:
     assert "A: This virtual drive reads" in text
     assert "B: This virtual drive reads" in text
     assert "in turn on A and B" in text
-    assert "drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
+    assert "Drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
     assert "Five paired blocks." in text
 
 
@@ -378,6 +382,44 @@ def test_rates_that_fall_are_reported() -> None:
     assert list(falls(seen([100.0, 90.0, 95.0, 92.0, 85.0], [steady] * 5))) == []
 
 
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [0.01, 0.05, 0.06, 0.4, 1.2],
+        [30.0, 900.0, 850.0, 6000.0, 60.0],
+        [12_345.0, 400_000.0, 3.0, 900_000.0, 20_000.0],
+        [99.94, 100.1, 100.0, 100.2, 99.9],
+    ],
+)
+def test_the_columns_never_touch(rates: list[float]) -> None:
+    """A wide interval is printed itself; it stays two columns away from the rate, however long its ends are."""
+    row = Row("RND 4 KiB", "read", 32, tuple(rates), tuple(256 * rate for rate in rates), 99_950.0, 1e6)
+    line = check_text._row(row)
+    assert len(line) <= check_text.WIDTH
+    fields = re.split(r"\s+", line.strip().replace(" to ", "-").replace(" %", "%"))
+    assert fields[:4] == ["RND", "4", "KiB", "depth"]
+    assert float(fields[5].replace(",", "")) == pytest.approx(sorted(rates)[2], rel=0.2)
+    ends = fields[6].split("-")
+    if len(ends) == 2:
+        low, high = (float(end.replace(",", "")) for end in ends)
+        assert low <= sorted(rates)[2] <= high
+
+
+def test_a_loop_device_on_a_file_in_memory_is_no_drive(tmp_path: Path) -> None:
+    memory = Path("/dev/shm")
+    if not memory.is_mount():
+        pytest.skip("there is no tmpfs at /dev/shm")
+    for name, place in (("loop7", tmp_path), ("loop8", memory)):
+        folder = tmp_path / "sys/block" / name / "loop"
+        folder.mkdir(parents=True)
+        (folder / "backing_file").write_text(f"{place}\n")
+    assert memory_below("loop8", tmp_path) == "the file behind loop8 lies on a tmpfs"
+    if not look_at(tmp_path).is_memory:
+        assert memory_below("loop7", tmp_path) == ""
+    assert memory_below("ram0") == "ram0 is a disk in memory"
+    assert memory_below("sda") == memory_below("") == memory_below("loop9", tmp_path) == ""
+
+
 def series(operations: list[int]) -> Series:
     """The series of a run of reads of 4 KiB, in intervals of 10 ms."""
     count = len(operations)
@@ -391,3 +433,29 @@ def seen(rates: list[float], courses: list[Series]) -> TargetFindings:
     cell: Any = SimpleNamespace(cell="a", notes=())
     plan: Any = None
     return TargetFindings(plan, ((cell, row),), runs, (), {}, {}, {}, {})
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("devices")
+def test_a_file_system_without_direct_io_is_reported(loop_device: Path, tmp_path: Path) -> None:
+    """Truth: ext4 has no direct I/O with data=journal, as its documentation says; O_DIRECT goes through the cache."""
+    place = tmp_path / "mounted"
+    place.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(loop_device)], check=True)
+    if subprocess.run(["mount", "-o", "data=journal", str(loop_device), str(place)], check=False).returncode:
+        pytest.skip("this kernel's ext4 has no data journal")
+    try:
+        assert not look_at(place).has_direct
+        text = flat(checked(str(place)))
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+    assert "page cache NOT bypassed" in text
+    assert "the rates include the page cache" in text
+    assert "direct I/O," not in text
+
+
+@pytest.mark.parametrize(("fs_type", "served"), [("fuse.sshfs", True), ("nfs4", True), ("ext4", False)])
+def test_a_file_system_that_another_program_serves_may_cache(
+    fs_type: str, served: bool, tmp_path: Path
+) -> None:
+    assert replace(look_at(tmp_path), fs_type=fs_type).is_served == served

@@ -74,6 +74,14 @@ def test_the_python_lines_answer_what_the_page_shows() -> None:
     assert failed == 0
 
 
+def test_the_example_is_the_profile_of_the_page() -> None:
+    """A reader of the page on ageing copies it from `examples`."""
+    (block,) = [text for text in blocks("toml") if text.startswith("# small.toml\n")]
+    example = (ROOT / "examples" / "small.toml").read_text(encoding="utf-8")
+    assert example.startswith("# ")
+    assert example.partition("\n")[2] == block.partition("\n")[2]
+
+
 def test_the_pages_have_examples_and_stay_pages() -> None:
     assert len(commands()) > 3
     assert all(len(page.read_text(encoding="utf-8").splitlines()) < 350 for page in PAGES)

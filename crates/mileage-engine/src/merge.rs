@@ -167,8 +167,9 @@ fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
     let punting = parts.iter().filter(|part| part.punted > 0).count();
     if punting > 0 {
         let workers: u32 = parts.iter().map(|part| part.punted).sum();
+        let kernel_threads = if workers == 1 { "kernel thread" } else { "kernel threads" };
         notes.push(format!(
-            "io_uring: the target cannot do these operations at once; {workers} kernel threads did them for {punting} of {} \
+            "io_uring: the target cannot do these operations at once; {workers} {kernel_threads} did them for {punting} of {} \
              threads (their processor time is kernel_workers_ns), which is slower than pread and pwrite",
             parts.len()
         ));

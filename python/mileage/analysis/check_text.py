@@ -12,11 +12,12 @@ from typing import Final
 from mileage.analysis.check_result import Checked, Row
 from mileage.judge import Comparison, verdict_sentence
 from mileage.report.measurement_text import spread_of
-from mileage.report.quantity import figure
 from mileage.terminal import wrapped
 
 WIDTH: Final = 72
 _LABEL: Final = 9
+_HALF: Final = 14
+"""Columns of the interval."""
 
 
 def check_text(found: Checked) -> str:
@@ -27,10 +28,12 @@ def check_text(found: Checked) -> str:
         rows = [row for row in found.rows if row.direction == direction]
         if rows:
             head = f"{direction.capitalize()}"
-            lines += ["", f"{head:<20}{'MB/s':>9}{'±':>14}{'IOPS':>10}{'p50':>9}{'p99':>10}"]
+            lines += ["", f"{head:<20}{'MB/s':>9}{'±':>{_HALF}}{'IOPS':>10}{'p50':>9}{'p99':>10}"]
             lines += [_row(row) for row in rows]
-    count = len(found.rows[0].iops)
-    lines += ["", f"Medians of {count} runs; ±: half the 95 % interval; p50, p99: latency"]
+    wide = any(" to " in _half(row) for row in found.rows)
+    half = "half the 95 % interval, or the interval itself" if wide else "half the 95 % interval"
+    words = f"Medians of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"
+    lines += ["", *wrapped(words, WIDTH)]
     lines += ["-" * WIDTH, *wrapped(found.verdict, WIDTH)]
     return "\n".join([*lines, *_remarks(found)]) + "\n"
 
@@ -50,9 +53,20 @@ def _health(found: Checked) -> str:
 
 def _row(row: Row) -> str:
     name = f"  {row.name} depth {row.depth}"
-    half = spread_of(row.mb_per_s).share_or_interval(figure)
     rate, ops = spread_of(row.mb_per_s).median, spread_of(row.iops).median
-    return f"{name:<20}{_rate(rate):>9}{half:>14}{ops:>10,.0f}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
+    return f"{name:<20}{_rate(rate):>9}{_half(row):>{_HALF}}{ops:>10,.0f}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
+
+
+def _half(row: Row) -> str:
+    """Half the interval of a rate, or the interval itself; at most as wide as its column leaves room for."""
+    text = spread_of(row.mb_per_s).share_or_interval(_end)
+    for before, after in ((",", ""), (" to ", "-")):
+        text = text if len(text) < _HALF else text.replace(before, after)
+    return text
+
+
+def _end(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.2f}"
 
 
 def _rate(value: float) -> str:

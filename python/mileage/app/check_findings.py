@@ -7,6 +7,7 @@ What it refuses: nothing.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,10 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
 from mileage.store import MeasuredCell
-from mileage.targets.filesystem import UNKNOWN
+from mileage.targets.filesystem import UNKNOWN, look_at
+from mileage.targets.guard import ROOT
 from mileage.targets.io_limits import io_limits
+from mileage.targets.kernel_text import read_word
 from mileage.targets.profiles import load_profile, profile_name
 from mileage.targets.spec import parse_target
 
@@ -178,6 +181,11 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
             f"{above} lies on {disk_in(seen.after)}: encryption or a volume manager has a part in the rates"
         )
         yield Finding(words, disturbs=True)
+    if memory := memory_below(disk_in(seen.after)):
+        yield Finding(f"{memory}, which is memory: no drive is measured", disturbs=True)
+    if (ground := look_at(place) if place is not None else None) is not None and ground.is_served:
+        words = f"{ground.fs_type} is served by a program or another machine, which may answer from its own memory"
+        yield Finding(words, disturbs=True)
     if not _is_direct(plan):
         words = "this file system does not support direct I/O: the rates include the page cache"
         yield Finding(words, disturbs=True)
@@ -193,6 +201,26 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
 
 
+def memory_below(disk: str, root: Path = ROOT) -> str:
+    """That a disk is memory, or a loop device whose file lies in memory; "" for all others."""
+    if disk.rstrip("0123456789") in ("ram", "zram"):
+        return f"{disk} is a disk in memory"
+    seen: list[str] = []
+    while disk.startswith("loop") and disk not in seen:
+        seen.append(disk)
+        file = read_word(root / "sys/block" / disk / "loop/backing_file")
+        try:
+            ground = look_at(Path(file)) if file else None
+        except OSError:  # The file was removed, or is in another mount namespace.
+            return ""
+        if ground is None:
+            return ""
+        if ground.is_memory:
+            return f"the file behind {seen[0]} lies on a {ground.fs_type}"
+        disk = ground.disk
+    return ""
+
+
 def _of_cells(seen: TargetFindings) -> Iterator[Finding]:
     """The cautions about the cells of this target, and what else was noted of them."""
     own = {cell.cell for cell, _ in seen.cells}
@@ -205,8 +233,10 @@ def _of_cells(seen: TargetFindings) -> Iterator[Finding]:
         slower = ": a used drive may write more slowly" if caution.advice else ""
         yield Finding(text + slower, disturbs=not caution.is_fresh)
     known = {caution.sentence for caution in seen.cautions}
-    notes = dict.fromkeys(note for cell, _ in seen.cells for note in cell.notes if note not in known)
-    yield from (Finding(note, disturbs=False) for note in notes)
+    notes = [note for cell, _ in seen.cells for note in cell.notes if note not in known]
+    # Notes of several tests that differ only in their numbers are one finding.
+    alike = {re.sub(r"\d+", "#", note).replace("threads", "thread"): note for note in reversed(notes)}
+    yield from (Finding(note, disturbs=False) for note in dict.fromkeys(notes) if note in alike.values())
 
 
 def _narrow_link(known: dict[str, str]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def command(
         )
     else:
         say(result.text(width=report_width()))
-        click.echo(f"Study: {folder.path}")
+        click.echo(f"Study: {folder.path} (page: {folder.path / 'report.html'})")
     flawed = sum(bool(result.unread or result.lost) for _, result in found)
     if strict and flawed:
         raise JudgedFailure(f"{flawed} of {len(found)} files were understood only in part")

@@ -332,8 +332,8 @@ def _levels(view: StudyView) -> _PictureRequest | None:
     some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
     words = (
         f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {counted_span(runs)} runs each); "
-        f"figure, times that of {found.baseline_level}. No interval: which levels differ is in the table of "
-        "all levels."
+        f"figure, times that of {found.baseline_level}. No interval: how sure a difference is stands "
+        f"in the table of all {'levels' if view.standings else 'cells'}."
     )
     return _PictureRequest(_svg(chart, "levels", f"All levels of {factor}", words), words)
 

@@ -1,13 +1,15 @@
 """All levels of a factor side by side: one panel per cell, a bar per level with every run as a dot.
 
-Models drives, kernels, thread counts: whatever is compared. Each bar says its mean and how many times the baseline's it
-is; numbers among the levels stand in their order. Refuses a scale that does not start at zero.
+Models drives, kernels, thread counts: whatever is compared. Each bar has its geometric mean, and how many times that
+of the baseline it is; without a baseline its median, as tables have. Numbers among the levels stand in their order.
+Refuses a scale that does not start at zero.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import Final
 
 from mileage.report import vega
@@ -39,7 +41,8 @@ def levels_chart(
 
 def _panel(found: LevelRuns, baseline: str, factor: str, name_length: int, width: int) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
-    means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
+    middle = _mean if baseline else median
+    means = {name: middle(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
     base = means.get(baseline)
     highest = max(max(values) / scale.per_unit for values in found.levels.values() if values)
     rows = [

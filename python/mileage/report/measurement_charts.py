@@ -83,8 +83,8 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
         ),
         "levels": (
             f"Rate of each {factor}",
-            f"Rate of each {factor}: bar, geometric mean; dot, one run (n = {n} runs each). No interval is drawn; half "
-            "widths are in the table.",
+            f"Rate of each {factor}: bar, median as in the table; dot, one run (n = {n} runs each). No interval "
+            "is drawn; half widths are in the table.",
         ),
         "steady_state": ("Steady state by SNIA's rule", f"{STEADY_CAPTION} {steady_words(found.steady)}."),
         "runs": (

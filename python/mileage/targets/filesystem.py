@@ -25,6 +25,26 @@ _MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "hugetlbfs"})
 _ONLY_CACHED = frozenset({"ramfs", "hugetlbfs", "ecryptfs", "jffs2"})
 """File systems whose files cannot be opened with O_DIRECT in any version of the kernel."""
 
+_JOURNALLED = "data=journal"
+"""Mount option with which ext4 has no direct I/O: O_DIRECT goes through the page cache (Linux, ext4.rst)."""
+_SERVED = frozenset(
+    {
+        "fuse",
+        "fuseblk",
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "9p",
+        "virtiofs",
+        "ceph",
+        "lustre",
+        "beegfs",
+        "gpfs",
+        "afs",
+    }
+)
+
 
 class Ground(msgspec.Struct, frozen=True):
     """What an existing directory stands on. Text fields are "unknown" where the kernel does not say."""
@@ -66,7 +86,14 @@ class Ground(msgspec.Struct, frozen=True):
 
         `probe_direct` tries it, for which it makes a file.
         """
-        return _memory_has_direct() if self.fs_type == "tmpfs" else self.fs_type not in _ONLY_CACHED
+        if self.fs_type == "tmpfs":
+            return _memory_has_direct()
+        return self.fs_type not in _ONLY_CACHED and _JOURNALLED not in self.mount_options
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a program or another machine serves the file system, with a cache of its own."""
+        return self.fs_type.partition(".")[0] in _SERVED
 
 
 def _memory_has_direct() -> bool:
