@@ -12,6 +12,8 @@ import msgspec
 
 from mileage.analysis.check_class import Interval, Judged
 from mileage.analysis.check_health import Health
+from mileage.analysis.quoted_rates import QuotedPair
+from mileage.model.data_sheet import DataSheet
 from mileage.report.measurement_text import spread_of
 from mileage.report.quantity import figure
 from mileage.store import MeasuredCell
@@ -74,6 +76,10 @@ class Checked(msgspec.Struct, frozen=True):
     verdict: str
     status: int
     """0: nothing was judged bad; 1: it is failing, or does not fit its class."""
+    sheet: DataSheet | None = None
+    """The data sheet that was named, or recognised by the model of a real drive."""
+    quoted: tuple[QuotedPair, ...] = ()
+    """What the sheet promises next to what was measured."""
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:

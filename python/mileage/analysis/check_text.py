@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.analysis.check_result import Checked, Row
+from mileage.analysis.quoted_text import quoted_text
 from mileage.judge import Comparison, verdict_sentence
 from mileage.report.measurement_text import spread_of
 from mileage.terminal import wrapped
@@ -34,6 +35,8 @@ def check_text(found: Checked) -> str:
     half = "half the 95 % interval, or the interval itself" if wide else "half the 95 % interval"
     words = f"Medians of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"
     lines += ["", *wrapped(words, WIDTH)]
+    if found.sheet is not None:
+        lines += ["", *quoted_text(found.sheet, found.quoted, WIDTH)]
     lines += ["-" * WIDTH, *wrapped(found.verdict, WIDTH)]
     return "\n".join([*lines, *_remarks(found)]) + "\n"
 

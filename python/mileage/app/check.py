@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.analysis.cautions import cautions
-from mileage.analysis.check_class import judged
+from mileage.analysis.check_class import facts_from, judged
 from mileage.analysis.check_result import (
     Checked,
     Row,
@@ -28,6 +28,7 @@ from mileage.analysis.check_result import (
 )
 from mileage.analysis.check_text import check_text, pair_text
 from mileage.analysis.planned_comparison import places
+from mileage.analysis.quoted_rates import measured_rates, quoted_pairs
 from mileage.app.check_findings import (
     TargetFindings,
     class_facts,
@@ -45,6 +46,7 @@ from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused
 from mileage.execute import Progress
 from mileage.judge import Comparison
+from mileage.model.data_sheet import DataSheet
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.io_options import unused_keys
@@ -56,6 +58,7 @@ from mileage.store import MeasuredCell, StudyFolder
 from mileage.store.block_device import bus_facts
 from mileage.store.drive_facts import drive_facts
 from mileage.store.study_folder import CHECK_TEXT
+from mileage.targets.data_sheets import data_sheet_of
 from mileage.targets.filesystem import look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.io_uring import has_io_uring
@@ -216,10 +219,12 @@ def check(
     save: Path | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "check"),
+    sheet: DataSheet | None = None,
 ) -> Done:
     """Do the plan of a check and judge what came of each target.
 
-    With `save`, its study folder is kept there, with the text of the check and a page.
+    `sheet`: the data sheet of the drive; None for that of the model which a real drive reports. With `save`, its study
+    folder is kept there, with the text of the check and a page.
 
     Raises:
         Refused: the folder cannot be made; nothing was written.
@@ -252,7 +257,7 @@ def check(
             )
             for number, (part, known) in enumerate(zip(parts, before, strict=True))
         ]
-        checked = tuple(_checked(one) for one in seen)
+        checked = tuple(_checked(one, sheet) for one in seen)
         done = Done(checked, _compared(result, seen) if len(seen) == 2 else None)
         if save is not None:
             text = (
@@ -300,8 +305,10 @@ def _rows_of_part(part: Plan, cells: Sequence[MeasuredCell]) -> tuple[tuple[Meas
     return tuple((cell, row_of(cell, work.record_bytes, work.depth * work.threads)) for cell, work in known)
 
 
-def _checked(seen: TargetFindings) -> Checked:
+def _checked(seen: TargetFindings, sheet: DataSheet | None) -> Checked:
     plan, rows = seen.plan, in_order(row for _, row in seen.cells)
+    known = sheet or data_sheet_of(model=facts_from(seen.after).model)
+    measured = measured_rates(plan, [cell for cell, _ in seen.cells])
     own = health_seen(seen)
     fit = judged(class_facts(plan, seen.after), intervals(rows))
     found = tuple(findings(seen))
@@ -317,4 +324,6 @@ def _checked(seen: TargetFindings) -> Checked:
         not_tested=tuple(not_tested(plan)),
         verdict=verdict_of(noun, own, rows, fit, found),
         status=status_of(own, fit, found),
+        sheet=known,
+        quoted=tuple(quoted_pairs(known, measured)) if known is not None else (),
     )

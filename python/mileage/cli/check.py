@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET [TARGET]")
 @click.option("--quick", is_flag=True, help="Ten seconds: short runs in a small file.")
 @click.option("--seconds", type=click.FloatRange(0.02, 600), metavar="S", help="Length of each run.")
+@click.option("--datasheet", "-d", metavar="NAME", help="Compare with this data sheet, or FILE.toml.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_context
@@ -24,6 +25,7 @@ def command(
     targets: tuple[str, ...],
     quick: bool,
     seconds: float | None,
+    datasheet: str | None,
     save: Path | None,
     as_json: bool,
 ) -> None:
@@ -39,6 +41,10 @@ def command(
     mileage check /mnt/ssd
     sudo mileage check /dev/nvme0n1
     mileage check /mnt/old /mnt/new
+    mileage check /mnt/ssd -d samsung-960-pro-512gb
+
+    The data sheet of a drive whose model is known is compared without being
+    named (mileage list datasheets).
 
     Exit status: 0 measured, and nothing is judged bad; 1 the drive is failing
     or does not fit its class; 2 refused; 3 a run failed.
@@ -53,6 +59,13 @@ def command(
 
     if len(targets) > 2:
         raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")
+    if datasheet is not None and len(targets) == 2:
+        raise click.UsageError("--datasheet is of one target; found two")
+    sheet = None
+    if datasheet is not None:
+        from mileage.targets.data_sheets import load_data_sheet
+
+        sheet = load_data_sheet(datasheet)
     wanted = Wanted(quick=quick, seconds=seconds)
     names = [chosen_target(target) for target in targets]
     shared = plan_of_pair(names, wanted) if len(names) == 2 else None
@@ -64,7 +77,8 @@ def command(
     done: list[Done] = []
     for plan, folder in zip(plans, folders, strict=True):
         with Terminal(labels=labels_of(plan.cells)) as progress:
-            done.append(check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:])))
+            line = ("mileage", *sys.argv[1:])
+            done.append(check(plan, save=folder, progress=progress, command=line, sheet=sheet))
     found = [one for each in done for one in each.checked]
     comparison = done[0].comparison
     if as_json:

@@ -33,6 +33,12 @@ from mileage.cli.report_output import print_report
     metavar="SEAL",
     help="Exit status 1 if the folder changed since its report printed this seal.",
 )
+@click.option(
+    "--datasheet",
+    "-d",
+    metavar="NAME",
+    help="Print this data sheet, or FILE.toml, next to what was measured.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the folder and the comparison or cells as JSON.")
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
 def command(
@@ -42,6 +48,7 @@ def command(
     level: str | None,
     expect: str | None,
     method: bool,
+    datasheet: str | None,
     as_json: bool,
 ) -> None:
     """Write the report of a study folder again and print the verdict.
@@ -55,6 +62,7 @@ def command(
     mileage report study-1 --method           how it was measured, in words
     mileage report study-1 --expect 3fa9...   fails if anything was edited
     mileage report disk-a disk-b --out a-b
+    mileage report study-1 -d intel-600p-512gb    quoted and measured rates
     """
     if as_json and method:
         raise click.UsageError("--json and --method: one of them; the method is text")
@@ -62,6 +70,13 @@ def command(
         raise click.UsageError(
             f"{len(studies)} studies: a report is of one or two; `mileage compare` ranks more"
         )
+    if datasheet is not None:
+        if len(studies) > 1 or method or level or expect is not None:
+            raise click.UsageError(
+                "--datasheet prints quoted and measured rates of one study, and nothing else"
+            )
+        _quoted(studies[0], datasheet, as_json)
+        return
     if len(studies) == 2:
         if expect is not None:
             raise click.UsageError("--expect is the seal of one study")
@@ -104,3 +119,19 @@ def _pair(
         print_json({"folder": str(page.parent), "comparison": view.comparison})
     else:
         print_report(render_text(view, width=report_width()), page, view.comparison)
+
+
+def _quoted(study: str, datasheet: str, as_json: bool) -> None:
+    """Print what a data sheet promises next to what a study measured."""
+    from mileage.app.quoted_study import quoted_study
+    from mileage.targets.data_sheets import load_data_sheet
+
+    sheet = load_data_sheet(datasheet)
+    pairs = quoted_study(study, sheet)
+    if as_json:
+        print_json({"sheet": sheet.name, "quoted": pairs})
+        return
+    from mileage.analysis.quoted_text import quoted_text
+    from mileage.terminal import report_width
+
+    click.echo("\n".join(quoted_text(sheet, pairs, report_width())))
