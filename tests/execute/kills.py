@@ -29,6 +29,8 @@ from tests.execute.kill_kinds import KINDS, Kind, block_device, quick_place, wri
 from tests.execute.mpi_runs import ENVIRONMENT, MPIEXEC
 
 WAIT_S = 120.0
+END_S = 1800.0
+"""How long an undisturbed command may take: kinds are killed at the same time, on whatever else the machine does."""
 KILLS_PER_STUDY = 4
 _MARK = "MILEAGE_TEST_KILLS"
 
@@ -153,7 +155,7 @@ class Killer:
     def _end(self, folder: Path, what: str) -> None:
         """Let the command come to its end; then nothing is left and each run was done once."""
         with self._start(folder) as process:
-            said, _ = process.communicate(timeout=300)
+            said, _ = process.communicate(timeout=END_S)
         if process.returncode != 0:
             if not self._duration_s:
                 raise AssertionError(f"{self.kind.name} cannot be done undisturbed: {said}")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused, RunFailed
-from mileage.targets.ledger import Ledger, left_behind, repair
+from mileage.targets.ledger import Ledger, Undoing, left_behind, repair
 from mileage.targets.privileged_steps import AttachedLoop, ChangedSetting, MadeDirectory
 from mileage.targets.programs import call
 
@@ -202,16 +202,90 @@ def test_a_loop_device_that_was_never_attached_needs_no_undoing(tmp_path: Path) 
     assert AttachedLoop(str(tmp_path / "none.img")).undo() is None
 
 
-def test_a_damaged_ledger_is_reported_and_left(folder: Path, tmp_path: Path) -> None:
+DAMAGED_LINES = (
+    *(
+        b"not json",
+        b"5",
+        b"[5]",
+        b"null",
+        b"[" * 200_000,
+        b"\xff",
+        b'{"step": []}',
+        b'{"step": 1}',
+        b'{"undone": {}}',
+    ),
+    *(
+        b'{"step": 1, "is": {"type": "elsewhere"}}',
+        b'{"step": 1, "is": 7}',
+        b'{"step": 1e999, "is": {}}',
+        b"\0",
+    ),
+    *(b'{"ledger": 1, "step": "', b'{"step": ' + b"9" * 5000 + b"}"),
+)
+
+
+@pytest.mark.parametrize("line", DAMAGED_LINES, ids=lambda line: repr(line[:24]))
+def test_a_damaged_ledger_is_reported_and_left(line: bytes, folder: Path, tmp_path: Path) -> None:
     path, _ = setting(tmp_path)
     killed(folder, path)
     ledger = next(folder.iterdir())
-    for text in ("not json\n", '{"step": 1, "is": {"type": "elsewhere"}}\n'):
-        ledger.write_text(text)
-        (output,) = repair(folder)
-        assert output.failed
-        assert "is damaged" in output.text
-        assert ledger.exists()
+    ledger.write_bytes(ledger.read_bytes() + line + b"\n")
+    (output,) = repair(folder)
+    assert output.failed
+    assert "is damaged" in output.text
+    assert "\n" not in output.text
+    assert len(output.text) < 1000
+    assert (ledger.exists(), path.read_text()) == (True, "2")
+
+
+@pytest.mark.parametrize("place", ["/a\0b", "", "\ud7ff", "/" + "x" * 300, "/proc/self/mem"])
+def test_a_step_that_names_no_possible_place_is_reported_and_left(place: str, folder: Path) -> None:
+    folder.mkdir()
+    ledger = folder / "one.jsonl"
+    ledger.write_text(
+        json.dumps({"ledger": 1, "boot": None})
+        + "\n"
+        + json.dumps({"step": 1, "is": {"type": "directory", "path": place}})
+        + "\n"
+    )
+    (*_, output) = [*repair(folder), Undoing("")]
+    assert "\n" not in output.text
+
+
+def test_a_ledger_that_others_can_have_written_is_not_believed(folder: Path, tmp_path: Path) -> None:
+    """Its steps are undone with the rights of whoever repairs."""
+    folder.mkdir()
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    line = json.dumps({"step": 1, "is": {"type": "directory", "path": str(victim)}}) + "\n"
+    target = tmp_path / "elsewhere.jsonl"
+    target.write_text(line)
+    foreign, open_to_all = folder / "foreign.jsonl", folder / "open.jsonl"
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "link.jsonl").symlink_to(target)
+    (folder / "folder.jsonl").mkdir()
+    open_to_all.write_text(line)
+    open_to_all.chmod(0o666)
+    expected = {
+        "pipe": "regular",
+        "link": "cannot be read",
+        "folder": "cannot be read",
+        "open": "other users",
+    }
+    if os.geteuid() == 0:
+        foreign.write_text(line)
+        os.chown(foreign, 65534, 65534)
+        expected["foreign"] = "belongs to another user (number 65534)"
+    with open(folder / "huge.jsonl", "w") as file:
+        file.truncate(1 << 40)
+    expected["huge"] = "more than any ledger"
+    found = {Path(output.text.split()[0]).stem: output for output in repair(folder)}
+    assert found.keys() == expected.keys()
+    for name, words in expected.items():
+        assert found[name].failed, name
+        assert words in found[name].text, found[name].text
+    assert victim.exists()
+    left_behind(folder)
 
 
 def test_no_ledger_no_step(tmp_path: Path) -> None:

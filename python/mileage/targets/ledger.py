@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +38,9 @@ _END: Final = ".jsonl"
 _PROGRAM_S: Final = 30.0
 """How long what a killed process has called may take to end: mkfs of a large device, umount of a slow one."""
 _PAUSE_S: Final = 0.05
+_BYTES_MAX: Final = 16 << 20
+_LOOK: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How a ledger is opened: no link is followed, and no pipe is waited for."""
 
 T = TypeVar("T")
 
@@ -182,16 +186,34 @@ def repair(folder: Path | None = None) -> list[Undoing]:
     found: list[Undoing] = []
     for path in _ledgers(folder or ledger_folder()):
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDWR | _LOOK)
         except OSError as error:
             found.append(Undoing(f"{path} cannot be read: {error.strerror}", failed=True))
             continue
         try:
-            if _lock(descriptor):
+            if why := _distrust(descriptor):
+                found.append(Undoing(f"{path} {why}; nothing that it says is undone", failed=True))
+            elif _lock(descriptor):
                 found += _repair_one(path, descriptor)
         finally:
             os.close(descriptor)
     return found
+
+
+def _distrust(descriptor: int) -> str | None:
+    """Why the steps of an open ledger are not to be undone, to follow its name: somebody else can have written it."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a regular file"
+    if found.st_uid not in (os.geteuid(), 0):
+        return (
+            f"belongs to another user (number {found.st_uid}), who can undo it with `mileage doctor --repair`"
+        )
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by other users"
+    if found.st_size > _BYTES_MAX:
+        return f"has {found.st_size:,} bytes, more than any ledger"
+    return None
 
 
 def _lock(descriptor: int) -> bool:
@@ -217,7 +239,7 @@ def _has_ended(descriptor: int) -> bool:
         os.kill(int(head["process"]), 0)
     except ProcessLookupError:
         return True
-    except (OSError, ValueError, KeyError, TypeError, msgspec.ValidationError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return False
     return False
 
@@ -227,10 +249,15 @@ def left_behind(folder: Path | None = None) -> list[str]:
     left = []
     for path in _ledgers(folder or ledger_folder()):
         try:
-            with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            descriptor = os.open(path, os.O_RDONLY | _LOOK)
         except OSError:
             continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
         left.append(str(path))
     return left
 
@@ -257,8 +284,8 @@ def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
             continue
         try:
             done = _undo_step(step)
-        except MileageError as error:
-            yield Undoing(f"{error.message} (left to be undone in {path})", failed=True)
+        except (MileageError, OSError, ValueError) as error:
+            yield Undoing(f"{error} (left to be undone in {path})", failed=True)
             return
         os.write(descriptor, (json.dumps({"undone": number}) + "\n").encode())
         if done is not None:
@@ -286,20 +313,27 @@ def _named(step: Step) -> tuple[str, str]:
 
 
 def _read(descriptor: int) -> tuple[dict[str, Any], dict[int, Step]]:
-    """The head of a ledger and its steps that are not undone. A torn last line was never acted on."""
+    """The head of a ledger and its steps that are not undone. A torn last line was never acted on.
+
+    Raises ValueError for a ledger that is damaged.
+    """
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
         lines = file.read().split(b"\n")[:-1]
     head: dict[str, Any] = {}
     steps: dict[int, Step] = {}
-    for line in lines:
-        entry = json.loads(line)
-        if "ledger" in entry:
-            head = entry
-        elif "step" in entry:
-            steps[int(entry["step"])] = msgspec.convert(entry["is"], Step)
-        elif "undone" in entry:
-            steps.pop(int(entry["undone"]), None)
+    try:
+        for line in lines:
+            # Not msgspec: a path that is no UTF-8 is written as lone surrogates.
+            entry = dict(json.loads(line))
+            if "ledger" in entry:
+                head = entry
+            elif "step" in entry:
+                steps[int(entry["step"])] = msgspec.convert(entry["is"], Step)
+            elif "undone" in entry:
+                steps.pop(int(entry["undone"]), None)
+    except (TypeError, KeyError, OverflowError, RecursionError) as cause:
+        raise ValueError(f"a line is no entry: {cause}") from cause
     return head, steps
 
 
