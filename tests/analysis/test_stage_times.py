@@ -31,6 +31,21 @@ def test_the_wall_time_is_known_at_the_end_alone() -> None:
     assert wall_time(JournalContent((begun, end), 0, 0)) == {"wall time": "30.5 s"}
 
 
+def test_an_imported_study_has_no_wall_time() -> None:
+    """Its first line has the time at which the other tool ran, its last the time of the import."""
+    head = {
+        "kind": "study",
+        "format": 2,
+        "plan": "",
+        "mileage": "1",
+        "command": "",
+        "started": "2010-11-21T10:00:01",
+    }
+    begun = entries.entry_of({**head, "imported_at": "2026-01-01T00:00:00"})
+    end = entries.entry_of({"kind": "end", "finished": "2026-01-01T00:00:00"})
+    assert wall_time(JournalContent((begun, end), 0, 0)) == {}
+
+
 @pytest.mark.parametrize(
     ("time_s", "words"), [(0.04, "0.0 s"), (59.9, "59.9 s"), (125, "2 min 5 s"), (7380, "2 h 03 min")]
 )

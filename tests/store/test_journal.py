@@ -11,7 +11,9 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.model.journal_entries import End, Entry, Merged, Rank, RankList, Study
-from mileage.store import FORMAT, Journal, read_journal
+from mileage.store import FORMAT, Journal, journal, read_journal
+from mileage.store.line_check import LineCheck
+from tests import entries
 
 HEAD = Study(format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', started="2030-01-01T00:00:00Z")
 ENTRIES: list[Entry] = [
@@ -110,6 +112,45 @@ def test_damage_before_the_last_line_is_refused_by_line(tmp_path: Path) -> None:
     path.write_bytes(lines[0] + b"{broken\n" + lines[2])
     with pytest.raises(Refused, match="line 2 of the journal is damaged"):
         read_journal(path)
+
+
+WHEN = "2030-01-01T00:00:00Z"
+PLACE = {"cycle": 1, "arm": "torture", "stage": "before"}
+TIMED = {
+    "study": {"format": FORMAT, "plan": "ab", "mileage": "1", "command": "", "started": WHEN},
+    "run": {**msgspec.to_builtins(entries.run()), "started": WHEN, "finished": WHEN},
+    "stage": {**PLACE, "at": WHEN},
+    "session": {"session": "", "finished": WHEN},
+    "end": {"finished": WHEN},
+    "ranks": {"ranks": [], "at": WHEN},
+}
+
+
+@pytest.mark.parametrize("time", ["=1+1", "", "2030-01-01T00:00:00", "2030", "\0", "9" * 5000])
+@pytest.mark.parametrize("kind", TIMED)
+def test_a_line_with_a_time_that_is_none_is_skipped(kind: str, time: str) -> None:
+    """A time without its zone cannot be subtracted from the others."""
+    whole = {"kind": kind, **TIMED[kind]}
+    assert LineCheck(None).problem(msgspec.json.encode(whole), kind, 2)[1] is None
+    for name in (name for name, value in whole.items() if value == WHEN):
+        if kind == "end" and not time:
+            continue  # Early versions of `merge` wrote it so.
+        _, why = LineCheck(None).problem(msgspec.json.encode({**whole, name: time}), kind, 2)
+        assert why is not None, name
+        assert why.startswith("is damaged ("), (name, why)
+        assert len(why) < 200, (name, why)
+
+
+def test_a_line_without_an_end_is_refused_and_not_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_LINE_BYTES_MAX", 1000)
+    path = tmp_path / "journal.jsonl"
+    before = write(path) + b"\0" * 3000
+    path.write_bytes(before)
+    with pytest.raises(Refused, match="line 4 has more than 1,000 bytes"):
+        Journal(path)
+    assert path.read_bytes() == before
 
 
 def test_another_format_is_refused_by_number(tmp_path: Path) -> None:

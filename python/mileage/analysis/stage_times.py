@@ -49,9 +49,18 @@ class StageTimes:
 
 
 def wall_time(content: JournalContent) -> dict[str, str]:
-    """The time from the start of a study to its end, interruptions included; empty before its end."""
+    """The time from the start of a study to its end, interruptions included.
+
+    Empty before its end, and of an imported study, whose end is that of the import.
+    """
     head, ends = content.study, content.of_kind(End)
-    if head is None or head.started is None or not ends:
+    if (
+        head is None
+        or head.started is None
+        or head.imported_at is not None
+        or not ends
+        or not ends[-1].finished
+    ):
         return {}
     spent = datetime.fromisoformat(ends[-1].finished) - datetime.fromisoformat(head.started)
     return {"wall time": clock(max(spent.total_seconds(), 0.0))}

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from mileage.json_text import decode_json
 from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
@@ -282,8 +283,8 @@ def _hash_of(parts: dict[str, Any]) -> str:
 
 def hash_is_right(plan_json: bytes) -> bool:
     """Whether the JSON of a plan has the hash that it states; of an imported study it is that of other tools' files."""
-    parts = msgspec.json.decode(plan_json)
     try:
+        parts: Any = decode_json(plan_json)
         return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]
     except (AttributeError, KeyError, TypeError, ValueError):
         # A part of another type than Mileage writes: somebody edited it.

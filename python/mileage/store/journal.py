@@ -61,6 +61,8 @@ _KIND: Final = re.compile(rb'\{"kind":"([a-z]+)"[,}]')
 _HEAD: Final = msgspec.json.Decoder(Head)
 _NAMES: Final = Head.__struct_fields__[1:]
 _TAIL_BYTES: Final = 4096
+_LINE_BYTES_MAX: Final = 256 << 20
+"""Longest line that is read: a run of a week with intervals of one second has some 50 MB."""
 _LISTED: Final = 3
 """Problems of a journal that are listed one by one."""
 
@@ -237,8 +239,8 @@ def read_journal(
         raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     with opened as file:
         reading = _Reading(plan, os.fstat(file.fileno()).st_size)
-        for line in file:
-            if not reading.take(line):
+        for line in iter(lambda: file.readline(_LINE_BYTES_MAX), b""):
+            if not reading.take(path, line):
                 break
         content = reading.content(path, version_of(file))
     if content.problems and not around_damage:
@@ -267,9 +269,16 @@ class _Reading:
         self._after: str | None = first_after(plan.hash) if plan is not None else None
         """What the next line comes after, where that is known."""
 
-    def take(self, line: bytes) -> bool:
-        """Take a line; false when it is torn, and the journal ends before it."""
+    def take(self, path: Path, line: bytes) -> bool:
+        """Take a line; false when it is torn, and the journal ends before it. Raises Refused."""
         if not line.endswith(b"\n"):
+            if len(line) == _LINE_BYTES_MAX:
+                raise Refused(
+                    path,
+                    f"line {self._number + 1} has more than {_LINE_BYTES_MAX:,} bytes",
+                    advice="restore the file",
+                    code="too-large",
+                )
             return False
         self._number += 1
         seal = seal_of_line(line[:-1])
@@ -283,7 +292,7 @@ class _Reading:
                 kind = begins[1].decode() if begins is not None else _HEAD.decode(line).kind
                 entry, why = self._check.problem(line, kind, self._number)
             head = head_of(entry) if isinstance(entry, Entry) and why is None else _HEAD.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             if self._start + len(line) >= self._size:
                 return False
             why = f"is damaged ({brief(cause)})"

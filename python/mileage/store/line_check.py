@@ -20,13 +20,14 @@ from mileage.model.journal_entries import (
     AnyRun,
     Calibrated,
     DidNotFinish,
+    End,
     Entry,
+    Failed,
     ImportedRun,
     Look,
     Rewrite,
     Run,
     SavedPoint,
-    SessionEnd,
     StageEnd,
     Study,
     kind_of,
@@ -36,9 +37,10 @@ from mileage.model.run_record import RunRecord, Series
 _BRIEF: Final = 160
 _INDEX_MAX: Final = 7423
 """The bucket of the longest latency."""
-_TIMED: Final = (Study, Run, StageEnd, SessionEnd)
 _TIMES: Final = ("started", "finished", "at", "imported_at")
-"""Members of these entries that are times, where an entry has them."""
+"""Members of entries that are times, where an entry has them."""
+_MAY_LACK_TIME: Final = (SavedPoint, Rewrite, Failed, End)
+"""Entries that early versions wrote without their time."""
 _RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
 
 
@@ -101,8 +103,8 @@ class LineCheck:
         """The line decoded as its kind's type, and the reason to skip it; None when valid, or of no known kind."""
         try:
             entry = decoder_of(kind, imported=self.imported).decode(line)
-            if isinstance(entry, _TIMED):
-                _check_times(entry)
+            if isinstance(entry, Entry):
+                _check_times(entry, imported=self.imported)
         except (msgspec.DecodeError, OverflowError, RecursionError, ValueError) as cause:
             return None, f"is damaged ({brief(cause)})"
         if isinstance(entry, Study):
@@ -175,11 +177,21 @@ def decoder_of(kind: str, *, imported: bool) -> msgspec.json.Decoder[Any]:
     return _IMPORTED if imported and kind == "run" else _DECODERS.get(kind, _OTHER)
 
 
-def _check_times(entry: Entry) -> None:
-    """Raise ValueError where a time is none."""
+def _check_times(entry: Entry, *, imported: bool) -> None:
+    """Raise ValueError where a time is none, or cannot be compared with the others of its journal.
+
+    Mileage writes times in UTC. The first and the last line of an imported study have local times, with which nothing
+    is calculated.
+    """
+    is_local = (
+        imported if isinstance(entry, End) else isinstance(entry, Study) and entry.imported_at is not None
+    )
     for name in _TIMES:
-        if (text := getattr(entry, name, None)) is not None:
-            datetime.fromisoformat(text)
+        text = getattr(entry, name, None)
+        if text is None or (text == "" and isinstance(entry, _MAY_LACK_TIME)):
+            continue
+        if datetime.fromisoformat(text).tzinfo is None and not is_local:
+            raise ValueError(f"the time {text!r} has no time zone")
 
 
 def brief(cause: Exception | str) -> str:

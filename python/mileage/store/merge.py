@@ -32,8 +32,9 @@ from mileage.model.journal_entries import (
     Study,
 )
 from mileage.store.journal import Journal, JournalContent
+from mileage.store.line_check import brief
 from mileage.store.seal import checksum
-from mileage.store.study_folder import StudyFolder
+from mileage.store.study_folder import FILE_BYTES_MAX, StudyFolder
 
 _ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd, Choice)
 
@@ -77,9 +78,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
             )
     contents = [_content(source) for source in sources]
     owner = _owners(sources, contents)
-    merged = StudyFolder.create(
-        out, sources[0].plan_toml.read_text(encoding="utf-8"), sources[0].plan_json.read_bytes()
-    )
+    merged = StudyFolder.create(out, _plan_text(sources[0]), sources[0].read(sources[0].plan_json))
     files: dict[str, str] = {}
     for number, source in enumerate(sources):
         files |= _copy(source, merged, "environment", f"-{number + 1}")
@@ -159,9 +158,20 @@ def _write_journal(
         if len(owner) + skipped >= planned:
             ends = [end.finished for content in contents for end in content.of_kind(End)]
             ends += [end.finished for content in contents for end in content.of_kind(SessionEnd)]
-            journal.extend([End(finished=max(ends, default=""))])
+            ends += [run.finished for content in contents for run in content.runs()] if not ends else []
+            journal.extend([End(finished=max(ends))] if ends else [])
     finally:
         journal.close()
+
+
+def _plan_text(source: StudyFolder) -> str:
+    """The plan as TOML. Raises Refused where it cannot be read."""
+    try:
+        return source.read(source.plan_toml).decode()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Refused(
+            source.plan_toml, f"is damaged ({brief(cause)})", advice="restore it", code="damaged"
+        ) from cause
 
 
 def _copy(source: StudyFolder, merged: StudyFolder, part: str, suffix: str) -> dict[str, str]:
@@ -174,7 +184,11 @@ def _copy(source: StudyFolder, merged: StudyFolder, part: str, suffix: str) -> d
         if path.is_dir():
             continue
         name = str(path.relative_to(source.path))
-        data = source.directory.read(name)
+        try:
+            # Logs and traces may be of any length.
+            data = source.directory.read(name, FILE_BYTES_MAX if part == "environment" else None)
+        except OSError as cause:
+            raise Refused(path, f"cannot be read: {cause.strerror}", code="unreadable") from cause
         to = merged.path / name
         if to.exists() and to.read_bytes() != data:
             name = str(Path(name).with_name(f"{to.stem}{suffix}{to.suffix}"))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.json_text import decode_json
 from mileage.model.journal_entries import End
 from mileage.plan import Plan
 from mileage.plan.cell_keys import KEY_COLUMNS, key_rows, with_keys
@@ -242,5 +243,5 @@ def _study_of(folder: Path) -> str:
         for line in found.read(found.plan_toml).decode(errors="replace").split("\n"):
             key, equals, value = line.partition(" = ")
             if equals and key == "name":
-                return str(msgspec.json.decode(value))
+                return str(decode_json(value.encode()))
     return folder.name

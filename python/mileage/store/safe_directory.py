@@ -8,7 +8,9 @@ What it refuses: links, named pipes, sockets and devices where a file or a folde
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import stat
@@ -112,6 +114,13 @@ def _checked(name: str | Path, path: Path, flags: int, folder: int | None, mode:
     return descriptor
 
 
+def read_at_most(file: BinaryIO, most_bytes: int | None, path: Path) -> bytes:
+    """The bytes of an open file. Raises OSError with EFBIG for a file that is larger, before it is read."""
+    if most_bytes is not None and os.fstat(file.fileno()).st_size > most_bytes:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return file.read()
+
+
 class Directory:
     """An open folder. `path` is only for messages and for programs that need one."""
 
@@ -207,17 +216,26 @@ class Directory:
         """A file that was not there, to be written and read. Raises OSError."""
         return os.fdopen(os.open(name, _NEW, 0o644, dir_fd=self.descriptor), "w+b")
 
-    def read(self, name: str) -> bytes:
-        """The bytes of a file here or below ("environment/start.json").
+    def read(self, name: str, most_bytes: int | None = None) -> bytes:
+        """The bytes of a file here or below ("environment/start.json"), of at most so many.
 
-        Raises Refused for what is no file, FileNotFoundError and other OSErrors.
+        Raises Refused for what is no file, FileNotFoundError and other OSErrors: EFBIG for a file that is larger.
         """
         first, _, rest = name.partition("/")
         if rest:
             with type(self)(self.path / first, self._folder(first)) as below:
-                return below.read(rest)
+                return below.read(rest, most_bytes)
         with self._opened(name) as file:
-            return file.read()
+            return read_at_most(file, most_bytes, self.path / name)
+
+    def checksum(self, name: str) -> str:
+        """SHA-256 of a file, as :func:`mileage.store.seal.checksum`, in little memory. Raises as :meth:`read`."""
+        first, _, rest = name.partition("/")
+        if rest:
+            with type(self)(self.path / first, self._folder(first)) as below:
+                return below.checksum(rest)
+        with self._opened(name) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def has(self, name: str) -> bool:
         """Whether there is a file of that name."""

@@ -19,18 +19,21 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import Refused
+from mileage.json_text import decode_json
 from mileage.model.journal_entries import Files, Study
 from mileage.plan.planned_runs import hash_is_right
 from mileage.scratch import is_locked
 from mileage.store.journal import Journal, JournalContent, read_journal
 from mileage.store.line_check import PlannedRuns, brief
-from mileage.store.safe_directory import Directory, open_to_read, refuse_links
+from mileage.store.safe_directory import Directory, open_to_read, read_at_most, refuse_links
 from mileage.store.seal import checksum
 
 T = TypeVar("T")
 MISSING: Final = "is missing"
 CHECK_TEXT: Final = "check.txt"
 """What `mileage check` printed, in its study folder."""
+FILE_BYTES_MAX: Final = 1 << 30
+"""Size of the largest plan or snapshot that is read: a plan of a million runs has 0.3 GB."""
 CHANGED: Final = "was changed after it was written"
 """What is wrong with a sealed file."""
 
@@ -171,8 +174,8 @@ class StudyFolder:
         """The plan, or a part of it. Raises Refused where it cannot be read, or was changed after it was made."""
         try:
             data = self.read(self.plan_json)
-            found = msgspec.json.decode(data, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as cause:
+            found: T = decode_json(data, kind)
+        except (msgspec.DecodeError, OSError) as cause:
             raise Refused(
                 self.plan_json, f"is damaged ({brief(cause)})", advice=self.without_plan, code="damaged"
             ) from cause
@@ -189,8 +192,8 @@ class StudyFolder:
     def planned_runs(self) -> PlannedRuns | None:
         """What the plan says of its runs; None where it cannot be read."""
         try:
-            return msgspec.json.decode(self.read(self.plan_json), type=PlannedRuns)
-        except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError):
+            return decode_json(self.read(self.plan_json), PlannedRuns)
+        except (msgspec.DecodeError, OSError):
             return None
 
     def plan_checksums(self) -> dict[str, str]:
@@ -198,9 +201,9 @@ class StudyFolder:
         return {path.name: checksum(self.read(path)) for path in (self.plan_json, self.plan_toml)}
 
     def read(self, path: Path) -> bytes:
-        """The bytes of one of the folder's files. Raises Refused for what is no file, and OSError."""
+        """The bytes of one of the folder's files. Raises Refused for what is no file, and OSError (EFBIG)."""
         with open_to_read(path) as file:
-            return file.read()
+            return read_at_most(file, FILE_BYTES_MAX, path)
 
     def content(self, *, around_damage: bool = False) -> JournalContent:
         """What the journal holds, read again only when it has changed; `around_damage` as in :func:`read_journal`."""
@@ -233,7 +236,7 @@ class StudyFolder:
         found = {}
         for name, expected in content.files.items():
             try:
-                if checksum(self.directory.read(name)) not in expected:
+                if self.directory.checksum(name) not in expected:
                     found[name] = CHANGED
             except FileNotFoundError:
                 found[name] = MISSING
@@ -246,11 +249,16 @@ class StudyFolder:
         return found
 
     def load_environment(self, name: str) -> dict[str, str] | None:
-        """The snapshot under a name; None when there is none."""
+        """The snapshot under a name; None when there is none. Raises Refused where it cannot be read."""
+        path = self.path / environment_file(name)
         try:
-            return msgspec.json.decode(self.directory.read(environment_file(name)), type=dict[str, str])
+            return decode_json(self.read(path), dict[str, str])
         except FileNotFoundError:
             return None
+        except (msgspec.DecodeError, OSError) as cause:
+            raise Refused(
+                path, f"is damaged ({brief(cause)})", advice="restore or remove it", code="damaged"
+            ) from cause
 
     def environments(self) -> list[tuple[str, dict[str, str]]]:
         """All snapshots that can be believed, in the order of their names; see `damaged_environments`."""
@@ -264,8 +272,8 @@ class StudyFolder:
         changed = self.changed_files(self.content(around_damage=True))
         for path in sorted(self.environment.glob("*.json")):
             try:
-                found = msgspec.json.decode(self.read(path), type=dict[str, str])
-            except (msgspec.DecodeError, UnicodeDecodeError, OSError):
+                found = decode_json(self.read(path), dict[str, str])
+            except (msgspec.DecodeError, OSError):
                 found = None
             yield path.stem, None if str(path.relative_to(self.path)) in changed else found
 
@@ -315,4 +323,4 @@ class StudyFolder:
 
     def plan(self) -> Any:
         """The resolved plan as plain JSON values."""
-        return msgspec.json.decode(self.read(self.plan_json))
+        return decode_json(self.read(self.plan_json))

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from mileage.json_text import decode_json
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
 from mileage.model.journal_entries import AnyRun, ImportedRun, Run
 from mileage.model.run_record import RunRecord, Series
@@ -222,6 +223,7 @@ class _Made(msgspec.Struct):
 
 
 _MADE: Final = ".tables.json"
+_MADE_BYTES_MAX: Final = 1 << 20
 """The file of a study folder that has a `_Made` for each table."""
 
 
@@ -234,7 +236,7 @@ def is_up_to_date(folder: Directory, name: str) -> bool:
     """Whether a table is there, undamaged, and was made of the journal as it is now."""
     found = _made(folder).get(name)
     try:
-        table = checksum(folder.read(table_file(name)))
+        table = folder.checksum(table_file(name))
         with open_to_read(folder.path / "journal.jsonl") as journal:
             return found == _Made(version_of(journal), table)
     except OSError:
@@ -243,8 +245,8 @@ def is_up_to_date(folder: Directory, name: str) -> bool:
 
 def _made(folder: Directory) -> dict[str, _Made]:
     try:
-        return msgspec.json.decode(folder.read(_MADE), type=dict[str, _Made])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return decode_json(folder.read(_MADE, _MADE_BYTES_MAX), dict[str, _Made])
+    except (OSError, msgspec.DecodeError):
         return {}
 
 
