@@ -135,16 +135,23 @@ def test_a_long_name_is_counted_and_cut() -> None:
     assert done.stderr == expected
 
 
+class Panic(BaseException):
+    """As pyo3 raises a panic of the compiled core."""
+
+
 @pytest.mark.parametrize(
     ("error", "summary"),
     [
         (TypeError("no such sum"), "internal error: TypeError: no such sum ("),
         (OSError(28, "No space left on device", "a/file"), "a/file: No space left on device\n"),
         (AssertionError(), "internal error: AssertionError ("),
+        (MemoryError(), "not enough memory; "),
+        (RecursionError("too deep"), "internal error: RecursionError: too deep ("),
+        (Panic("index out of bounds"), "internal error: Panic: index out of bounds ("),
     ],
 )
 def test_an_error_that_nobody_expected_is_one_line(
-    error: Exception, summary: str, monkeypatch: pytest.MonkeyPatch
+    error: BaseException, summary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(**_options: Any) -> None:
         raise error

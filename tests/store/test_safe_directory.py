@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,6 +180,25 @@ def test_a_snapshot_that_nobody_can_read_is_a_change(folder: Path) -> None:
     (folder / "environment" / "start.json").chmod(0)
     found = StudyFolder.open(folder)
     assert "cannot be read" in found.changed_files(found.content())["environment/start.json"]
+
+
+def test_folders_that_are_nested_deeper_than_any_path_are_refused(folder: Path) -> None:
+    top = os.open(folder / "environment", os.O_RDONLY)
+    below = top
+    try:
+        for _ in range(3000):
+            os.mkdir("a", dir_fd=below)
+            next_below = os.open("a", os.O_RDONLY, dir_fd=below)
+            if below != top:
+                os.close(below)
+            below = next_below
+        for reader in READERS.values():
+            with pytest.raises(Refused, match="more than 32 folders below each other"):
+                reader(folder)
+    finally:
+        os.close(below)
+        os.close(top)
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
 def test_no_command_is_refused_for_a_whole_folder(folder: Path, tmp_path: Path) -> None:

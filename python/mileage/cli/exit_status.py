@@ -63,11 +63,14 @@ def _status_of(command: Callable[[], int]) -> int:
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         return INTERRUPTED
-    except Exception as error:
+    except (SystemExit, OutputFailed):
+        raise
+    except BaseException as error:
+        # A panic of the compiled core is no Exception.
         return _last_resort(error)
 
 
-def _last_resort(error: Exception) -> int:
+def _last_resort(error: BaseException) -> int:
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         import traceback
 
@@ -78,6 +81,9 @@ def _last_resort(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         complain(f"{where}{error.strerror}")
+        return FAILED
+    if isinstance(error, MemoryError):
+        complain("not enough memory; end other programs, or raise the limit (ulimit -v)")
         return FAILED
     what = type(error).__name__ + (f": {error}" if str(error) else "")
     complain(
@@ -96,7 +102,7 @@ def _too_long(error: OSError) -> str:
     return f"{longest[:40]}...: a file name of {size} bytes is too long; use one of at most 255 bytes"
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """The module and line in which the error was raised, of Mileage where it is in the traceback."""
     trace, found = error.__traceback__, ""
     package = str(Path(__file__).resolve().parents[1])

@@ -36,6 +36,8 @@ _KINDS: Final = {
     stat.S_IFREG: "a file",
 }
 
+_DEPTH_MAX: Final = 32
+"""Folders below each other in a study folder; Mileage makes three."""
 _PART: Final = ".part-"
 _SWEPT: set[tuple[int, int]] = set()
 """Device and inode of the folders that this process has looked through for parts left behind."""
@@ -65,7 +67,9 @@ def refuse_links(path: Path) -> None:
         ) from error
 
 
-def _refuse_links(path: Path) -> None:
+def _refuse_links(path: Path, depth: int = 0) -> None:
+    if depth > _DEPTH_MAX:
+        raise Refused(path, f"more than {_DEPTH_MAX} folders below each other", code="damaged")
     with os.scandir(path) as found:
         for entry in found:
             with suppress(FileNotFoundError):
@@ -73,7 +77,7 @@ def _refuse_links(path: Path) -> None:
                 if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                     raise _refusal(Path(entry.path), mode, "files and folders only")
                 if stat.S_ISDIR(mode):
-                    _refuse_links(Path(entry.path))
+                    _refuse_links(Path(entry.path), depth + 1)
 
 
 def open_to_read(path: Path) -> BinaryIO:
@@ -217,7 +221,7 @@ class Directory:
         return os.fdopen(os.open(name, _NEW, 0o644, dir_fd=self.descriptor), "w+b")
 
     def read(self, name: str, most_bytes: int | None = None) -> bytes:
-        """The bytes of a file here or below ("environment/start.json"), of at most so many.
+        """The bytes of a file here or below ("environment/start.json"); `most_bytes` limits its size.
 
         Raises Refused for what is no file, FileNotFoundError and other OSErrors: EFBIG for a file that is larger.
         """
@@ -235,7 +239,10 @@ class Directory:
             with type(self)(self.path / first, self._folder(first)) as below:
                 return below.checksum(rest)
         with self._opened(name) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.sha256()
+            while part := file.read(1 << 20):
+                digest.update(part)
+            return digest.hexdigest()
 
     def has(self, name: str) -> bool:
         """Whether there is a file of that name."""

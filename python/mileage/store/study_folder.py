@@ -236,7 +236,7 @@ class StudyFolder:
         found = {}
         for name, expected in content.files.items():
             try:
-                if self.directory.checksum(name) not in expected:
+                if checksum(self.directory.read(name, FILE_BYTES_MAX)) not in expected:
                     found[name] = CHANGED
             except FileNotFoundError:
                 found[name] = MISSING
@@ -271,6 +271,7 @@ class StudyFolder:
     def _snapshots(self) -> Iterator[tuple[str, dict[str, str] | None]]:
         changed = self.changed_files(self.content(around_damage=True))
         for path in sorted(self.environment.glob("*.json")):
+            found: dict[str, str] | None
             try:
                 found = decode_json(self.read(path), dict[str, str])
             except (msgspec.DecodeError, OSError):

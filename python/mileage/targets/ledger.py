@@ -59,8 +59,9 @@ def ledger_folder() -> Path:
         return Path(named)
     if os.geteuid() == 0:
         return Path("/var/lib/mileage/ledger")
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
-    return Path(state, "mileage/ledger")
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    # A relative one is to be ignored (XDG Base Directory Specification): the next command may be in another folder.
+    return (state if state.is_absolute() else Path.home() / ".local/state") / "mileage/ledger"
 
 
 class Ledger:
