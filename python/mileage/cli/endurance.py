@@ -9,6 +9,7 @@ import click
 
 from mileage.cli.drive_choice import command as choose
 from mileage.cli.endurance_values import bytes_of, rate_of
+from mileage.cli.over_provisioning import command as over_provisioning
 from mileage.cli.wear_watch import command as watch
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ def command() -> None:
     mileage endurance case worker-node
     mileage endurance watch / --for "1 h" --every "1 min"
     mileage endurance choose --case worker-node
+    mileage endurance over-provisioning intel-x25e-64gb
     """
 
 
 command.add_command(watch)
 command.add_command(choose)
+command.add_command(over_provisioning)
 
 
 _ABOVE_0 = click.FloatRange(min=0, min_open=True)
