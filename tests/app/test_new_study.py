@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from mileage.app.new_study import write_new_study
 from mileage.plan import builtin_names, parse_study
 from mileage.plan.builtin import builtin_text
+from mileage.targets.filesystem import look_at
 from tests.command import mileage
 
 
@@ -47,6 +50,22 @@ def test_two_targets_are_compared(names: tuple[str, str], levels: tuple[str, str
     planned = mileage("plan", "two.toml", "--quick", cwd=tmp_path)
     assert planned.returncode == 0, planned.stderr
     assert f"{levels[1]} with {levels[0]}" in planned.stdout
+
+
+@pytest.mark.parametrize(("free", "file"), [(600 << 20, "150MiB"), (64 << 30, "1GiB")])
+def test_the_work_file_fits_into_what_is_free(
+    free: int, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: a study that is refused for want of room is not valid as it stands."""
+    ground = replace(look_at(tmp_path), free_bytes=free)
+    monkeypatch.setattr("mileage.app.new_study.look_at", lambda place: ground)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    for number in (1, 2):
+        targets = [str(tmp_path / name) for name in "ab"[:number]]
+        text = write_new_study(tmp_path / f"s{number}.toml", targets=targets)
+        assert f'file = "{file}"' in text
+        assert parse_study(text, "s").state.file == file
 
 
 @pytest.mark.parametrize(

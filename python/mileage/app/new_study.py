@@ -11,14 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from mileage.errors import Refused, RunFailed
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.builtin import builtin_text, template_text
 from mileage.plan.data_sheet_reader import parse_data_sheet
 from mileage.plan.study_reader import parse_study
 from mileage.plan.toml_writer import toml_value
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.filesystem import look_at
 from mileage.targets.spec import parse_target
 
 _TARGET = "virtual:intel-x25e-64gb"
+_FILE_BYTES = 1 << 30
+"""Size of the work file in the templates."""
 
 
 def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[str] = ()) -> str:
@@ -47,12 +51,14 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
             code="conflict",
         )
     if len(found) == 2:
-        text = _with_key(_comparison(found[0], found[1]), "name", name)
+        text = _fitting(_with_key(_comparison(found[0], found[1]), "name", name), found)
     else:
         target = found[0] if found else None
         text = _with_key(template_text() if like is None else builtin_text(like, target), "name", name)
         if target is not None or like is None:
             text = _with_key(text, "target", target or _TARGET)
+        if like is None:
+            text = _fitting(text, found)
     parse_study(text, str(path))
     _write_new(path, text)
     return text
@@ -101,6 +107,15 @@ def _comparison(one: str, other: str) -> str:
     )
     text = template_text("new_comparison").replace("LEVELS", levels)
     return text.replace('"BASELINE"', f'"{names[0]}"').replace('"CANDIDATE"', f'"{names[1]}"')
+
+
+def _fitting(text: str, targets: Sequence[str]) -> str:
+    """A template's text with a work file of at most a quarter of what is free in each directory."""
+    places = [Path(parse_target(target).name) for target in targets if capabilities_of(target).is_real]
+    room = min((look_at(place).free_bytes for place in places if place.is_dir()), default=4 * _FILE_BYTES)
+    if room // 4 >= _FILE_BYTES:
+        return text
+    return _with_key(text, "file", f"{max(room // 4 >> 20, 1)}MiB")
 
 
 def _with_key(text: str, key: str, value: str) -> str:
