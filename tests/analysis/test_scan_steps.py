@@ -20,6 +20,12 @@ def points(rates: list[float], spread: float | None = 0.01) -> list[ScanPoint]:
     ]  # fmt: skip
 
 
+def test_sizes_that_are_no_numbers_are_no_landmarks() -> None:
+    """Texts of a folder from a stranger: `isdigit` accepts the first, and `int` refuses the second."""
+    for text in ("\u00b2", "9" * 5000, "-1", "", "0", "1e9"):
+        assert landmarks_of({"cpu.l2_bytes": text}) == []
+
+
 def test_the_fall_behind_a_cache_is_said_with_the_size_of_the_cache() -> None:
     marks = landmarks_of(
         {"cpu.l2_bytes": str(1 << 20), "cpu.l3_bytes": "unknown", "memory.total_bytes": "16000000000"}

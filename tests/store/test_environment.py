@@ -165,3 +165,10 @@ def test_what_makes_runs_incomparable(key: str, before: str, after: str, grave: 
 def test_a_key_that_comes_with_a_program_is_no_grave_change() -> None:
     """Somebody installed smartctl in mid-study."""
     assert not weighty("target.drive_model", {}, {"target.drive_model": "Example"})
+
+
+@pytest.mark.parametrize("value", ["\u00b2", "9" * 5000, "\u0663", "-1", ""])
+def test_a_memory_size_that_is_no_number_has_changed(value: str) -> None:
+    key = "memory.total_bytes"
+    assert weighty(key, {key: value}, {key: "1000"})
+    assert weighty(key, {key: "1000"}, {key: value})

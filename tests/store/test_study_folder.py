@@ -90,3 +90,15 @@ def test_a_file_that_cannot_be_written_whole_leaves_nothing(
 def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="not a study folder"):
         StudyFolder.open(tmp_path)
+
+
+def test_a_folder_whose_path_is_no_text_is_refused(tmp_path: Path) -> None:
+    """Its path stands in tables and in the journal of a merged study."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/n\xff"))
+    with pytest.raises(Refused, match="not UTF-8 text"):
+        StudyFolder.create(path, "", b"{}")
+    assert not path.exists()
+    path.mkdir()
+    (path / "plan.json").write_bytes(b"{}")
+    with pytest.raises(Refused, match="not UTF-8 text"):
+        StudyFolder.open(path)

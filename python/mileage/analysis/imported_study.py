@@ -24,7 +24,7 @@ from mileage.plan import Plan
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
 from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.view import CheckState
@@ -407,8 +407,9 @@ def _rate_facts(run: ImportedRun, command: str) -> RateFacts:
         bypasses or levels.get("cache") == "software cache disabled"
     )  # DiskSpd's XML has no command line
     bypasses = bypasses or not _DIRECT_FLAGS.get(tool, frozenset()).isdisjoint(words.split())
-    workers = [levels[name] for name in ("processes", "tasks", "clients") if levels.get(name, "").isdecimal()]
-    streams = record.outstanding or int(next(iter(workers), "1" if tool in ("dd", "hdparm") else "0")) or None
+    stated = (whole_number(levels.get(name, "")) for name in ("processes", "tasks", "clients"))
+    workers = [count for count in stated if count is not None]
+    streams = record.outstanding or next(iter(workers), 1 if tool in ("dd", "hdparm") else 0) or None
     read, written = record.bytes_read, record.bytes_written
     return RateFacts(
         cell=run.cell,

@@ -16,6 +16,7 @@ from mileage.judge import Comparison, Sample
 from mileage.judge.standings import CellStandings, ranking_words
 from mileage.plan import Plan
 from mileage.plan.factors import key_of
+from mileage.plan.sizes import whole_number
 from mileage.report import StudyView
 
 _Value = TypeVar("_Value")
@@ -28,7 +29,7 @@ def level_names(plan: Plan) -> dict[str, str]:
     if not compares_levels(plan) or not key_of(factor, plan.study.factor[factor]).endswith("_bytes"):
         return {}
     levels = dict.fromkeys(setting.levels[factor] for setting in plan.settings if factor in setting.levels)
-    names = {level: size_name(int(level)) for level in levels if level.isdigit()}
+    names = {level: size_name(count) for level in levels if (count := whole_number(level)) is not None}
     return names if len(set(names.values())) == len(levels) else {}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report.evidence import Landmark, ScanPoint
 from mileage.report.scan import scan_series
 from mileage.report.wording import percent, plain, quantity
@@ -24,9 +24,9 @@ _SIZES: Final = {"cpu.l2_bytes": "L2 cache", "cpu.l3_bytes": "L3 cache", "memory
 def landmarks_of(environment: Mapping[str, str]) -> list[Landmark]:
     """The sizes of one core's L2 cache, the L3 cache and the memory, as far as they are known."""
     return [
-        Landmark(name, float(environment[key]))
+        Landmark(name, float(size))
         for key, name in _SIZES.items()
-        if environment.get(key, "").isdigit() and int(environment[key]) > 0
+        if (size := whole_number(environment.get(key, "")))
     ]
 
 

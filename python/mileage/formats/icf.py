@@ -8,6 +8,7 @@ up to 100; with the number of the line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from mileage.errors import Refused
 from mileage.regular_file import read_regular
 
 _BYTES_MAX = 1 << 20
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_WHOLE = re.compile(r"[0-9]{1,9}")
 
 #: How headings begin whose values change nothing here: what the window shows, who takes part, and how settings go
 #: round in tests of another type than `NORMAL`, which are refused.
@@ -128,7 +131,7 @@ class _Reader:
 
     def _numbers(self, at: int, text: str, count: int) -> list[int]:
         words = [word.strip() for word in text.split(",")]
-        if len(words) < count or not all(word.lstrip("-").isdecimal() for word in words[:count]):
+        if len(words) < count or not all(_INTEGER.fullmatch(word) for word in words[:count]):
             raise Refused(
                 f"{self._path}: line {at + 1}",
                 found=f"{text[:60]!r}",
@@ -184,7 +187,7 @@ class _Reader:
         """Hours, minutes and seconds, each below a heading of its own or in one line."""
         at, text = values[0]
         words = text.replace(",", " ").split()
-        if len(words) < 3 or not all(word.isdecimal() for word in words[:3]):
+        if len(words) < 3 or not all(_WHOLE.fullmatch(word) for word in words[:3]):
             raise Refused(
                 f"{self._path}: line {at + 1}",
                 found=f"{text[:60]!r}",

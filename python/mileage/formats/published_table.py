@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats.numbers import whole
 from mileage.judge.published_differences import PublishedCell
 from mileage.judge.published_means import METRICS, PrintedArm, PrintedCell
 from mileage.regular_file import read_regular
@@ -116,14 +117,14 @@ def _printed(
     def count(name: str) -> int:
         if name not in found:
             return runs
-        if not found[name].isdecimal():
+        if (stated := whole(found[name])) is None:
             raise Refused(
                 f"{path}, line {line}",
                 f"{name} is {found[name]!r}",
                 expected="a whole number of runs",
                 code="malformed",
             )
-        return int(found[name])
+        return stated
 
     unit = found.get(UNIT)
     if unit is not None and unit not in UNITS[metric]:

@@ -202,3 +202,8 @@ def duration(time_s: float) -> str:
     if time_s < 99.5 * 60:
         return f"{time_s / 60:.0f} min"
     return f"{time_s / 3600:.1f} h"
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of 1 to 18 ASCII digits is; None for all else, such as "²", which `isdigit` accepts."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mileage._core import VERSION
+from mileage.plan.sizes import whole_number
 from mileage.store.block_device import device_facts, selected
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
 from mileage.targets.guard import ROOT
@@ -157,9 +158,9 @@ def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bo
         # The kernel numbers devices anew at every boot; which drive it is, its serial number, model and size say.
         return not all(found.get(key, "").startswith("/dev/") for found in (before, after))
     if key.startswith("memory."):
-        old, new = before.get(key, ""), after.get(key, "")
-        if old.isdigit() and new.isdigit() and int(old) > 0:
-            return abs(int(new) / int(old) - 1) > MEMORY_TOLERANCE
+        old, new = (whole_number(found.get(key, "")) for found in (before, after))
+        if old and new is not None:
+            return abs(new / old - 1) > MEMORY_TOLERANCE
     return True
 
 

@@ -48,6 +48,16 @@ def encoded(snapshot: Mapping[str, str]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(snapshot), indent=1)
 
 
+def _refuse_name(path: Path) -> None:
+    """Refuse a folder whose path is no text: it stands in tables and journals, which hold UTF-8. Raises Refused."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            path, "a path that is not UTF-8 text", advice="rename the folder", code="wrong-value"
+        ) from None
+
+
 class StudyFolder:
     """The folder of one study. Made by :meth:`create`, found again by :meth:`open`."""
 
@@ -84,6 +94,7 @@ class StudyFolder:
             raise Refused(
                 path, "exists and is not an empty folder", advice="name a new one with --out", code="exists"
             )
+        _refuse_name(path)
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -108,6 +119,7 @@ class StudyFolder:
         Raises:
             Refused: there is none at the path, or it has links, pipes or devices in it.
         """
+        _refuse_name(path)
         folder = cls(path)
         try:
             os.lstat(folder.plan_json)
