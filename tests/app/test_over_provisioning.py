@@ -27,6 +27,7 @@ def amplification_of_theory(flash_per_usable: float) -> float:
     return 1 / (1 - share)
 
 
+@pytest.mark.slow
 def test_spare_lowers_write_amplification_as_theory_has_it(tmp_path: Path) -> None:
     chart = tmp_path / "op.svg"
     words = [

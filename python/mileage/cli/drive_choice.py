@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 
 
-@click.command("choose")
+@click.command("choose", short_help="Rank the drives that fit a need.")
 @click.option("--case", metavar="NAME", help="Needs of a sizing case (mileage endurance case).")
 @click.option("--capacity", metavar="SIZE", help="Usable capacity, such as 512GB.")
 @click.option("--writes", metavar="RATE", help='What is written, such as "75 TB/year".')
-@click.option("--years", type=_ABOVE_0, help="Years that it must last; default 5.")
+@click.option("--years", type=_ABOVE_0, metavar="N", help="Years that it must last; default 5.")
 @click.option("--pattern", type=click.Choice(["sequential", "random"]), help="What most operations are.")
 @click.option("--min-read", type=_ABOVE_0, metavar="RATE", help="IOPS at random, or MB/s in sequence.")
 @click.option("--min-write", type=_ABOVE_0, metavar="RATE", help="IOPS at random, or MB/s in sequence.")
@@ -32,7 +32,10 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--drives", type=click.IntRange(1, 1000), metavar="N", help="Exactly N drives.")
 @click.option(
-    "--afr", type=click.FloatRange(0, 99), metavar="PERCENT", help="Annual failure rate of a drive."
+    "--afr",
+    type=click.FloatRange(0, 99),
+    metavar="PERCENT",
+    help="Annual failure rate, where a sheet states none.",
 )
 @click.option(
     "--repair", metavar="TIME", default="24 h", show_default=True, help="Until a drive is replaced."
@@ -60,7 +63,8 @@ def command(as_json: bool, **given: Any) -> None:
     \b
     mileage endurance choose --case worker-node
     mileage endurance choose --capacity 20TB --writes "100 TB/year" --raid 6
-    mileage endurance choose --capacity 1TB --price samsung-870-qvo-1tb=65 --from samsung-870-qvo-1tb --from my.toml
+    mileage endurance choose --capacity 1TB --price optane-16gb=30 --budget 500
+    mileage endurance choose --case zfs-zil --from my-drive.toml
     """
     from mileage.endurance.choice import Terms, choose
     from mileage.errors import Refused

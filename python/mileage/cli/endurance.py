@@ -38,15 +38,15 @@ command.add_command(over_provisioning)
 _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 
 
-@command.command("convert")
+@command.command("convert", short_help="TBW, drive writes per day and cycles, converted.")
 @click.option("--capacity", metavar="SIZE", required=True, help="Capacity of the drive, such as 400GB.")
-@click.option("--years", type=_ABOVE_0, default=5.0, show_default=True, help="Years of the rating.")
+@click.option("--years", type=_ABOVE_0, default=5.0, metavar="N", help="Years of the rating; default 5.")
 @click.option("--tbw", metavar="SIZE", help="Bytes that may be written, such as 2190TB.")
-@click.option("--dwpd", type=_ABOVE_0, help="Drive writes per day.")
+@click.option("--dwpd", type=_ABOVE_0, metavar="X", help="Drive writes per day.")
 @click.option("--writes", metavar="RATE", help='A rate, such as "75 TB/year" or "1 drive write/week".')
-@click.option("--cycles", type=_ABOVE_0, help="Program/erase cycles of a cell.")
+@click.option("--cycles", type=_ABOVE_0, metavar="N", help="Program/erase cycles of a cell.")
 @click.option("--raw", metavar="SIZE", help="All flash of the drive; default: its capacity.")
-@click.option("--wa", type=_ABOVE_0, default=1.0, show_default=True, help="Write amplification.")
+@click.option("--wa", type=_ABOVE_0, default=1.0, metavar="X", help="Write amplification; default 1.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bool, **given: Any) -> None:
     """Convert one statement of endurance into all others: TBW, drive writes
@@ -107,7 +107,7 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
     click.echo("\n".join(lines))
 
 
-@command.command("life")
+@command.command("life", short_help="Years of a drive at a rate of writing.")
 @click.option(
     "--datasheet", "-d", metavar="NAME", help="A data sheet (mileage list datasheets), or FILE.toml."
 )
@@ -117,11 +117,11 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
 )
 @click.option("--capacity", metavar="SIZE", help="Capacity, without a data sheet.")
 @click.option("--tbw", metavar="SIZE", help="Rated endurance, such as 400TB.")
-@click.option("--dwpd", type=_ABOVE_0, help="Rated drive writes per day.")
-@click.option("--years", type=_ABOVE_0, help="Years of the rating.")
-@click.option("--cycles", type=_ABOVE_0, help="Program/erase cycles of a cell.")
+@click.option("--dwpd", type=_ABOVE_0, metavar="X", help="Rated drive writes per day.")
+@click.option("--years", type=_ABOVE_0, metavar="N", help="Years of the rating.")
+@click.option("--cycles", type=_ABOVE_0, metavar="N", help="Program/erase cycles of a cell.")
 @click.option("--raw", metavar="SIZE", help="All flash of the drive.")
-@click.option("--wa", type=_ABOVE_0, help="Write amplification.")
+@click.option("--wa", type=_ABOVE_0, metavar="X", help="Write amplification.")
 @click.option(
     "--wa-from",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -239,7 +239,7 @@ def _wear(facts: dict[str, str], given: dict[str, Any]) -> Wear:
     return msgspec.structs.replace(found, **{key: value for key, value in own.items() if value is not None})
 
 
-@command.command("case")
+@command.command("case", short_help="Sizing cases, with their contradictions.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def case(name: str | None, as_json: bool) -> None:

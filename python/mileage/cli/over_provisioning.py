@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mileage.app.over_provisioning import Step
 
 
-@click.command("over-provisioning")
+@click.command("over-provisioning", short_help="What unused capacity brings a flash drive.")
 @click.argument("drive")
 @click.option(
     "--give-up",
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Share of the capacity that is never written; repeat it. Default: 0, 7, 15 and 28.",
 )
-@click.option("--depth", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N")
+@click.option(
+    "--depth", type=click.IntRange(1, 4096), default=32, metavar="N", help="Queue depth; default 32."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, metavar="N", help="Of the random writes; default 1."
+)
 @click.option("--writes", metavar="RATE", help='Rate of writing, such as "1 DWPD": life in years as well.')
 @click.option(
     "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="SVG", help="Write a chart."

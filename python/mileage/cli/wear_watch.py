@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mileage.endurance.write_counters import Reading
 
 
-@click.command("watch")
+@click.command("watch", short_help="Measure how fast a drive wears, over hours to months.")
 @click.argument("target")
 @click.option(
     "--log",

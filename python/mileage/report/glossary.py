@@ -59,6 +59,8 @@ device class | report
     What the flash stores per cell (SLC, MLC, TLC, QLC), or that the device is a hard disk.
 DNF | report
     Did not finish: a device failed, and the failure is the result of its arm.
+DWPD | endurance, data sheets
+    Drive writes per day: how often the whole capacity may be written each day over the years of the rating.
 endurance | plan
     The amount of data that a drive is rated to take in its life.
 erased blocks (free blocks) | drive profiles, report
@@ -135,6 +137,8 @@ study, study folder | everywhere
     A plan and everything that it produced, in one folder.
 target | everywhere
     What is measured: a directory, a file, a block device, a loop device or a virtual drive.
+TBW | endurance, data sheets
+    Terabytes (10^12 bytes) that the host may write in the rated life of a drive.
 torture, stress | report, study file (`torture`)
     The stage that wears a target: writes until it is used.
 TRIM, discard | workloads, drive profiles
