@@ -88,3 +88,43 @@ def test_write_amplification_comes_from_a_study(tmp_path: Path) -> None:
         ).stdout
     )
     assert found["write_amplification"] == pytest.approx(row["medium"] / row["host"])
+
+
+def test_a_drive_in_use_is_recognised_and_its_counters_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {
+        "target.drive_model": "Samsung SSD 960 PRO 512GB",
+        "now.health_data_units_written": str(200 * 10**12 // 512_000),
+        "now.health_percentage_used": "30",
+        "now.health_power_on_hours": str(365 * 24),
+    }
+    monkeypatch.setattr("mileage.store.drive_facts.drive_facts", lambda place: facts)
+    found = json.loads(mileage("endurance", "life", "-t", ".", "--json").stdout)
+    # 200 TB in a year, of 400: another year. Of the cells 30 % are used.
+    assert found["title"] == "Samsung 960 Pro 512 GB"
+    assert found["bytes_per_year"] == pytest.approx(200e12, rel=1e-6)
+    assert found["years"] == pytest.approx(1, rel=1e-6)
+    shares = [measure["used_share"] for measure in found["measures"]]
+    assert shares == pytest.approx([0.5, 0.5, 0.3], rel=1e-6)
+    text = mileage("endurance", "life", "-t", ".").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "reaches its rated endurance in 1 year." in " ".join(text.split())
+
+
+def test_a_cap_in_drive_writes_limits_a_measurement() -> None:
+    # 74 MB/s; without the limit the drive does 200.
+    words = [
+        "measure",
+        "-t",
+        "virtual:intel-x25e-64gb",
+        "-w",
+        "throughput.write",
+        "--size",
+        "64MiB",
+        "--json",
+    ]
+    capped = json.loads(mileage(*words, "--cap", "100 drive writes/day").stdout)
+    (cell,) = capped
+    assert cell["rate_bytes_per_s"][0] == pytest.approx(100 * 64e9 / 86_400, rel=0.03)
+    refused = mileage(*words, "--cap", "100 drives/day")
+    assert refused.returncode == 2
+    assert 'or drive writes such as "1 drive write/day"' in refused.stderr

@@ -123,6 +123,8 @@ def test_an_ata_drive_has_its_attributes_by_number_and_name(programs: Path) -> N
     assert json.loads(texts["smartctl"])["wwn"]["oui"] == 6829
     assert facts["now.health_ata_225_host_writes_32mib"] == "148487"
     assert facts["now.health_ata_233_media_wearout_indicator"] == "0"
+    assert facts["now.health_ata_233_media_wearout_indicator_normalised"] == "99"
+    assert "now.health_ata_225_host_writes_32mib_normalised" not in facts
     assert facts["now.health_temperature_c"] == "30"
     # A disk that is no NVMe drive is not asked as one.
     assert facts["target.nvme"] == "present"

@@ -168,7 +168,7 @@ def _measures(
     written = worn.written_bytes
     left = None if rated is None else max(rated - (written or 0.0), 0.0)
     yield Measure(
-        "bytes the host writes (TBW)",
+        "host bytes (TBW)",
         "not stated" if rated is None else f"{terabytes(rated / TB)} TB",
         f"{terabytes(per_year / TB)} TB/year",
         None if left is None else left / per_year,
@@ -178,17 +178,13 @@ def _measures(
     dwpd, years = rating.rated_dwpd, rating.rated_years or USUAL_YEARS
     if dwpd is None and rated is not None:
         dwpd = dwpd_of_bytes(rated, rating.capacity_bytes, years)
-    since = (
-        written / rating.capacity_bytes / (worn.power_on_hours / 24)
-        if written is not None and worn.power_on_hours
-        else None
-    )
+    promised = None if dwpd is None else bytes_of_dwpd(dwpd, rating.capacity_bytes, years)
     yield Measure(
-        "drive writes per day (DWPD)",
+        "drive writes (DWPD)",
         "not stated" if dwpd is None else f"{dwpd:.3g} for {years:g} years",
         f"{daily:.3g}",
-        None if dwpd is None else dwpd * years / daily,
-        None if since is None or dwpd is None else since / dwpd,
+        None if promised is None else max(promised - (written or 0.0), 0.0) / per_year,
+        None if written is None or promised is None else written / promised,
     )
     indicator = worn.percent_used
     demand = f"{terabytes(per_year * amplification / TB)} TB/year to cells"
@@ -197,7 +193,7 @@ def _measures(
         life *= max(1 - indicator / 100, 0.0)
     stated = "not stated" if rating.cycles is None else f"{rating.cycles:,.0f} cycles"
     yield Measure(
-        "wear of the cells (indicator)",
+        "wear of the cells",
         stated,
         demand,
         life,

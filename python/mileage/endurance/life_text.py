@@ -51,7 +51,8 @@ def _years(years: float | None) -> str:
         return "not known"
     if years < 1 / 12:
         return f"{years * 365:.3g} days"
-    return f"{years:.3g} years" if years < 1000 else f"{years:,.0f} years"
+    words = f"{years:.3g}" if years < 1000 else f"{years:,.0f}"
+    return f"{words} {'year' if words == '1' else 'years'}"
 
 
 def columns_of_rows(rows: Sequence[Sequence[str]]) -> list[str]:
