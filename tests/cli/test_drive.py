@@ -1,5 +1,6 @@
 """`mileage drive`: data sheets, one workload on one drive, theory against simulation; and a drive in steps."""
 
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -38,6 +39,35 @@ def test_a_run_is_drawn_saved_and_continued(tmp_path: Path) -> None:
     assert record["gauges"]["mapped_pages"] > 0
     assert record["series"]["counters"]["free_blocks"]
     assert record["life"] == "working"
+
+
+def test_a_run_has_a_page_with_its_course(tmp_path: Path) -> None:
+    profile, page = tmp_path / "small.toml", tmp_path / "page"
+    profile.write_text(small_profile(blocks_per_plane=16))
+    words = ["drive", "run", str(profile), "--fill", "--passes", "8", "--report", str(page)]
+    record = json.loads(mileage(*words, "--json").stdout)
+    html = (page / "report.html").read_text(encoding="utf-8")
+    assert f"{record['counters']['gc_pages_moved']:,}" in html
+    assert "<svg" in html
+    assert (page / "figures" / "course.png").stat().st_size > 1000
+    rows = list(csv.DictReader((page / "tables" / "course.csv").open(encoding="utf-8")))
+    # The points are means of the intervals of the record: the same bytes, on the same axis of time.
+    ends = [0.0, *(float(row["end_s"]) for row in rows)]
+    moved = sum(
+        float(row["rate_bytes_per_s"]) * (end - start)
+        for row, start, end in zip(rows, ends, ends[1:], strict=False)
+    )
+    whole = record["series"]["bytes_written"][:-1]
+    assert moved == pytest.approx(sum(whole), rel=1e-6)
+    assert ends[-1] == pytest.approx(len(whole) * record["series"]["interval_ns"] / 1e9)
+    assert float(rows[-1]["write amplification"]) > 1.5
+    assert any(float(row["moved by GC/s"]) > 0 for row in rows)
+    again = mileage(*words)
+    assert again.returncode == 2
+    assert "name a new folder with --report" in again.stderr
+    short = mileage("drive", "run", "plain-64gib", "--size", "64KiB", "--report", str(tmp_path / "short"))
+    assert short.returncode == 0, short.stderr
+    assert "too few operations" in (tmp_path / "short" / "report.html").read_text(encoding="utf-8")
 
 
 def test_discards_are_drawn_and_leave_that_share_unmapped(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from mileage.app.sweep import sweep
 from mileage.errors import Refused
+from tests.command import mileage
 from tests.execute import mpi_runs
 
 STUDY = """
@@ -65,6 +66,41 @@ def test_processes_give_the_table_of_one(tmp_path: Path) -> None:
     ]
     assert len({row["value"] for row in alone if row["cell"].startswith("iops.random_write")}) > 2
     assert sweep(study, processes=2) == alone
+
+
+def test_counters_are_columns_and_write_amplification_is_drawn(tmp_path: Path) -> None:
+    study, chart, table = str(grid(tmp_path, 3, 2)), tmp_path / "grid.svg", tmp_path / "grid.csv"
+    words = (
+        "sweep",
+        study,
+        "--counter",
+        "flash_bytes_programmed",
+        "--chart",
+        str(chart),
+        "--out",
+        str(table),
+    )
+    done = mileage(*words)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    for row in rows:
+        writes = row["cell"].startswith("iops.random_write")
+        assert (row["write_amplification"] != "") == writes
+        if writes:
+            # 60 writes of 4 KiB, each of whose pages is programmed at least once.
+            assert float(row["write_amplification"]) == int(row["flash_bytes_programmed"]) / (60 * 4096) >= 1
+    svg = chart.read_text(encoding="utf-8")
+    assert "write amplification" in svg
+    assert all(level in svg for level in ("200", "210", "220"))
+    assert "exists" in mileage(*words).stderr
+    for words, expected in [
+        (("--counter", "no_such"), "name one of"),
+        (("--counter", "value"), "that column is there already"),
+        (("--chart", "grid.gif"), "ends in .svg or .png"),
+    ]:
+        refused = mileage("sweep", study, *words)
+        assert refused.returncode == 2
+        assert expected in refused.stderr
 
 
 @pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")

@@ -17,3 +17,9 @@ def test_without_writes_or_without_counters_there_is_none() -> None:
 def test_each_interval_has_its_own() -> None:
     series = {"host_bytes_written": [100, 100, 300], "flash_bytes_programmed": [100, 150, 1150]}
     assert write_amplifications(series) == [1, None, 5]
+
+
+def test_a_disk_has_one_too() -> None:
+    assert write_amplification({"host_bytes_written": 1024, "media_bytes_written": 3072}) == 3
+    series = {"host_bytes_written": [100, 300], "media_bytes_written": [100, 1100]}
+    assert write_amplifications(series) == [1, 5]

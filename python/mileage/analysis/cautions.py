@@ -15,7 +15,7 @@ import msgspec
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.model.target_kind import capabilities_of
-from mileage.model.write_amplification import MEDIUM
+from mileage.model.write_amplification import FLASH
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
 from mileage.report.measurement_setup import labels_of
@@ -144,7 +144,7 @@ def _of_state(
     if plan.study.state.start == "kept":
         return
     wrote = {cell.cell: cell for cell, _ in pairs if cell.bytes_written}
-    found = _first_fills(plan, content) if any(MEDIUM in cell.counters for cell in wrote.values()) else {}
+    found = _first_fills(plan, content) if any(FLASH in cell.counters for cell in wrote.values()) else {}
     fresh = tuple(label for label in wrote if label in found)
     if fresh:
         written, capacity = max(found[label] for label in fresh)

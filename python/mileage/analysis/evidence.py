@@ -7,8 +7,8 @@ picture can show is kept. Refuses nothing; a run without a series, or of a tool 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from statistics import fmean
 from typing import Final
 
@@ -153,6 +153,19 @@ def traces_of(arm: str, found: Sequence[Run]) -> list[RunTrace]:
     return [trace for trace in traces if trace is not None]
 
 
+def course_of(record: RunRecord, drawn: Mapping[str, str]) -> RunTrace | None:
+    """The course of one run, with what it counted per second: `drawn` has the title of each counter to be drawn.
+
+    Counters that did not move are skipped. None: the run has too few intervals or operations.
+    """
+    series = record.series
+    trace = _trace("run", 1, 1, [series], drawn)
+    if trace is None:
+        return None
+    moved = {name: values for name, values in trace.counters.items() if any(values)}
+    return msgspec.structs.replace(trace, counters=moved)
+
+
 def _torture(content: JournalContent) -> list[RunTrace]:
     """One trace for each cycle and target: its torture runs after each other."""
     groups: dict[tuple[int, str], list[Series]] = {}
@@ -163,7 +176,9 @@ def _torture(content: JournalContent) -> list[RunTrace]:
     return [trace for trace in traces if trace is not None]
 
 
-def _trace(arm: str, cycle: int, block: int, parts: Sequence[Series]) -> RunTrace | None:
+def _trace(
+    arm: str, cycle: int, block: int, parts: Sequence[Series], drawn: Mapping[str, str] | None = None
+) -> RunTrace | None:
     """Series after each other as one trace; None when there are fewer than two whole intervals."""
     rows: dict[str, list[float]] = {}
     widths: list[float] = []
@@ -174,7 +189,7 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Series]) -> RunTrac
         rows.setdefault("rate", []).extend(value / seconds for value in series.bytes_moved[:-1])
         for name in ("p50", "p99", "max"):
             rows.setdefault(name, []).extend(getattr(series, f"latency_{name}_ns")[:count])
-        for name, values in _gauges(series, count).items():
+        for name, values in {**_gauges(series, count), **_per_second(series, count, drawn or {})}.items():
             rows.setdefault(name, []).extend(values)
     if len(widths) < 2:
         return None
@@ -199,7 +214,11 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Series]) -> RunTrac
         p50_ns=thin.get("p50", []) if any(thin.get("p99", [])) else [],
         p99_ns=thin.get("p99", []) if any(thin.get("p99", [])) else [],
         max_ns=thin.get("max", []) if any(thin.get("max", [])) else [],
-        counters={name: thin[name] for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE) if name in thin},
+        counters={
+            name: thin[name]
+            for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE, *(drawn or {}).values())
+            if name in thin
+        },
         cuts=list(cuts),
     )
 
@@ -226,6 +245,17 @@ def _gauges(series: Series, count: int) -> dict[str, list[float]]:
     for name, key in ((FREE_BLOCKS, "free_blocks"), (CACHE_FREE, "slc_free_pages")):
         if any(counters.get(key, ())):
             found[name] = [float(value) for value in counters[key][:count]]
+    return found
+
+
+def _per_second(series: Series, count: int, drawn: Mapping[str, str]) -> dict[str, list[float]]:
+    """What a drive counted in each interval, per second, by the title under which it is drawn."""
+    found = {}
+    for key, title in drawn.items():
+        totals = series.counters.get(key, ())
+        steps = [(after - before) / series.interval_s for before, after in pairwise([0, *totals])]
+        if any(steps):
+            found[title] = steps[:count]
     return found
 
 

@@ -80,7 +80,7 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
     return out / "report.html"
 
 
-def new_folder(out: Path) -> Directory:
+def new_folder(out: Path, option: str = "--out") -> Directory:
     """A new folder to write into.
 
     Raises:
@@ -88,7 +88,7 @@ def new_folder(out: Path) -> Directory:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refused(
-            out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
+            out, "exists", advice=f"nothing is written over: name a new folder with {option}", code="exists"
         )
     try:
         out.mkdir(exist_ok=True)
@@ -97,7 +97,7 @@ def new_folder(out: Path) -> Directory:
         raise Refused(
             out,
             f"cannot make the folder: {cause.strerror}",
-            advice="name another with --out",
+            advice=f"name another with {option}",
             code="unwritable",
         ) from cause
     return folder

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.model.write_amplification import HOST, MEDIUM
+from mileage.model.write_amplification import FLASH, HOST
 from mileage.store import StudyFolder
 
 
@@ -19,7 +19,7 @@ def study_amplification(folder: Path) -> float:
     Raises Refused for a folder that is no study, and for one whose runs did not count both.
     """
     runs = StudyFolder.open(folder).content(around_damage=True).runs()
-    counted = [run.record.counters for run in runs if MEDIUM in run.record.counters]
+    counted = [run.record.counters for run in runs if FLASH in run.record.counters]
     host = sum(counters.get(HOST, 0) for counters in counted)
     if not host:
         raise Refused(
@@ -28,4 +28,4 @@ def study_amplification(folder: Path) -> float:
             expected="a study of writes on a virtual drive, or --wa",
             code="unsupported",
         )
-    return sum(counters[MEDIUM] for counters in counted) / host
+    return sum(counters[FLASH] for counters in counted) / host

@@ -19,26 +19,34 @@ from mileage.errors import Refused
 from mileage.execute import Silent
 from mileage.execute.live_view import Counted
 from mileage.execute.mpi.futures import spread
+from mileage.model.journal_entries import AnyRun
+from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
+from mileage.model.write_amplification import write_amplification
 from mileage.plan import Study
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.resolver import resolve
 from mileage.scratch import scratch_directory
-from mileage.store import StudyFolder, sample_rows
+from mileage.store import StudyFolder
+from mileage.store.tables import measured_of, runs_of
 
 Row = dict[str, Any]
 
-COLUMNS = ("cycle", "arm", "stage", "block", "cell", "metric", "value")
-"""Of a table, behind those of the factors."""
+COLUMNS = ("cycle", "arm", "stage", "block", "cell", "metric", "value", "write_amplification")
+"""Of a table, behind those of the factors. The last one is of the run, the same for each of its metrics; None where the
+drive does not count it, or nothing was written."""
 
 
-def sweep(study: str, *, target: str | None = None, processes: int | None = None) -> list[Row]:
+def sweep(
+    study: str, *, target: str | None = None, processes: int | None = None, counters: Sequence[str] = ()
+) -> list[Row]:
     """Every measured value of every combination of the factors of a study, in the order of the combinations.
 
-    Under an MPI launcher the ranks do them; otherwise `processes` processes, by default one per processor.
+    Under an MPI launcher the ranks do them; otherwise `processes` processes, by default one per processor. Each row has
+    the counters of its run that `counters` names, in columns of these names.
 
     Raises:
-        Refused: the study is not possible, has no factor, or a target is not virtual.
+        Refused: the study is not possible, has no factor, or a target is not virtual; no drive has such a counter.
         RunFailed: a run failed.
     """
     wanted = study_of(study, target)
@@ -66,12 +74,28 @@ def sweep(study: str, *, target: str | None = None, processes: int | None = None
             )
     tasks = [msgspec.json.encode(at_setting(wanted, setting)) for setting in settings]
     names = sorted({name for setting in settings for name in setting.levels})
+    if taken := sorted({*counters} & {*names, *COLUMNS}):
+        raise Refused(
+            "--counter",
+            found=taken[0],
+            advice="name a counter: that column is there already",
+            code="wrong-value",
+        )
     with Counted(f"sweep of {wanted.name} over {', '.join(names)}", len(tasks)) as progress:
         found = spread(_rows_of, tasks, processes=processes, advance=progress.advance)
+    known = sorted({name for rows in found for _, counted in rows for name in counted})
+    if unknown := [name for name in counters if name not in known]:
+        raise Refused(
+            "--counter", found=unknown[0], advice=f"name one of {', '.join(known)}", code="wrong-value"
+        )
     return [
-        {**{name: setting.levels[name] for name in names}, **row}
+        {
+            **{name: setting.levels[name] for name in names},
+            **row,
+            **{name: counted.get(name) for name in counters},
+        }
         for setting, rows in zip(settings, found, strict=True)
-        for row in rows
+        for row, counted in rows
     ]
 
 
@@ -80,8 +104,8 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
     return list(rows[0]) if rows else []
 
 
-def _rows_of(encoded: bytes) -> list[Row]:
-    """The measured values of one study, done in a folder that is removed again."""
+def _rows_of(encoded: bytes) -> list[tuple[Row, dict[str, int]]]:
+    """The measured values of one study, done in a folder that is removed again, each with the counters of its run."""
     study = msgspec.json.decode(encoded, type=Study)
     facts = facts_of_all(study, None)
     first, *rest = facts
@@ -90,5 +114,21 @@ def _rows_of(encoded: bytes) -> list[Row]:
         path = place / "study"
         folder = StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode())
         do(resolved, folder, None, Silent(), command="mileage sweep")
-        rows = list(sample_rows(folder.content()))
-    return [{name: row[name] for name in COLUMNS} for row in rows]
+        return [
+            (_row(run, metric, value), _counters(run))
+            for run in runs_of(folder.content())
+            for metric, value, _ in measured_of(run)
+        ]
+
+
+def _counters(run: AnyRun) -> dict[str, int]:
+    return run.record.counters if isinstance(run.record, RunRecord) else {}
+
+
+def _row(run: AnyRun, metric: str, value: float) -> Row:
+    return {
+        **{name: getattr(run, name) for name in COLUMNS[:5]},
+        "metric": metric,
+        "value": value,
+        "write_amplification": write_amplification(_counters(run)),
+    }

@@ -112,8 +112,16 @@ def show(name: str, as_json: bool) -> None:
     metavar="FILE",
     help="Write the state of the drive after the run.",
 )
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a page with the course of the run into DIR.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
-def run(name: str, as_json: bool, state: Path | None, save: Path | None, **options: Any) -> None:
+def run(
+    name: str, as_json: bool, state: Path | None, save: Path | None, report: Path | None, **options: Any
+) -> None:
     """Run one workload on the virtual drive NAME and draw rate, latency
     and counters. Exit status 3 if the drive ended the run.
     """
@@ -149,6 +157,8 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
         if cut:
             click.echo("\n" + power_cut_line(cut["power_cut"]))
+    if report is not None:
+        _write_page(report, name, options["workload"], record, drive.gauges())
     if record.error is not None:
         raise RunFailed(f"{name}: {record.error.message}")
 
@@ -170,6 +180,18 @@ def _simulate(drive: Drive, name: str, options: dict[str, Any]) -> tuple[int, st
             start_ns = drive.now_ns
             text = drive.run(work.to_json(), view.advance_to())
     return start_ns, text
+
+
+def _write_page(out: Path, name: str, workload: str, record: Any, gauges: Any) -> None:
+    """The page of a run, with the command line that made it."""
+    import shlex
+    import sys
+
+    from mileage.app.drive_run import write_run_page
+
+    command = shlex.join(["mileage", *sys.argv[1:]])
+    page = write_run_page(out, name, workload.replace("_", " "), record, gauges, command)
+    click.echo(f"page: {page}", err=True)
 
 
 def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, Any]:

@@ -104,10 +104,30 @@ def _io(inputs: RunInputs) -> RunRecord:
     record = RunRecord.from_json(text)
     if record.interrupted:
         raise Interrupted()
+    if isinstance(run.action, Io) and run.action.power_cut and target.simulation is not None:
+        record = _power_cut(target, run, record)
     if failure := failure_of(record, f"{run.cell} on {target.spec}"):
         raise failure
     _still_there(target, run)
     return record
+
+
+def _power_cut(target: Target, run: PlannedRun, record: RunRecord) -> RunRecord:
+    """Cut the power at the end of a run; the record with two counters more, what that lost.
+
+    Raises Refused when the drive's profile does not say what a power cut loses.
+    """
+    assert target.simulation is not None
+    try:
+        lost = target.simulation.power_cut()
+    except ValueError as cause:
+        raise Refused(run.cell, str(cause), code="unsupported") from cause
+    # A write of which any part is lost counts once.
+    counters = {
+        "power_cut_writes_lost": len({write for write, _, _ in lost}),
+        "power_cut_bytes_lost": sum(length_bytes for _, _, length_bytes in lost),
+    }
+    return msgspec.structs.replace(record, counters={**record.counters, **counters})
 
 
 def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -> str:

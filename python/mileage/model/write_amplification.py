@@ -12,13 +12,15 @@ from itertools import pairwise
 from typing import Final
 
 HOST: Final = "host_bytes_written"
-MEDIUM: Final = "flash_bytes_programmed"
+FLASH: Final = "flash_bytes_programmed"
+MEDIA: Final = (FLASH, "media_bytes_written")
+"""What flash and what a disk calls the bytes that reach its medium; a drive has one of them."""
 
 
 def write_amplification(counters: Mapping[str, int]) -> float | None:
     """Bytes programmed over bytes written; None where one is not counted, or the host wrote nothing."""
-    host = counters.get(HOST, 0)
-    return counters[MEDIUM] / host if host and MEDIUM in counters else None
+    host, medium = counters.get(HOST, 0), _medium(counters)
+    return counters[medium] / host if host and medium is not None else None
 
 
 def write_amplifications(counters: Mapping[str, Sequence[int]]) -> list[float | None] | None:
@@ -26,12 +28,18 @@ def write_amplifications(counters: Mapping[str, Sequence[int]]) -> list[float | 
 
     Returns None if the series lacks the bytes of the host or those of the medium.
     """
-    if HOST not in counters or MEDIUM not in counters:
+    medium = _medium(counters)
+    if HOST not in counters or medium is None:
         return None
     totals = [
-        {HOST: host, MEDIUM: medium} for host, medium in zip(counters[HOST], counters[MEDIUM], strict=True)
+        {HOST: host, medium: moved} for host, moved in zip(counters[HOST], counters[medium], strict=True)
     ]
-    steps = pairwise([{HOST: 0, MEDIUM: 0}, *totals])
+    steps = pairwise([{HOST: 0, medium: 0}, *totals])
     return [
         write_amplification({name: after[name] - before[name] for name in after}) for before, after in steps
     ]
+
+
+def _medium(counters: Mapping[str, object]) -> str | None:
+    """The counter of bytes that reached the medium; None where there is none."""
+    return next((name for name in MEDIA if name in counters), None)

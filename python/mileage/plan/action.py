@@ -35,6 +35,8 @@ class Io(msgspec.Struct, frozen=True):
 
     workload: Workload
     reach: Reach | None
+    power_cut: bool = False
+    """Whether the power of the virtual drive is cut at the end."""
 
     @property
     def bytes_read(self) -> int:

@@ -122,8 +122,8 @@ class _Making:
 
     def _io_of(
         self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
-    ) -> dict[str, Workload | Reach | str | None]:
-        """What a cell of blocks has: `workload`, `title` and `reach`."""
+    ) -> dict[str, Workload | Reach | str | bool | None]:
+        """What a cell of blocks has: `workload`, `title`, `reach` and `power_cut`."""
         named = slot.named
         # A level replaces the table's own key before anything is derived from it, so that a varied key and a fixed one
         # are checked and converted by the same code.
@@ -138,6 +138,7 @@ class _Making:
             "workload": workload,
             "title": _title(named, done, workload),
             "reach": self._reach(done, slot.depth),
+            "power_cut": bool(done.how.power_cut),
         }
 
     def _job_of(

@@ -310,6 +310,7 @@ class Expansion:
             measure=measured.kind if measured else "",
             cell=cell,
             metrics=measured.metrics if measured else (),
+            power_cut=measured.power_cut if measured else False,
             workload=workload,
             seed=workload.seed if workload else job.seed if job else 0,
             idle_ns=idle_ns,

@@ -70,6 +70,9 @@ class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: str | None = None
     """The page cache: bypassed ("direct"), emptied of the target before each run ("cold"), filled with it ("hot"), as
     it is ("warm"), emptied on the whole machine ("dropped"), or within a memory limit ("limited:2GiB")."""
+    power_cut: bool | None = None
+    """On a virtual drive: cut the power when the run's last operation has been answered, and count the acknowledged
+    writes that this loses. The drive is on again at once."""
     dsync: bool | None = None
     """Whether every write is durable when it completes (O_DSYNC)."""
     settle: str | None = None
@@ -216,6 +219,13 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
         if getattr(how, key) not in (None, False):
             advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove it"
             yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
+    if how.power_cut and not target.simulated:
+        yield Refusal(
+            "power_cut",
+            text="only the power of a virtual drive can be cut",
+            advice="remove it",
+            code="no-effect",
+        )
     if how.sync == "fua" and not target.simulated:
         yield Refusal(
             "sync",

@@ -96,6 +96,9 @@ OPTIONS: Final = (
         ("none", "fsync", "fdatasync", "fua"),
     ),
     Option("sync-every", "Also after every N writes of a thread.", "N", "whole"),
+    Option(
+        "power-cut", "On a virtual drive: cut the power after each run, count the writes lost.", form="flag"
+    ),
     Option("dsync", "Each write is durable when it completes (O_DSYNC).", form="flag"),
     Option("verify", 'Compare reads with the data that was written: all, or "1 in 100".', "V"),
     Option("generation", "Number of this pass of writes, to --verify it on another day.", "N", "whole"),

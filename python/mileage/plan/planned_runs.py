@@ -67,6 +67,8 @@ class Cell(msgspec.Struct, frozen=True):
     """The label without the levels of the study's factors: what cells of different settings have in common."""
     key: CellKey = CellKey()
     """What it measures, from which the labels are rendered; empty in plans of earlier versions (see `with_keys`)."""
+    power_cut: bool = False
+    """Whether the power is cut at the end of each run, and the writes that this loses are counted."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):
@@ -109,6 +111,8 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
     turn: int = 1
     """Of tortures and preparations that are done in rounds, the round, from 1."""
+    power_cut: bool = False
+    """Whether the power is cut at its end."""
 
     @property
     def reads_back(self) -> bool:
@@ -126,7 +130,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
         if self.job is not None:
             return self.job
         if self.workload is not None:
-            return Io(self.workload, self.reach)
+            return Io(self.workload, self.reach, self.power_cut)
         if self.role == "reset":
             return Reset(self.cell)
         return Idle(self.idle_ns or 0) if self.mirrors is None else Mirror(self.mirrors)

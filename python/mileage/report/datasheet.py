@@ -34,7 +34,7 @@ _CONFIDENCE: Final = {
     "default": "not stated by the profile",
 }
 #: Counters that a run is drawn with, if they moved: name, words.
-_DRAWN: Final = {
+DRAWN_COUNTERS: Final = {
     "flash_pages_programmed": "programs",
     "gc_pages_moved": "moved by GC",
     "blocks_erased": "erases",
@@ -47,7 +47,9 @@ _DRAWN: Final = {
     "media_accesses": "arm accesses",
     "read_cache_hits": "read cache hits",
     "sectors_reread": "sectors reread",
+    "bands_cleaned": "bands cleaned",
 }
+"""What is drawn of a run, per second: the name of a counter, and its title."""
 
 
 def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
@@ -164,7 +166,7 @@ def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str,
         lines.append(_row(name, [value / 1e3 for value in getattr(series, key)], join))
     if pages:
         lines.append(_row("free blocks", series.counters.get("free_blocks", [])))
-    for key, name in _DRAWN.items():
+    for key, name in DRAWN_COUNTERS.items():
         totals = series.counters.get(key, [])
         steps = [b - a for a, b in pairwise([0, *totals])]
         if any(steps):

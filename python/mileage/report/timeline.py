@@ -55,11 +55,18 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def timeline_chart(
-    traces: Sequence[RunTrace], *, axis: Axis, width: int, latency: bool, counters: bool, moved: str = "moved"
+    traces: Sequence[RunTrace],
+    *,
+    axis: Axis,
+    width: int,
+    latency: bool,
+    counters: bool | Sequence[str],
+    moved: str = "moved",
 ) -> vega.Spec | None:
     """The panels for which there are figures; None where no run has two intervals.
 
-    `moved` is how bytes are called on their axis: "written".
+    `counters` are names of those to draw, or whether to draw those of flash. `moved` is how bytes are called on their
+    axis: "written".
     """
     shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
     if not shown:
@@ -80,11 +87,11 @@ def timeline_chart(
             for arm, _, points in _medians(_lines(shown, axis, per_unit, _latency_of(field)))
         ]
         rows.append(_Row("latency, ms", kinds, log=True))
-    if counters:
-        for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE):
-            lines = _lines(shown, axis, per_unit, _counter_of(name))
-            if lines:
-                rows.append(_Row(name, lines, zero=name != AMPLIFICATION))
+    of_flash = (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE) if counters else ()
+    for name in of_flash if isinstance(counters, bool) else counters:
+        lines = _lines(shown, axis, per_unit, _counter_of(name))
+        if lines:
+            rows.append(_Row(name, lines, zero=name != AMPLIFICATION))
     title = f"{moved}, {unit}" if axis == "bytes" else f"time, {unit}"
     arms = list(dict.fromkeys(trace.arm for trace in shown))
     cuts = _cuts(shown, axis, per_unit)

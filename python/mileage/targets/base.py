@@ -35,6 +35,12 @@ class Simulation(Protocol):
     def idle(self, nanoseconds: int) -> None:
         """Leave the drive alone for so long."""
 
+    def power_cut(self) -> list[tuple[int, int, int]]:
+        """Cut the power now, and switch it on again; number, offset and bytes of each acknowledged write that is lost.
+
+        A write may be listed in several parts. Raises ValueError where nobody knows what is lost.
+        """
+
     def save(self) -> bytes:
         """The drive's whole state, to be given to `restore`."""
 

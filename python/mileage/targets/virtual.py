@@ -126,6 +126,10 @@ class VirtualTarget(Target):
     def idle(self, nanoseconds: int) -> None:
         self._drive.idle(nanoseconds)
 
+    def power_cut(self) -> list[tuple[int, int, int]]:
+        """Cut the power now, and switch it on again; of each acknowledged write lost its number, offset and bytes."""
+        return list(self._drive.power_cut())
+
     def save(self) -> bytes:
         return bytes(self._drive.save())
 
