@@ -165,6 +165,7 @@ REFUSED = [
     (("--burst", "4"), "burst: has no effect without think"),
     (("--api", "pread"), "a virtual drive is reached without calls"),
     (("--pin", "x"), "expected processor numbers"),
+    (("--pin", "0-9999999"), "expected processor numbers"),
     (("--pin", "node4095"), "node4095"),
     (("--pin", "nodeX"), "expected the number of a NUMA node"),
     (("--cold", "--direct"), "--cold and --direct"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import openpyxl
+import pytest
 import xlrd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.formats.sheet import biff2, write_sheet
+from mileage.errors import Refused
+from mileage.formats.sheet import biff2, refuse_unwritable, write_sheet
 
 PLACES = st.tuples(st.integers(0, 40), st.integers(0, 12))
 VALUES = st.one_of(
@@ -40,3 +43,12 @@ def test_the_bytes_are_those_of_the_original() -> None:
     assert data.startswith(head)
     number = bytes.fromhex("03000f00050001000000000000000000000040")
     assert data == head + bytes(255) + number + bytes.fromhex("0a000000")
+
+
+@pytest.mark.parametrize("name", ["pipe", "/proc/kmsg", "/dev/full", "/dev/zero"])
+def test_what_is_no_file_is_not_replaced_by_a_worksheet_nor_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Refused):
+        refuse_unwritable(tmp_path / name)
+    refuse_unwritable(Path(os.devnull))
+    refuse_unwritable(tmp_path / "new.xls")

@@ -126,3 +126,9 @@ def test_a_table_read_from_a_file_is_refused_by_line(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(Refused, match=output):
             read_published(path)
+
+
+def test_a_table_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"\xef\xbb\xbfcell,diff_percent,std_percent\na,1,2\n")
+    assert read_published(path) == (("cell",), (PublishedCell(("a",), 1, 2),))

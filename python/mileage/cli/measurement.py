@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mileage.app.rate_search import Found
 
 _WIDTH = 80
+_PROCESSOR_DIGITS: Final = 5
+"""Digits of the number of a processor: no kernel has 100,000 of them."""
 
 
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
@@ -190,7 +192,8 @@ def _processors(text: str | None) -> tuple[int, ...] | None:
             found += _of_node(text, part.strip().removeprefix("node"))
             continue
         first, dash, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(part) > 9:
+        numbers = (first, last) if dash else (first,)
+        if not all(number.isdecimal() and len(number) <= _PROCESSOR_DIGITS for number in numbers):
             raise Refused(
                 f"--pin {text}",
                 expected="processor numbers such as 0,2-3, or node0",

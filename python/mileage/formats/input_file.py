@@ -109,7 +109,10 @@ def open_source(path: Path) -> Source:
             repr(os.fsencode(path)) if "\0" in str(path) else path, f"{reason}", code="unreadable"
         ) from cause
     with opened as file:
-        head = file.read(HEAD_BYTES) or b""
+        try:
+            head = file.read(HEAD_BYTES) or b""
+        except OSError as cause:
+            raise Refused(path, f"cannot be read: {cause.strerror}", code="unreadable") from cause
         for magic, name in _PACKED.items():
             if head.startswith(magic):
                 raise Refused(path, f"compressed with {name}", advice="unpack it first", code="wrong-kind")

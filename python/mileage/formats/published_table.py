@@ -142,7 +142,8 @@ def _printed(
 def _rows(path: Path) -> list[list[str]]:
     """The lines of a table, the header first."""
     try:
-        text = read_regular(path, _BYTES_MAX).decode()
+        # Spreadsheets begin a UTF-8 file with a byte order mark.
+        text = read_regular(path, _BYTES_MAX).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as cause:
         raise Refused(path, f"cannot be read as a table: {cause}", code="unreadable") from cause

@@ -7,16 +7,20 @@ What it refuses: a file that cannot be written.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
+from mileage.regular_file import open_regular
 
 _BOF: Final = struct.pack("<HHHH", 0x0009, 4, 2, 0x0010)
 _END: Final = struct.pack("<HH", 0x000A, 0)
 _TEXT_MAX: Final = 254
+_OLD_BYTES_MAX: Final = 1 << 30
+"""Size of the largest file that is taken for an earlier worksheet."""
 """Bytes of a label at most; one more is needed for the byte that ends it."""
 
 Cell = tuple[int, int, str | float]
@@ -48,9 +52,13 @@ def refuse_unwritable(path: Path) -> None:
         )
     if not path.exists():
         return
+    if path.is_char_device() and path.samefile(os.devnull):
+        return
     try:
-        with open(path, "rb") as file:
+        # Nothing is read of what has no end, such as /proc/kmsg, and that is no worksheet.
+        with open_regular(path, _OLD_BYTES_MAX, f"-b {path}") as file:
             head = file.read(4)
+        head = b"?" if head is None else head
     except OSError as error:
         raise Refused(f"-b {path}", f"{error.strerror}", code="unwritable") from error
     if head and head not in (_BOF[:4], b"PK\x03\x04"):
