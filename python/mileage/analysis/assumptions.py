@@ -36,6 +36,7 @@ _WRITES: Final = (
     "slc_idle_after_us",
     "write_buffer_pages",
     "pages_per_block",
+    "mapping_bytes",
     "page_bytes",
     "dies_per_channel",
     "frontiers",

@@ -148,8 +148,9 @@ def run(
     if as_json:
         _echo_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:
-        page_bytes = [int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes"]
-        pages = drive.capacity_bytes // page_bytes[0] if page_bytes else None
+        figures = {name: value for name, value, *_ in drive_figures(profile)}
+        page_bytes = figures.get("mapping_bytes", figures.get("page_bytes"))
+        pages = drive.capacity_bytes // int(page_bytes) if page_bytes else None
         for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
             click.echo(f"{missed} (mileage drive show {name} says why)")
         if pages and not (state or options["fill"]) and options["workload"].endswith("_write"):

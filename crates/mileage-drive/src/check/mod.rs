@@ -13,6 +13,7 @@ mod errors;
 mod faults;
 mod limits;
 mod packing;
+mod parts;
 mod slc;
 pub mod theory;
 mod wear;
@@ -79,6 +80,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = amplification::cases();
     cases.extend(limits::cases());
     cases.extend(packing::cases());
+    cases.extend(parts::cases());
     cases.extend(errors::cases());
     cases.extend(buffer::cases());
     cases.extend(faults::cases());

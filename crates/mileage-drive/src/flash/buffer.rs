@@ -72,7 +72,7 @@ impl Buffer {
             combines: rules.combining == Combining::Rewrites,
             serves_reads: rules.reads == Reads::Buffer,
             loses: rules.power == Some(Power::Volatile),
-            page_shift: profile.page_bytes.trailing_zeros(),
+            page_shift: profile.mapping_bytes.trailing_zeros(),
             places: vec![EMPTY; profile.write_buffer_pages as usize],
             newest: HashMap::new(),
             writes: 0,

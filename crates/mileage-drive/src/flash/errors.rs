@@ -39,7 +39,7 @@ impl Errors {
         let ln_ways = (0..over).map(|k| (f64::from(bits.codeword_bits - k) / f64::from(k + 1)).ln()).sum();
         Some(Box::new(Self {
             bits,
-            codewords: f64::from(8 * profile.page_bytes) / f64::from(bits.codeword_bits),
+            codewords: f64::from(8 * profile.mapping_bytes) / f64::from(bits.codeword_bits),
             rated_cycles: profile.pe_cycles.map_or(1.0, |cycles| cycles as f64),
             ln_ways,
             since: vec![(u32::MAX, 0); if bits.growth_per_year > 0.0 { blocks } else { 0 }],

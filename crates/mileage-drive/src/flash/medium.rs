@@ -15,11 +15,10 @@ impl Medium {
     /// A block was opened, and perhaps others collected for it.
     pub(crate) fn open(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
         self.clocks.collect(unit, opening, ready_ns);
-        let (moved, levelled) = (u64::from(opening.moved), u64::from(opening.levelled));
-        self.counters.gc_pages_moved += moved;
-        self.counters.levelling_pages_moved += levelled;
-        self.counters.flash_pages_read += moved + levelled;
-        self.counters.flash_pages_programmed += moved + levelled;
+        self.counters.gc_pages_moved += u64::from(opening.moved);
+        self.counters.levelling_pages_moved += u64::from(opening.levelled);
+        self.counters.flash_pages_read += u64::from(opening.reads);
+        self.counters.flash_pages_programmed += u64::from(opening.programs);
         self.counters.blocks_erased += u64::from(opening.erased);
     }
 
@@ -30,8 +29,30 @@ impl Medium {
         if let Some(opening) = &placement.opening {
             self.open(placement.unit, opening, ready_ns);
         }
+        if !placement.fills {
+            return self.clocks.wait_in_buffer(placement.slot, ready_ns);
+        }
         self.counters.flash_pages_programmed += 1;
-        self.clocks.program_accepted(placement.unit, ready_ns)
+        self.clocks.program_accepted(placement.unit, placement.slot, ready_ns)
+    }
+
+    /// What waits in a frontier is programmed, with what has arrived so far.
+    pub(crate) fn program_filled(&mut self, unit: u32, slot: u32, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_programmed += 1;
+        let ready_ns = self.clocks.arrived(slot, ready_ns);
+        let done_ns = self.clocks.program(unit, ready_ns);
+        self.clocks.programmed(slot, done_ns);
+        self.clocks.durable_ns = self.clocks.durable_ns.max(done_ns);
+        done_ns
+    }
+
+    /// A page of the map that lies in this flash page of a plane, or of its cells of one bit; when the controller has
+    /// it. The array reads a flash page once for all that a command wants of it.
+    pub(crate) fn fetch_part(&mut self, unit: u32, flash_page: u32, slc: bool, ready_ns: u64) -> u64 {
+        let (done_ns, reads) = self.clocks.fetch_part(unit, flash_page, slc, ready_ns);
+        self.counters.flash_pages_read += reads;
+        self.counters.suspensions = self.clocks.suspensions;
+        done_ns
     }
 
     /// A page that a plane holds; when the controller has it.
@@ -45,11 +66,25 @@ impl Medium {
 
     /// A page of the host is programmed with one bit in a cell; when it is on the medium.
     #[inline]
-    pub(crate) fn place_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
+    pub(crate) fn place_slc(&mut self, unit: u32, fills: bool, ready_ns: u64) -> u64 {
+        let slot = self.clocks.slc_slot(unit);
+        if !fills {
+            return self.clocks.wait_in_buffer(slot, ready_ns);
+        }
+        let done_ns = self.program_slc(unit, ready_ns);
+        self.clocks.leave_buffer(done_ns);
+        done_ns
+    }
+
+    /// The flash page that a plane fills with one bit in a cell is programmed; when it is on the medium.
+    pub(crate) fn program_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         self.counters.flash_pages_programmed += 1;
         self.counters.slc_pages_programmed += 1;
+        let slot = self.clocks.slc_slot(unit);
+        let ready_ns = self.clocks.arrived(slot, ready_ns);
         let done_ns = self.clocks.program_slc(unit, ready_ns);
-        self.clocks.leave_buffer(done_ns);
+        self.clocks.programmed(slot, done_ns);
+        self.clocks.durable_ns = self.clocks.durable_ns.max(done_ns);
         done_ns
     }
 
@@ -67,9 +102,15 @@ impl Medium {
         if let Some(opening) = &placement.opening {
             self.open(placement.unit, opening, ready_ns);
         }
-        self.counters.flash_pages_programmed += 1;
         self.counters.slc_pages_folded += 1;
-        self.clocks.program(placement.unit, ready_ns);
+        if !placement.fills {
+            self.clocks.wait_in_controller(placement.slot, ready_ns);
+            return;
+        }
+        self.counters.flash_pages_programmed += 1;
+        let ready_ns = self.clocks.arrived(placement.slot, ready_ns);
+        let done_ns = self.clocks.program(placement.unit, ready_ns);
+        self.clocks.programmed(placement.slot, done_ns);
     }
 
     /// A page of a map that lies on flash; when the controller has it.

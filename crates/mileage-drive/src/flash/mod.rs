@@ -6,6 +6,8 @@
 //! the write buffer if there is one), and, where the profile says so, in the background while the drive is idle. A
 //! discard costs the controller's time for one command, also where the drive ignores it.
 //!
+//! The map's pages may be smaller than those of the flash ([`part_pages`]): "page" without "flash" is one of the map.
+//!
 //! # End of life
 //! Where the profile says so, writes and discards are refused once the mean of all erase counts reaches the rated
 //! cycles, or a block is past its own limit and none is left to replace it; blocks that were bad from the factory do
@@ -21,11 +23,13 @@ mod cells;
 mod counters;
 mod dftl;
 mod errors;
+mod lane;
 mod layer;
 mod map;
 mod medium;
 mod operations;
 mod packed;
+mod part_pages;
 mod queue;
 mod saved_mapping;
 #[cfg(test)]
@@ -70,6 +74,8 @@ pub struct FlashDrive {
     buffer: Option<Box<Buffer>>,
     /// Writes go another way than straight to a page map: they look into the buffer, or the mapping is by blocks.
     writes_detour: bool,
+    /// Flash pages hold several pages of the map, which wait for each other.
+    waits_for_pages: bool,
     /// Good blocks of the drive times their rated cycles; the life is over with as many erases, if not before.
     erases_max: u64,
     /// Whether it does anything of its own accord.
@@ -87,10 +93,11 @@ impl FlashDrive {
             errors: Errors::of(&profile),
             writes_detour: buffer.is_some() || profile.packing.packs() || !profile.policies.by_page(),
             buffer,
-            page_shift: profile.page_bytes.trailing_zeros(),
+            page_shift: profile.mapping_bytes.trailing_zeros(),
             layer,
             medium: Medium { clocks: Clocks::new(&profile), counters: Counters::default() },
             life: Life::Working,
+            waits_for_pages: profile.mapped_per_program() > 1,
             works_when_idle: profile.policies.idle_free_blocks > 0
                 || profile.slc_cache.is_some_and(|cache| cache.idle_after_ns.is_some()),
             erases_max: profile.pe_cycles.filter(|_| ends).map_or(u64::MAX, |cycles| cycles.saturating_mul(blocks)),
@@ -211,8 +218,9 @@ impl Immediate for FlashDrive {
         SECTOR_BYTES
     }
 
+    #[expect(clippy::misnamed_getters, reason = "to a host, a page is what can be written without reading the rest")]
     fn page_bytes(&self) -> u32 {
-        self.profile.page_bytes
+        self.profile.mapping_bytes
     }
 
     fn now_ns(&self) -> u64 {
@@ -283,7 +291,7 @@ impl Immediate for FlashDrive {
             u64::from(levels.erases.1),
             self.wear_indicator_percent(),
             levels.slc_free_pages,
-            self.medium.clocks.pages_in_buffer() * u64::from(self.profile.page_bytes),
+            self.medium.clocks.pages_in_buffer() * u64::from(self.profile.mapping_bytes),
         ]);
     }
 
@@ -320,6 +328,7 @@ impl ManagedImmediate for FlashDrive {
     }
 
     fn power_cycle(&mut self) {
+        self.program_open(self.now_ns());
         let clocks = &mut self.medium.clocks;
         clocks.now_ns = clocks.now_ns.max(clocks.durable_ns).max(clocks.last_ns);
         self.restart();
@@ -343,6 +352,7 @@ impl ManagedImmediate for FlashDrive {
     fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
         let undurable = self.undurable_at(at_ns)?;
         self.advance_to(at_ns);
+        self.program_open(at_ns);
         self.medium.clocks.fail(at_ns);
         self.restart();
         Ok(undurable.map_or_else(Vec::new, |undurable| undurable.lost_at(at_ns)))

@@ -78,9 +78,12 @@ impl FlashDrive {
     /// Take a part from the host; when it is in the controller, and when the whole page is.
     #[inline]
     fn accept(&mut self, part: Part, ready_ns: u64) -> (u64, u64) {
+        if self.medium.clocks.next_place_waits() {
+            self.program_open(ready_ns);
+        }
         let accepted_ns = self.medium.clocks.accept(part.bytes, ready_ns);
         self.medium.counters.host_pages_written += 1;
-        if part.bytes == self.profile.page_bytes {
+        if part.bytes == self.profile.mapping_bytes {
             return (accepted_ns, accepted_ns);
         }
         let rest_ns = self.fetch(part.page, ready_ns);
@@ -104,7 +107,17 @@ impl FlashDrive {
             });
             durable_ns = durable_ns.max(done_ns);
         }
+        if self.waits_for_pages && (request.fua || !self.medium.clocks.buffered()) {
+            self.program_open(ready_ns);
+            durable_ns = durable_ns.max(self.medium.clocks.durable_ns);
+        }
         self.written(request, accepted_ns, durable_ns)
+    }
+
+    /// What waits for a flash page to be filled is programmed as it is.
+    #[inline(never)]
+    pub(super) fn program_open(&mut self, ready_ns: u64) {
+        each!(&mut self.layer, layer => layer.program_open(ready_ns, &mut self.medium));
     }
 
     #[inline]

@@ -48,7 +48,8 @@ struct Folding {
 
 impl MapWithCache {
     /// The map of this profile behind this cache.
-    pub(crate) fn new(map: Map, cache: SlcCache) -> Self {
+    pub(crate) fn new(map: Map, profile: SlcCache) -> Self {
+        let cache = SlcCache { pages_per_block: profile.pages_per_block * map.geometry.per_program, ..profile };
         let blocks = (map.geometry.units * map.geometry.stride()) as usize;
         let mut cached =
             Self { map, cache, lent: vec![false; blocks], turn: 0, full: false, folding: Folding::default() };
@@ -103,6 +104,9 @@ impl MapWithCache {
     /// A page is read; when it is at the controller.
     #[inline]
     pub(crate) fn fetch(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        if self.map.geometry.per_program > 1 {
+            return self.fetch_part(page, ready_ns, medium);
+        }
         match self.map.place_of(page) {
             Some((unit, block)) if self.lent[block as usize] => medium.fetch_slc(unit, ready_ns),
             Some((unit, _)) => medium.fetch(unit, ready_ns),
@@ -114,8 +118,8 @@ impl MapWithCache {
     #[inline]
     pub(crate) fn write<C: Cells>(&mut self, page: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> u64 {
         if let Some(unit) = self.find_room(ready_ns, medium, cells) {
-            self.map.write_lent(unit, page, cells);
-            return medium.place_slc(unit, ready_ns);
+            let fills = self.map.write_lent(unit, page, cells);
+            return medium.place_slc(unit, fills, ready_ns);
         }
         let placement = self.place(page, cells);
         let done_ns = medium.place(&placement, ready_ns);
@@ -124,6 +128,24 @@ impl MapWithCache {
             self.shrink(ready_ns, medium, cells);
         }
         done_ns
+    }
+
+    /// The same where it is part of a flash page.
+    fn fetch_part(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let Some((unit, block)) = self.map.place_of(page) else { return ready_ns };
+        if !self.lent[block as usize] {
+            return self.map.read_part(page, ready_ns, medium);
+        }
+        let flash_page = self.map.flash_page_of(page);
+        let per = self.map.geometry.per_program;
+        let waits = |lent: &CacheBlock| {
+            let next = lent.block * self.map.geometry.pages + lent.filled;
+            lent.block == block && !self.map.geometry.fills(lent.filled) && next / per == flash_page
+        };
+        if self.map.units[unit as usize].lent.last().is_some_and(waits) {
+            return ready_ns;
+        }
+        medium.fetch_part(unit, flash_page, true, ready_ns)
     }
 
     /// Forget a page; whether it was mapped.
@@ -155,8 +177,11 @@ impl MapWithCache {
         loop {
             for _ in 0..units {
                 let unit = self.map.rules.order[self.turn as usize];
-                self.turn = if self.turn + 1 == units { 0 } else { self.turn + 1 };
-                if self.has_room(unit) || self.open(unit, ready_ns, medium, cells) {
+                let found = self.has_room(unit) || self.open(unit, ready_ns, medium, cells);
+                if !found || self.next_fills(unit) {
+                    self.turn = if self.turn + 1 == units { 0 } else { self.turn + 1 };
+                }
+                if found {
                     return Some(unit);
                 }
             }
@@ -167,9 +192,22 @@ impl MapWithCache {
         }
     }
 
+    /// The turn that comes behind that of a unit.
+    fn turn_after(&self, unit: u32) -> u32 {
+        let at = self.map.rules.order.iter().position(|other| *other == unit).unwrap_or(0) as u32 + 1;
+        if at == self.map.geometry.units { 0 } else { at }
+    }
+
     #[inline]
     fn has_room(&self, unit: u32) -> bool {
         self.map.units[unit as usize].lent.last().is_some_and(|lent| lent.filled < self.cache.pages_per_block)
+    }
+
+    /// Whether the next page of a unit's last block fills a flash page.
+    #[inline]
+    fn next_fills(&self, unit: u32) -> bool {
+        let lent = self.map.units[unit as usize].lent.last();
+        lent.is_none_or(|lent| self.map.geometry.fills(lent.filled + 1))
     }
 
     /// Have one more block of a unit; false when there is none to be had.
@@ -232,8 +270,17 @@ impl MapWithCache {
         for (unit, lent) in &folding.blocks {
             let from = folding.pages.len();
             self.map.pages_of(*lent, &mut folding.pages);
-            let reads = (from..folding.pages.len()).map(|_| medium.fetch_slc(*unit, ready_ns));
-            folding.there_ns.extend(reads);
+            if !self.map.geometry.fills(lent.filled) {
+                medium.program_slc(*unit, ready_ns);
+            }
+            let parts = self.map.geometry.per_program > 1;
+            folding.there_ns.extend(folding.pages[from..].iter().map(|page| {
+                if parts {
+                    medium.fetch_part(*unit, self.map.flash_page_of(*page), true, ready_ns)
+                } else {
+                    medium.fetch_slc(*unit, ready_ns)
+                }
+            }));
         }
         for (page, there_ns) in folding.pages.drain(..).zip(folding.there_ns.drain(..)) {
             let placement = self.place(page, cells);
@@ -309,6 +356,17 @@ impl TranslationLayer for MapWithCache {
     #[inline]
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
         self.write(run.page, ready_ns, medium, &mut Unwatched)
+    }
+
+    fn program_open(&mut self, ready_ns: u64, medium: &mut Medium) {
+        self.map.program_partly_filled(ready_ns, medium);
+        for unit in 0..self.map.geometry.units {
+            if medium.clocks.waits_in(medium.clocks.slc_slot(unit)) {
+                self.map.fill_up_lent(unit);
+                medium.program_slc(unit, ready_ns);
+                self.turn = self.turn_after(unit);
+            }
+        }
     }
 
     fn discard_page(&mut self, page: u32, _: u64, _: &mut Medium) -> bool {

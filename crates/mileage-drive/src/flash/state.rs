@@ -6,10 +6,13 @@
 use super::FlashDrive;
 use super::buffer::state as contents;
 use super::counters::{COUNTER_NAMES, Counters};
+use super::lane::{GAPS, Gap, Lane};
 use super::layer::each;
+use super::map::NOWHERE;
+use super::part_pages::Waiting;
 use super::queue::Queue;
 use super::suspend::Window;
-use super::timing::{Array, Clocks, GAPS, Gap, Lane, Share};
+use super::timing::{Array, Clocks, Share, UNKNOWN};
 use super::translation::TranslationLayer;
 use crate::device::Life;
 use crate::profile::FlashProfile;
@@ -40,7 +43,7 @@ impl FlashDrive {
             Life::Dead | Life::DroppedOff => 2,
         });
         out.words(medium.counters.values());
-        save_clocks(&mut out, &medium.clocks);
+        save_clocks(&mut out, &medium.clocks, self.waits_for_pages);
         if let Some(errors) = &self.errors {
             let (erases, instants): (Vec<u32>, Vec<u64>) = errors.since.iter().copied().unzip();
             out.repeated(&erases);
@@ -61,7 +64,7 @@ impl FlashDrive {
             _ => Life::Dead,
         };
         drive.medium.counters = counters(&mut reader)?;
-        clocks(&mut reader, &mut drive.medium.clocks)?;
+        clocks(&mut reader, &mut drive.medium.clocks, drive.waits_for_pages)?;
         drive.medium.clocks.suspensions = drive.medium.counters.suspensions;
         if let Some(errors) = &mut drive.errors {
             let (mut erases, mut instants) = (vec![0_u32; errors.since.len()], vec![0_u64; errors.since.len()]);
@@ -98,7 +101,7 @@ fn read_lane(reader: &mut Reader) -> Result<Lane, StateError> {
     Ok(lane)
 }
 
-fn save_clocks(out: &mut Writer, clocks: &Clocks) {
+fn save_clocks(out: &mut Writer, clocks: &Clocks, parts: bool) {
     out.words([clocks.now_ns, clocks.controller_ns, clocks.durable_ns, clocks.last_ns, u64::from(clocks.buffer_next)]);
     save_lane(out, &clocks.link);
     clocks.channels.iter().for_each(|lane| save_lane(out, lane));
@@ -108,7 +111,11 @@ fn save_clocks(out: &mut Writer, clocks: &Clocks) {
     for share in &clocks.shares {
         out.words([share.array, share.channel]);
     }
-    out.words(clocks.buffer.iter().copied());
+    out.words(clocks.buffer.iter().map(|done_ns| if *done_ns == UNKNOWN { 0 } else { *done_ns }));
+    if parts {
+        out.word(clocks.waiting.len() as u64);
+        out.words(clocks.waiting.iter().flat_map(|it| [u64::from(it.slot), u64::from(it.place), it.there_ns]));
+    }
     let taken = clocks.queue.taken();
     out.word(taken.len() as u64);
     out.words(taken);
@@ -126,7 +133,24 @@ fn counters(reader: &mut Reader) -> Result<Counters, StateError> {
     Ok(Counters::of(values))
 }
 
-fn clocks(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
+/// What waits for a flash page to be filled: fewer than the map's frontiers and the cache's blocks have room for.
+fn waiting(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
+    let slots = u64::from(clocks.slc_slot(clocks.shares.len() as u32));
+    let count = reader.below(64 * slots, "more pages wait for flash pages than these hold")?;
+    for _ in 0..count {
+        let slot = reader.below(slots, "no such frontier")? as u32;
+        let place = reader.below(1 << 32, "no such place in the write buffer")? as u32;
+        clocks.waiting.push(Waiting { slot, place, there_ns: reader.instant()? });
+        match clocks.buffer.get_mut(place as usize) {
+            Some(done_ns) => *done_ns = UNKNOWN,
+            None if place == NOWHERE => {}
+            None => return corrupt("no such place in the write buffer"),
+        }
+    }
+    Ok(())
+}
+
+fn clocks(reader: &mut Reader, clocks: &mut Clocks, parts: bool) -> Result<(), StateError> {
     clocks.now_ns = reader.instant()?;
     clocks.controller_ns = reader.instant()?;
     clocks.durable_ns = reader.instant()?;
@@ -149,6 +173,9 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     }
     for instant in &mut clocks.buffer {
         *instant = reader.instant()?;
+    }
+    if parts {
+        waiting(reader, clocks)?;
     }
     let places = clocks.queue.places();
     let count = reader.below(u64::from(places) + 1, "more commands than the drive takes")?;

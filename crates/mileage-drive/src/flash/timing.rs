@@ -28,103 +28,36 @@
 //! # Not modelled
 //! Commands on the channel, spread of cell times.
 
-use super::map::Opening;
+use super::lane::Lane;
+use super::map::{NOWHERE, Opening};
+use super::part_pages::Waiting;
 use super::queue::Queue;
 use super::suspend::Line;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{Copies, Suspend};
 use crate::profile::flash::choices::{Pace, PlaneWork};
 
-/// Gaps that a lane remembers at most; then the [`FORGOTTEN`] earliest are forgotten at once.
-pub(super) const GAPS: usize = 256;
-const FORGOTTEN: usize = 64;
-
-/// A time in which a lane carries nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gap {
-    pub from_ns: u64,
-    pub to_ns: u64,
-}
-
-/// Something that carries one transfer at a time, each as early as it is ready and the lane is free: what is requested
-/// later and ready sooner fills the gaps before what was requested first. Completions stay as they were announced, so
-/// that a gap shorter than a transfer is lost: a queue that serves what arrives first loses none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lane {
-    /// Nothing is planned from here on.
-    pub busy_ns: u64,
-    /// Gaps before that, in order of time.
-    pub gaps: Vec<Gap>,
-}
-
-impl Lane {
-    /// Carry something that is ready at `ready_ns` and takes `takes_ns`; when it has arrived.
-    #[inline]
-    pub(crate) fn carry(&mut self, ready_ns: u64, takes_ns: u64) -> u64 {
-        let in_time = |gap: &Gap| ready_ns + takes_ns <= gap.to_ns;
-        if self.gaps.last().is_some_and(in_time)
-            && let Some(end_ns) = self.fill(ready_ns, takes_ns)
-        {
-            return end_ns;
-        }
-        let start_ns = self.busy_ns.max(ready_ns);
-        if start_ns > self.busy_ns {
-            self.remember(self.gaps.len(), Gap { from_ns: self.busy_ns, to_ns: start_ns });
-        }
-        self.busy_ns = start_ns + takes_ns;
-        self.busy_ns
-    }
-
-    #[inline]
-    fn remember(&mut self, at: usize, gap: Gap) {
-        self.gaps.insert(at, gap);
-        if self.gaps.len() == GAPS {
-            self.gaps.drain(..FORGOTTEN);
-        }
-    }
-
-    /// Carry it in the first gap that is long enough, if there is one; when it has arrived.
-    #[inline(never)]
-    fn fill(&mut self, ready_ns: u64, takes_ns: u64) -> Option<u64> {
-        let first = self.gaps.partition_point(|gap| gap.to_ns < ready_ns + takes_ns);
-        let fits = |gap: &Gap| gap.from_ns.max(ready_ns) + takes_ns <= gap.to_ns;
-        let at = first + self.gaps[first..].iter().position(fits)?;
-        let Gap { from_ns, to_ns } = self.gaps[at];
-        let start_ns = from_ns.max(ready_ns);
-        let end_ns = start_ns + takes_ns;
-        let before = Gap { from_ns, to_ns: start_ns };
-        let after = Gap { from_ns: end_ns, to_ns };
-        match (start_ns > from_ns, to_ns > end_ns) {
-            (false, false) => {
-                self.gaps.remove(at);
-            }
-            (true, false) => self.gaps[at] = before,
-            (false, true) => self.gaps[at] = after,
-            (true, true) => {
-                self.gaps[at] = after;
-                self.remember(at, before);
-            }
-        }
-        Some(end_ns)
-    }
-}
+/// An instant that is not decided.
+pub(super) const UNKNOWN: u64 = u64::MAX;
 
 /// How long things take, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    read: u64,
+    pub(super) read: u64,
     program: u64,
     erase: u64,
-    slc_read: u64,
+    pub(super) slc_read: u64,
     slc_program: u64,
     controller: u64,
     flush: u64,
     channel_page: u64,
-    link_page: u64,
+    /// A page of the map, of which a flash page may hold several.
+    pub(super) channel_part: u64,
+    link_part: u64,
     link_ns_per_byte: f64,
-    page_bytes: u32,
-    /// A page that is copied inside a plane, on the channel there and back.
-    copy_channel: u64,
+    part_bytes: u32,
+    /// Parts of a flash page.
+    parts: u32,
     copies_back: bool,
     suspend: u64,
     /// A page that arrives this much later still joins an operation of other planes.
@@ -134,7 +67,6 @@ pub(crate) struct Costs {
 impl Costs {
     fn of(profile: &FlashProfile) -> Self {
         let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
-        let copies_back = profile.chip.copies == Copies::CopyBack;
         Self {
             read: profile.read_ns,
             program: profile.program_ns,
@@ -144,11 +76,12 @@ impl Costs {
             controller: profile.controller_ns,
             flush: profile.write_buffer.flush_ns,
             channel_page: profile.channel_page_ns,
-            link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
+            channel_part: profile.channel_page_ns.div_ceil(u64::from(profile.mapped_per_program())),
+            link_part: (f64::from(profile.mapping_bytes) * link_ns_per_byte).round() as u64,
             link_ns_per_byte,
-            page_bytes: profile.page_bytes,
-            copies_back,
-            copy_channel: if copies_back { 0 } else { 2 * profile.channel_page_ns },
+            part_bytes: profile.mapping_bytes,
+            parts: profile.mapped_per_program(),
+            copies_back: profile.chip.copies == Copies::CopyBack,
             suspend: profile.chip.suspend_ns,
             join_within: profile.channel_page_ns * u64::from(profile.planes_per_die),
         }
@@ -156,8 +89,8 @@ impl Costs {
 
     #[inline]
     fn link(&self, bytes: u32) -> u64 {
-        if bytes == self.page_bytes {
-            self.link_page
+        if bytes == self.part_bytes {
+            self.link_part
         } else {
             (f64::from(bytes) * self.link_ns_per_byte).round() as u64
         }
@@ -166,8 +99,8 @@ impl Costs {
 
 /// Where a plane is.
 #[derive(Clone, Copy, Debug)]
-struct PlaneAddress {
-    channel: u32,
+pub(super) struct PlaneAddress {
+    pub channel: u32,
     array: u32,
     /// Its bit among the planes of its die.
     plane: u64,
@@ -220,11 +153,11 @@ pub(crate) struct Share {
 /// The clocks of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
-    costs: Costs,
+    pub(super) costs: Costs,
     paced: bool,
     manner: ArrayPolicy,
     flush_alone: bool,
-    wires: Vec<PlaneAddress>,
+    pub(super) wires: Vec<PlaneAddress>,
     /// The latest instant of any call.
     pub(super) now_ns: u64,
     pub(super) queue: Queue,
@@ -234,9 +167,14 @@ pub(crate) struct Clocks {
     pub(super) arrays: Vec<Array>,
     /// One for every plane.
     pub(super) shares: Vec<Share>,
-    /// When each place in the write buffer becomes free; they are used in turn.
+    /// When each place in the write buffer becomes free, [`UNKNOWN`] while what it holds waits for others to fill a
+    /// flash page with it; they are used in turn.
     pub(super) buffer: Vec<u64>,
     pub(super) buffer_next: u32,
+    /// What waits for a flash page to be filled.
+    pub(super) waiting: Vec<Waiting>,
+    /// The flash page that the array read last for the present command, and when it had done so.
+    pub(super) last_read: (u32, u64),
     /// When everything written is on the medium.
     pub(super) durable_ns: u64,
     /// When the last command was complete.
@@ -272,8 +210,10 @@ impl Clocks {
             channels: vec![Lane::default(); profile.channels as usize],
             arrays: vec![Array::default(); arrays],
             shares: vec![Share::default(); planes as usize],
-            buffer: vec![0; profile.write_buffer_pages as usize],
+            buffer: vec![0; (profile.write_buffer_pages * profile.mapped_per_program()) as usize],
             buffer_next: 0,
+            waiting: Vec::new(),
+            last_read: (NOWHERE, 0),
             durable_ns: 0,
             last_ns: 0,
             lines: vec![Line::default(); if suspends { arrays } else { 0 }],
@@ -287,6 +227,7 @@ impl Clocks {
         self.now_ns = self.now_ns.max(submit_ns);
         let entered_ns = self.queue.enter(self.now_ns);
         self.controller_ns = self.controller_ns.max(entered_ns) + self.costs.controller;
+        self.last_read.0 = NOWHERE;
         self.controller_ns
     }
 
@@ -315,7 +256,7 @@ impl Clocks {
     /// The array's operation on this plane that cannot begin before `ready_ns`; when it is done.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
-    fn operate(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+    pub(super) fn operate(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
         if self.manner != ArrayPolicy::OneByOne {
             return self.operate_in_particular(wire, ready_ns, takes_ns, program);
         }
@@ -418,12 +359,13 @@ impl Clocks {
     /// A plane works for the block that it opened, `shared` by the pages that the block has room for when collections
     /// are paced.
     pub(crate) fn collect(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
-        let moved = u64::from(opening.moved + opening.levelled);
-        let erased = u64::from(opening.erased);
-        let array = moved * (self.costs.read + self.costs.program) + erased * self.costs.erase;
-        let channel = moved * self.costs.copy_channel;
+        let [moved, erased] = [opening.moved + opening.levelled, opening.erased].map(u64::from);
+        let [reads, programs] = [opening.reads, opening.programs].map(u64::from);
+        let copies = reads * self.costs.read + programs * self.costs.program;
+        let there_and_back = moved * self.costs.channel_part + programs * self.costs.channel_page;
+        let channel = if self.costs.copies_back { 0 } else { there_and_back };
         if self.paced && opening.gained > 0 {
-            self.share(unit, array, channel, opening.gained);
+            self.share(unit, copies + erased * self.costs.erase, channel, opening.gained.div_ceil(self.costs.parts));
             return;
         }
         if moved + erased == 0 {
@@ -433,11 +375,14 @@ impl Clocks {
         let carried_ns = if channel > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
         let array = &mut self.arrays[wire.array as usize];
         let from_ns = array.busy_ns.max(ready_ns);
-        let copied_ns = (from_ns + moved * (self.costs.read + self.costs.program)).max(carried_ns);
+        let copied_ns = (from_ns + copies).max(carried_ns);
         let to_ns = copied_ns + erased * self.costs.erase;
         array.busy_ns = to_ns;
         array.joint_planes = 0;
         self.allow_interruption(wire.array, from_ns, copied_ns, to_ns);
+        if opening.programs > 0 {
+            self.programmed(opening.slot, copied_ns);
+        }
     }
 
     /// Each of the next pages of a plane carries its part of this work of the array and of the channel, in ns.
@@ -510,7 +455,14 @@ impl Clocks {
     /// medium.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
-    pub(crate) fn program_accepted(&mut self, unit: u32, ready_ns: u64) -> u64 {
+    pub(crate) fn program_accepted(&mut self, unit: u32, slot: u32, ready_ns: u64) -> u64 {
+        if !self.waiting.is_empty() {
+            let ready_ns = self.arrived(slot, ready_ns);
+            let done_ns = self.program(unit, ready_ns);
+            self.programmed(slot, done_ns);
+            self.leave_buffer(done_ns);
+            return done_ns;
+        }
         let done_ns = self.program(unit, ready_ns);
         self.leave_buffer(done_ns);
         done_ns
@@ -564,6 +516,7 @@ impl Clocks {
         self.arrays.fill(Array::default());
         self.lines.fill(Line::default());
         self.buffer.fill(0);
+        self.waiting.clear();
     }
 
     /// Erase this many blocks of every plane, all arrays at the same time, after what is in progress.
@@ -576,5 +529,7 @@ impl Clocks {
         self.now_ns = self.arrays.iter().map(|array| array.busy_ns).fold(self.now_ns, u64::max);
         self.durable_ns = self.durable_ns.max(self.now_ns);
         self.shares.fill(Share::default());
+        (self.waiting, self.last_read) = (Vec::new(), (NOWHERE, 0));
+        self.buffer.iter_mut().filter(|done_ns| **done_ns == UNKNOWN).for_each(|done_ns| *done_ns = self.now_ns);
     }
 }

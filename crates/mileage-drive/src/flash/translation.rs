@@ -51,6 +51,11 @@ pub(crate) trait TranslationLayer {
     /// medium. Each leaves its place in the write buffer then.
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64;
 
+    /// Program what waits for a flash page to be filled, as it is.
+    fn program_open(&mut self, ready_ns: u64, medium: &mut Medium) {
+        let _ = (ready_ns, medium);
+    }
+
     /// Unmap a page; whether it was mapped.
     fn discard_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> bool;
 

@@ -22,6 +22,12 @@ fn shapes() -> Vec<Sketch> {
             capacity_bytes: 400 * 512,
             ..tiny.clone()
         },
+        Sketch { page_bytes: 16384, capacity_bytes: 256 * 4096, ..tiny.clone() }.with(&[("mapping_bytes", "4096")]),
+        Sketch { page_bytes: 8192, buffer: 2, capacity_bytes: 512 * 1024, ..tiny.clone() }.with(&[
+            ("mapping_bytes", "1024"),
+            ("gc_pace", "\"paced\""),
+            ("frontiers", "\"survivors-apart\""),
+        ]),
         Sketch { channels: 1, dies: 2, pages: 130, blocks: 5, page_bytes: 16384, capacity_bytes: 700 * 16384, ..tiny },
     ]
 }

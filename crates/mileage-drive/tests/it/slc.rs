@@ -163,9 +163,9 @@ proptest! {
 
 #[test]
 fn drives_that_were_sold_with_a_cache_have_one() {
-    for (text, pages) in [(BX200, 3_000_000_000_u64 / 16384), (INTEL_600P, 17_500_000_000 / 16384)] {
+    for (text, pages) in [(BX200, 3_000_000_000_u64 / 4096), (INTEL_600P, 17_500_000_000 / 4096)] {
         let profile = FlashProfile::parse(text).unwrap();
-        let block = u64::from(profile.slc_cache.unwrap().pages_per_block);
+        let block = 4 * u64::from(profile.slc_cache.unwrap().pages_per_block);
         assert!(free_pages(&FlashDrive::new(profile)).abs_diff(pages) <= block);
     }
 }

@@ -36,7 +36,7 @@ impl FlashDrive {
 
     /// The rest of a page of which the host wrote a part by `accepted_ns`: when the controller has all of it.
     fn complete(&mut self, part: Part, ready_ns: u64, accepted_ns: u64) -> u64 {
-        if part.bytes == self.profile.page_bytes {
+        if part.bytes == self.profile.mapping_bytes {
             return accepted_ns;
         }
         accepted_ns.max(self.whole_page(part.page, ready_ns))
@@ -144,7 +144,10 @@ impl FlashDrive {
     pub(in crate::flash) fn flush(&mut self, ready_ns: u64) -> u64 {
         self.medium.counters.flushes += 1;
         match self.profile.write_buffer.flush {
-            Flush::Honoured => self.medium.clocks.flush(ready_ns),
+            Flush::Honoured => {
+                self.program_open(ready_ns);
+                self.medium.clocks.flush(ready_ns)
+            }
             Flush::Ignored => ready_ns,
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &FlashP
     for _ in 0..reader.word()? {
         let write = reader.below(buffer.writes.max(1), "a write that was never done")?;
         let offset_bytes = reader.below(profile.basics.capacity_bytes, "a write behind the drive")?;
-        let bytes = reader.below(u64::from(profile.page_bytes) + 1, "more than a page in a page")? as u32;
+        let bytes = reader.below(u64::from(profile.mapping_bytes) + 1, "more than a page in a page")? as u32;
         let (acknowledged_ns, kept_ns) = (reader.instant()?, reader.instant()?);
         buffer.unkept.push_back(Written { write, offset_bytes, bytes, acknowledged_ns, kept_ns });
     }

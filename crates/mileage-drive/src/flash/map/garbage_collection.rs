@@ -14,7 +14,14 @@ impl Map {
             return false;
         }
         let victim = self.victim_of(unit);
-        cost.moved += self.copy_valid(victim, unit, cells);
+        cost.slot = 2 * unit + self.rules.survivors();
+        let (waiting, reads) = (self.waiting_in(cost.slot), self.reads_of(victim));
+        let moved = self.copy_valid(victim, unit, cells);
+        cost.moved += moved;
+        (cost.reads, cost.programs) = match reads {
+            Some(reads) => (cost.reads + reads, cost.programs + (waiting + moved) / self.geometry.per_program),
+            None => (cost.reads + moved, cost.programs + moved),
+        };
         self.erase(victim, cells);
         self.release(victim);
         cost.erased += 1;
@@ -192,6 +199,31 @@ impl Map {
         moved
     }
 
+    /// Pages of a frontier's open flash page that were written and wait for its program.
+    pub(super) fn waiting_in(&self, slot: u32) -> u32 {
+        self.frontiers[slot as usize].left.wrapping_neg() & (self.geometry.per_program - 1)
+    }
+
+    /// Flash pages of a block that hold something valid; `None` where each is one page of the map.
+    fn reads_of(&self, block: u32) -> Option<u32> {
+        let (per, words) = (self.geometry.per_program, self.geometry.words());
+        if per == 1 {
+            return None;
+        }
+        let mut reads = 0;
+        for word in 0..words {
+            let mut live = !self.stale[(block * words + word) as usize];
+            let left = self.geometry.pages - 64 * word;
+            live &= if left < 64 { (1 << left) - 1 } else { u64::MAX };
+            while live != 0 {
+                reads += 1;
+                let first = live.trailing_zeros() / per * per;
+                live &= u64::MAX.checked_shl(first + per).unwrap_or(0);
+            }
+        }
+        Some(reads)
+    }
+
     /// Copy the valid pages of a block to where survivors go; how many.
     fn copy_valid<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
         if self.rules.frontiers == Frontiers::HotCold {
@@ -259,6 +291,8 @@ impl Map {
         if erases < self.erases[quiet as usize].saturating_add(gap) || valid == 0 {
             return;
         }
+        cost.reads += self.reads_of(quiet).unwrap_or(valid);
+        cost.programs += valid.div_ceil(self.geometry.per_program);
         let onto = self.units[unit as usize].free.remove(index);
         let (pages, words) = (self.geometry.pages, self.geometry.words());
         let mut moved = 0;

@@ -35,8 +35,10 @@ pub(crate) struct Geometry {
     pub blocks: u32,
     /// Blocks of a unit that replace worn ones; they come after those in service.
     pub replacements: u32,
-    /// Pages in a block.
+    /// Pages in a block, in units of the map.
     pub pages: u32,
+    /// How many of these one program writes, a power of two up to 64.
+    pub per_program: u32,
     /// Pages that are mapped: the host's, and those of a map on flash.
     pub logical: u32,
 }
@@ -53,7 +55,8 @@ impl Geometry {
             units: profile.planes() as u32,
             blocks: profile.blocks_per_plane - replacements,
             replacements,
-            pages: profile.pages_per_block,
+            pages: profile.pages_per_block * profile.mapped_per_program(),
+            per_program: profile.mapped_per_program(),
             logical: (entries + map_pages) as u32,
         }
     }
@@ -61,6 +64,12 @@ impl Geometry {
     /// Block numbers from one unit to the next: rounded up to whole groups, so that no group spans two units.
     pub(crate) fn stride(&self) -> u32 {
         (self.blocks + self.replacements).next_multiple_of(GROUP)
+    }
+
+    /// Whether this number of pages fills flash pages to the end.
+    #[inline]
+    pub(crate) fn fills(&self, pages: u32) -> bool {
+        pages & (self.per_program - 1) == 0
     }
 
     /// Words of 64 stale marks in a block.

@@ -7,6 +7,8 @@
 //! are copied to where survivors go and the block is erased. With one frontier the survivors are the head of the
 //! block that the host's pages then fill; with two they have an open block of their own.
 //!
+//! Where a program writes several pages of the map, a unit takes that many before it is the next one's turn.
+//!
 //! A unit whose next block would gain less than three quarters of what the best unit's would is skipped until
 //! some unit has opened a block. Under uniform traffic that is rare; under a stride that spares some units it keeps
 //! them from filling up. Where the address decides the unit, none is skipped.
@@ -79,6 +81,10 @@ pub(crate) struct Unit {
 pub(crate) struct Placement {
     /// The unit that programs the page.
     pub unit: u32,
+    /// The frontier that it was written to.
+    pub slot: u32,
+    /// Whether it is the last of a flash page, which can be programmed now.
+    pub fills: bool,
     /// What opening a block cost, if one had to be opened.
     pub opening: Option<Opening>,
 }
@@ -94,6 +100,26 @@ pub(crate) struct Opening {
     pub levelled: u32,
     /// Blocks that were erased.
     pub erased: u32,
+    /// Array reads of the copies.
+    pub reads: u32,
+    /// Flash pages that the copies filled.
+    pub programs: u32,
+    /// The frontier that the survivors went to.
+    pub slot: u32,
+}
+
+impl Opening {
+    /// Everything that two openings took; room and frontier of the later one.
+    fn and(self, later: Self) -> Self {
+        Self {
+            moved: self.moved + later.moved,
+            levelled: self.levelled + later.levelled,
+            erased: self.erased + later.erased,
+            reads: self.reads + later.reads,
+            programs: self.programs + later.programs,
+            ..later
+        }
+    }
 }
 
 /// The maps. See the module's text.
@@ -253,13 +279,14 @@ impl Map {
         if self.frontiers[slot as usize].left == 0 {
             (turn, slot, opening) = self.find_open(turn, class, cells);
         }
-        self.turn = self.after(turn);
         let frontier = &mut self.frontiers[slot as usize];
         // Flash programs the pages of a block in order, so the pages left are the last ones and say which is next.
         let page = (frontier.open + 1) * self.geometry.pages - frontier.left;
         frontier.left -= 1;
+        let fills = self.geometry.fills(frontier.left);
+        self.turn = if fills { self.after(turn) } else { turn };
         self.settle(logical, page, cells);
-        Placement { unit: slot / 2, opening }
+        Placement { unit: slot / 2, slot, fills, opening }
     }
 
     /// The host's data of `logical` goes to the erased page `page`; where it was before is stale.
@@ -332,14 +359,8 @@ impl Map {
                 return (turn, slot, cost);
             }
             if let Some(opening) = self.open_next(slot, attempt >= units || self.rules.by_address, cells) {
-                let before = cost.unwrap_or_default();
                 // The room is that of the last block alone, but the write waits for the work on all units tried before.
-                cost = Some(Opening {
-                    gained: opening.gained,
-                    moved: before.moved + opening.moved,
-                    levelled: before.levelled + opening.levelled,
-                    erased: before.erased + opening.erased,
-                });
+                cost = Some(cost.unwrap_or_default().and(opening));
                 if opening.gained > 0 {
                     return (turn, slot, cost);
                 }

@@ -40,12 +40,27 @@ impl Map {
         true
     }
 
-    /// Write a logical page to the last block that its unit lent, which must have room.
-    pub(crate) fn write_lent<C: Cells>(&mut self, unit: u32, logical: u32, cells: &mut C) {
-        let Some(lent) = self.units[unit as usize].lent.last_mut() else { return };
+    /// Write a logical page to the last block that its unit lent, which must have room; whether that filled a flash
+    /// page.
+    pub(crate) fn write_lent<C: Cells>(&mut self, unit: u32, logical: u32, cells: &mut C) -> bool {
+        let Some(lent) = self.units[unit as usize].lent.last_mut() else { return true };
         let page = lent.block * self.geometry.pages + lent.filled;
         lent.filled += 1;
+        let fills = self.geometry.fills(lent.filled);
         self.settle(logical, page, cells);
+        fills
+    }
+
+    /// The rest of the flash page that a unit's last lent block was written to stays without data.
+    pub(crate) fn fill_up_lent(&mut self, unit: u32) {
+        let Some(CacheBlock { block, filled }) = self.units[unit as usize].lent.last().copied() else { return };
+        let end = filled.next_multiple_of(self.geometry.per_program);
+        for page in filled..end {
+            self.invalidate(block * self.geometry.pages + page);
+        }
+        if let Some(lent) = self.units[unit as usize].lent.last_mut() {
+            lent.filled = end;
+        }
     }
 
     /// Valid pages of a lent block.

@@ -108,12 +108,9 @@ pub(in crate::flash) fn audit(map: &Map) {
 
 fn geometries() -> impl Strategy<Value = Geometry> {
     let pages = prop_oneof![Just(2_u32), Just(5), Just(64), Just(65), Just(130)];
-    (1_u32..5, 5_u32..40, 0_u32..3, pages).prop_map(|(units, blocks, replacements, pages)| Geometry {
-        units,
-        blocks,
-        replacements,
-        pages,
-        logical: 0,
+    let per_program = prop::sample::select(&[1_u32, 1, 2, 4]);
+    (1_u32..5, 5_u32..40, 0_u32..3, pages, per_program).prop_map(|(units, blocks, replacements, pages, per_program)| {
+        Geometry { units, blocks, replacements, pages: pages * per_program, per_program, logical: 0 }
     })
 }
 
@@ -237,7 +234,7 @@ proptest! {
 /// A drive as full as allowed is written sequentially several times: no page is ever copied.
 #[test]
 fn one_unit_written_in_order_copies_nothing() {
-    let geometry = Geometry { units: 1, blocks: 10, replacements: 0, pages: 16, logical: 128 };
+    let geometry = Geometry { units: 1, blocks: 10, replacements: 0, pages: 16, per_program: 1, logical: 128 };
     let mut map = Map::new(geometry, plain(1));
     for operation in 0..5000 {
         let opening = map.write(operation % 128, &mut Unwatched).opening;
@@ -251,7 +248,7 @@ fn one_unit_written_in_order_copies_nothing() {
 /// block Y, and X is erased.
 #[test]
 fn the_three_steps_of_garbage_collection() {
-    let geometry = Geometry { units: 1, blocks: 3, replacements: 0, pages: 12, logical: 12 };
+    let geometry = Geometry { units: 1, blocks: 3, replacements: 0, pages: 12, per_program: 1, logical: 12 };
     let mut map = Map::new(geometry, Rules { idle_free: 3, ..plain(1) });
     let mut shadow = Shadow::new(32, 12, 12);
     let (x, y) = (0, 1);

@@ -1,6 +1,6 @@
 //! The page map as a translation layer.
 
-use super::{Map, NOWHERE, state};
+use super::{Frontier, Map, NOWHERE, state};
 use crate::flash::cells::Unwatched;
 use crate::flash::medium::Medium;
 use crate::flash::translation::{Levels, Run, TranslationLayer};
@@ -10,6 +10,9 @@ impl TranslationLayer for Map {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        if self.geometry.per_program > 1 {
+            return self.read_part(page, ready_ns, medium);
+        }
         self.unit_holding(page).map_or(ready_ns, |unit| medium.fetch(unit, ready_ns))
     }
 
@@ -18,6 +21,10 @@ impl TranslationLayer for Map {
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
         let placement = self.write(run.page, &mut Unwatched);
         medium.place(&placement, ready_ns)
+    }
+
+    fn program_open(&mut self, ready_ns: u64, medium: &mut Medium) {
+        self.program_partly_filled(ready_ns, medium);
     }
 
     fn discard_page(&mut self, page: u32, _: u64, _: &mut Medium) -> bool {
@@ -85,6 +92,45 @@ impl TranslationLayer for Map {
 }
 
 impl Map {
+    /// Read a page that is part of a flash page; when the controller has it.
+    pub(crate) fn read_part(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let Some((unit, block)) = self.place_of(page) else { return ready_ns };
+        let flash_page = self.flash_page_of(page);
+        let open = [2 * unit, 2 * unit + 1].into_iter().find(|slot| self.frontiers[*slot as usize].open == block);
+        if open.is_some_and(|slot| self.waiting_in(slot) > 0 && self.next_flash_page(slot) == flash_page) {
+            return ready_ns;
+        }
+        medium.fetch_part(unit, flash_page, false, ready_ns)
+    }
+
+    /// The flash page that holds a logical page, which must be mapped.
+    pub(crate) fn flash_page_of(&self, logical: u32) -> u32 {
+        self.forward[logical as usize] / self.geometry.per_program
+    }
+
+    /// The flash page that a frontier's next page goes to.
+    fn next_flash_page(&self, slot: u32) -> u32 {
+        let Frontier { open, left } = self.frontiers[slot as usize];
+        ((open + 1) * self.geometry.pages - left) / self.geometry.per_program
+    }
+
+    /// Program the flash pages of frontiers that the host's data waits in, with nothing in the rest of them.
+    pub(crate) fn program_partly_filled(&mut self, ready_ns: u64, medium: &mut Medium) {
+        for slot in 0..self.frontiers.len() as u32 {
+            if medium.clocks.waits_in(slot) {
+                while !self.geometry.fills(self.frontiers[slot as usize].left) {
+                    let Frontier { open, left } = self.frontiers[slot as usize];
+                    self.frontiers[slot as usize].left -= 1;
+                    self.invalidate((open + 1) * self.geometry.pages - left);
+                }
+                medium.program_filled(slot / 2, slot, ready_ns);
+                if self.rules.order[self.turn as usize] == slot / 2 {
+                    self.turn = self.after(self.turn);
+                }
+            }
+        }
+    }
+
     /// Mapped pages of the first `count` logical ones.
     pub(crate) fn mapped_below(&self, count: u32) -> u64 {
         self.forward[..count as usize].iter().filter(|page| **page != NOWHERE).count() as u64

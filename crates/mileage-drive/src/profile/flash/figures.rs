@@ -35,7 +35,7 @@ figures! {
     capacity_bytes, page_bytes, pages_per_block, blocks_per_plane, planes_per_die, dies_per_channel, channels,
     read_us, program_us, erase_us, controller_us, channel_mb_per_s, queue_depth_max, write_buffer_pages;
     optional
-    link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks,
+    mapping_bytes, link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks,
     gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us,
     frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks,
     pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed,

@@ -6,6 +6,7 @@ pub mod choices;
 mod factory;
 mod figures;
 mod packing;
+mod parts;
 mod policies;
 mod reliability;
 mod slc;
@@ -32,8 +33,10 @@ use text::Text;
 pub struct FlashProfile {
     /// What it shares with drives of other kinds; the capacity is a multiple of the page.
     pub basics: Basics,
-    /// Unit of mapping and programming, in bytes.
+    /// What one program writes and one array read reads, in bytes.
     pub page_bytes: u32,
+    /// Unit of mapping, in bytes: a page, or a part of one.
+    pub mapping_bytes: u32,
     /// Pages that are erased together, 2 to 8192.
     pub pages_per_block: u32,
     /// Blocks in a plane, 3 or more.
@@ -105,6 +108,7 @@ impl FlashProfile {
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
             link,
             page_bytes: page_bytes(&raw)?,
+            mapping_bytes: mapping_bytes(&raw)?,
             pages_per_block: whole("pages_per_block", &raw.pages_per_block, 2, 8192)?,
             blocks_per_plane: whole("blocks_per_plane", &raw.blocks_per_plane, 3, 1 << 31)?,
             planes_per_die: whole("planes_per_die", &raw.planes_per_die, 1, 64)?,
@@ -138,16 +142,17 @@ impl FlashProfile {
     /// Whether the capacity fits the flash with what the drive needs for itself.
     fn fits(&self) -> Result<(), ProfileError> {
         self.basics.holds()?;
+        self.parts_hold()?;
         let (capacity, page) = (self.basics.capacity_bytes, u64::from(self.page_bytes));
         if capacity == 0 || !capacity.is_multiple_of(page) {
             return impossible("capacity_bytes", capacity, format!("a multiple of page_bytes ({page}), at least one"));
         }
         let planes = self.planes();
         let pages = planes.checked_mul(u64::from(self.blocks_per_plane.next_multiple_of(32)));
-        let pages = pages.and_then(|blocks| blocks.checked_mul(u64::from(self.pages_per_block)));
+        let per_block = u64::from(self.pages_per_block) * u64::from(self.mapped_per_program());
+        let pages = pages.and_then(|blocks| blocks.checked_mul(per_block));
         if pages.is_none_or(|pages| pages >= u64::from(u32::MAX)) {
-            let found =
-                format!("{} in {planes} planes of blocks of {} pages", self.blocks_per_plane, self.pages_per_block);
+            let found = format!("{} in {planes} planes of blocks of {per_block} pages", self.blocks_per_plane);
             return impossible(
                 "blocks_per_plane",
                 found,
@@ -162,7 +167,7 @@ impl FlashProfile {
         // Contents of many lengths leave up to a page of each block empty.
         let of_block = u64::from(self.pages_per_block) - u64::from(self.packing.packs());
         let most = good.saturating_sub(self.reserve_blocks()) * of_block * page;
-        let rounded = self.mapped_pages() * page;
+        let rounded = self.mapped_pages() * u64::from(self.mapping_bytes);
         if rounded > most {
             let raw = format_bytes(self.raw_bytes());
             let with =
@@ -179,7 +184,12 @@ impl FlashProfile {
 
     /// Pages that the host sees.
     pub fn logical_pages(&self) -> u64 {
-        self.basics.capacity_bytes / u64::from(self.page_bytes)
+        self.basics.capacity_bytes / u64::from(self.mapping_bytes)
+    }
+
+    /// Units of mapping in a page.
+    pub(crate) fn mapped_per_program(&self) -> u32 {
+        self.page_bytes / self.mapping_bytes
     }
 
     /// Pages that a translation page describes: four bytes for each.
@@ -240,6 +250,19 @@ impl FlashProfile {
 fn fault_figures(text: &Text) -> FaultFigures<'_> {
     let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = text;
     FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
+}
+
+/// The unit of mapping: the page, unless the profile says otherwise.
+fn mapping_bytes(raw: &Text) -> Result<u32, ProfileError> {
+    let page = page_bytes(raw)?;
+    let Some(figure) = &raw.mapping_bytes else { return Ok(page) };
+    let least = (page / 64).max(512);
+    let fits = figure.value.is_power_of_two() && (u64::from(least)..=u64::from(page)).contains(&figure.value);
+    if fits {
+        Ok(figure.value as u32)
+    } else {
+        impossible("mapping_bytes", figure.value, format!("a power of two from {least} to page_bytes ({page})"))
+    }
 }
 
 fn page_bytes(raw: &Text) -> Result<u32, ProfileError> {

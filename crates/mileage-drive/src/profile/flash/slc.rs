@@ -172,7 +172,8 @@ impl FlashProfile {
         if blocks == 0 {
             return Ok(());
         }
-        let for_pages = self.logical_pages().div_ceil(u64::from(self.pages_per_block));
+        let for_pages = self.basics.capacity_bytes / u64::from(self.page_bytes);
+        let for_pages = for_pages.div_ceil(u64::from(self.pages_per_block));
         let others = self.reserve_blocks() - blocks;
         let left = self.good_blocks().saturating_sub(others + for_pages);
         let of_plane = fewest_good.saturating_sub(others / self.planes() + 1) * self.planes();

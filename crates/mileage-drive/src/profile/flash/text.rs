@@ -26,6 +26,7 @@ pub(super) struct Text {
     pub rates: Vec<PublishedRate>,
     pub capacity_bytes: Figure<u64>,
     pub page_bytes: Figure<u64>,
+    pub mapping_bytes: Option<Figure<u64>>,
     pub pages_per_block: Figure<u64>,
     pub blocks_per_plane: Figure<u64>,
     pub planes_per_die: Figure<u64>,
