@@ -15,6 +15,8 @@ import pytest
 from mileage import app
 from mileage.scratch import SCRATCH, abandoned, remove_abandoned, scratch_directory
 from mileage.targets import open_target
+from mileage.targets.directory import DirectoryTarget
+from mileage.targets.file import FileTarget
 from mileage.targets.ledger import LEDGER_VARIABLE
 from mileage.targets.leftover_files import remains_in, remove_remains_of_runs
 from tests.command import mileage
@@ -237,3 +239,25 @@ def test_the_command_that_was_killed_resumes_a_file_target(tmp_path: Path) -> No
     done = mileage("run", str(study), "--out", str(folder), "--report", "none")
     assert done.returncode == 0, done
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("target", ["dir:{place}", "file:{place}/data"])
+@pytest.mark.parametrize("cut", ["before the clean-up", "before the end was recorded"])
+def test_a_study_that_was_killed_after_its_last_run_is_cleaned_up_by_the_next(
+    target: str, cut: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, folder = tmp_path / "place", tmp_path / "study"
+    place.mkdir()
+    study = Kind("any", "").write(tmp_path, target.format(place=place))
+    with monkeypatch.context() as patched:
+        for kind in (DirectoryTarget, FileTarget):
+            patched.setattr(kind, "cleanup", lambda _target: None)
+        app.run(str(study), out=folder, report="none")
+    assert list(place.iterdir()), "the work file"
+    if cut == "before the end was recorded":
+        journal = folder / "journal.jsonl"
+        journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    app.run(str(folder), report="none")
+    assert list(place.iterdir()) == []
+    app.run(str(folder), report="none")
+    assert list(place.iterdir()) == []

@@ -244,7 +244,9 @@ def do(
         finally:
             # A second Ctrl-C leaves no mount behind: it is heard when all is undone.
             with count_signals(Event()) as received:
-                for opened in shared.values():
+                # A process that was killed after its last run was recorded cleaned up nothing, and none is left to do.
+                rest = targets_of(resolved) if done and not shared else ()
+                for opened in (*shared.values(), *rest):
                     if done or always_clean:
                         opened.cleanup()
                     opened.close()
