@@ -162,12 +162,14 @@ impl<D: ManagedImmediate> Queued<D> {
         }
     }
 
-    /// What is outstanding at `at_ns` fails, and the device is off.
+    /// What is outstanding at `at_ns` fails, and the device is off. A request that was submitted at this instant fails even if
+    /// its answer takes no time: it was not decided before the power failed.
     fn fail_outstanding(&mut self, at_ns: u64, out: &mut Decisions) {
         self.now_ns = at_ns;
-        self.complete();
         let status = Status::DroppedOff { at_ns };
-        let mut failing: Vec<(u64, Tag)> = self.outstanding.iter().map(|(key, entry)| (key.1, entry.tag)).collect();
+        let fails = |(key, entry): &(&(u64, u64), &Entry)| key.0 > at_ns || !entry.decided;
+        let mut failing: Vec<(u64, Tag)> =
+            self.outstanding.iter().filter(fails).map(|(key, entry)| (key.1, entry.tag)).collect();
         failing.sort_unstable();
         out.completions.extend(failing.iter().map(|(_, tag)| TaggedCompletion {
             tag: *tag,

@@ -2,14 +2,16 @@
 
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
+use crate::disturbance::Disturbed;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
-use crate::profile::{Basics, Profile};
+use crate::profile::{Basics, DiskProfile, Faults, Profile};
 use crate::run::{Error, run, run_general};
 use crate::saved_state::StateError;
 use crate::single_host::SingleHost;
+use crate::smr_disk::ShingledDrive;
 use crate::xpoint::XpointDrive;
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Op, Workload};
@@ -22,6 +24,12 @@ pub enum Device {
     Flash(FlashDrive),
     /// A disk.
     Disk(Box<SingleHost<DiskDrive>>),
+    /// A disk with faults: the faults lie between the queue of the host and that of the disk, which [`Faulty`] cannot do.
+    FaultyDisk(Box<SingleHost<Disturbed<DiskDrive>>>),
+    /// A shingled disk.
+    Shingled(Box<SingleHost<ShingledDrive>>),
+    /// A shingled disk with faults.
+    FaultyShingled(Box<SingleHost<Disturbed<ShingledDrive>>>),
     /// `XPoint`.
     Xpoint(XpointDrive),
 }
@@ -150,8 +158,19 @@ macro_rules! forward {
     };
 }
 
-forward!(Device: Flash, Disk, Xpoint);
+forward!(Device: Flash, Disk, FaultyDisk, Shingled, FaultyShingled, Xpoint);
 forward!(Drive: Sound, Faulty);
+
+/// A disk, shingled or not, with faults or without.
+fn disk(profile: DiskProfile, faults: Faults) -> Device {
+    let plain = DiskDrive::new(profile.clone());
+    match (ShingledDrive::new(profile), faults.any()) {
+        (None, false) => Device::Disk(Box::new(SingleHost::new(plain))),
+        (None, true) => Device::FaultyDisk(Box::new(SingleHost::new(Disturbed::faulty(plain, faults)))),
+        (Some(disk), false) => Device::Shingled(Box::new(SingleHost::new(disk))),
+        (Some(disk), true) => Device::FaultyShingled(Box::new(SingleHost::new(Disturbed::faulty(disk, faults)))),
+    }
+}
 
 impl Drive {
     /// A drive as it leaves the factory: nothing written, its clock at 0.
@@ -161,7 +180,7 @@ impl Drive {
         let device = match profile {
             Profile::Flash(profile) => Device::Flash(FlashDrive::new(*profile)),
             Profile::Xpoint(profile) => Device::Xpoint(XpointDrive::new(*profile)),
-            Profile::Disk(profile) => Device::Disk(Box::new(SingleHost::new(DiskDrive::new(*profile)))),
+            Profile::Disk(profile) => return Self::Sound(disk(*profile, faults)),
         };
         if faults.any() { Self::Faulty(Faulty::new(device, faults)) } else { Self::Sound(device) }
     }
@@ -186,8 +205,12 @@ impl Drive {
         observer: &mut O,
         poll: &mut impl FnMut(u64, u64) -> bool,
     ) -> Result<RunRecord, Error> {
-        if let Self::Sound(Device::Disk(disk)) = self {
-            return run_general(disk.as_mut(), workload, observer, poll);
+        match self {
+            Self::Sound(Device::Disk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
+            Self::Sound(Device::FaultyDisk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
+            Self::Sound(Device::Shingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
+            Self::Sound(Device::FaultyShingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
+            _ => {}
         }
         // One loop for all others: a second one costs this a tenth of its speed, since less of it is inlined.
         run(self, workload, observer, poll)

@@ -5,7 +5,7 @@
 //! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
 //! [`ManagedImmediate`] add power, erasing and life.
 //! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind: a [`FlashDrive`], a [`DiskDrive`],
-//! or an [`XpointDrive`];
+//! a [`ShingledDrive`], or an [`XpointDrive`];
 //! [`Faulty`] wraps a device with faults; [`Drive`] is what a whole profile describes; [`run()`] runs a workload on a
 //! device.
 //!
@@ -20,7 +20,7 @@
 //! property test of save and restore compares whole states.
 //!
 //! # Refused here
-//! SMR and arrays: not built yet; a profile of another `kind` than `flash`, `disk` or `xpoint` is refused.
+//! Arrays: not built yet; a profile of another `kind` than `flash`, `disk`, `smr-disk` or `xpoint` is refused.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -52,6 +52,7 @@ mod run;
 mod runner_device;
 mod saved_state;
 mod single_host;
+mod smr_disk;
 mod splitmix;
 mod status_words;
 mod tournament_tree;
@@ -77,4 +78,5 @@ pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfil
 pub use run::{Error, run, run_general};
 pub use saved_state::StateError;
 pub use single_host::SingleHost;
+pub use smr_disk::ShingledDrive;
 pub use xpoint::XpointDrive;

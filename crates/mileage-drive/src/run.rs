@@ -1,13 +1,13 @@
 //! The virtual driver of the execution contract: a workload on a device, in the device's time.
 //!
-//! All threads' state machines are turned by one loop, the earliest completion first; of equal ones the one whose
-//! place was taken first. A thread that waits for a time has a place of its own, behind those of the operations. The
-//! run begins where the device's clock stands and leaves it at the last completion.
+//! All threads' state machines are turned by one loop, the earliest completion first; of equal ones the one that was
+//! submitted first; where only the observer could see that order, the place decides. The run begins where the device's
+//! clock stands and leaves it at the last completion.
 //!
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
-use crate::block_device::ManagedDevice;
+use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{self, Request, Status};
 use crate::immediate_device::Immediate;
 use crate::lap::Lap;
@@ -20,9 +20,9 @@ use mileage_measure::{Concurrency, Finished, LatencyData, RunError, RunRecord, S
 use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Sync, Verify, Workload};
 
-/// First length of the series' intervals; it doubles as the run gets longer.
+/// First length of the series' intervals; it doubles.
 const INTERVAL_NS: u64 = 1_000_000;
-/// Operations of a page between two reports of progress, at which an interrupt is seen; longer ones count for more.
+/// Operations of a page between two reports of progress; longer ones count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 
 /// Why a workload cannot run on a device.
@@ -50,6 +50,9 @@ pub enum Error {
         /// The sector.
         sector_bytes: u32,
     },
+    /// The device broke the block-device contract.
+    #[error("the device failed: {0}")]
+    Device(Misuse),
     /// Something that only a real target has.
     #[error("{what} is {found}: a virtual drive {why}")]
     NotVirtual {
@@ -138,7 +141,7 @@ fn run_as<S: RunnerDevice, O: Observer, const PLAIN: bool>(
     let mut running = Running::<S, O, PLAIN>::new(device, workload, observer, looks)?;
     running.turn(poll);
     running.device.look_at_content(None);
-    Ok(running.finish(workload))
+    running.device.misuse().map_or_else(|| Ok(running.finish(workload)), |misuse| Err(Error::Device(misuse)))
 }
 
 /// An operation that was submitted and has not completed.
@@ -150,6 +153,7 @@ struct Outstanding {
     counted: bool,
     submit_ns: u64,
     complete_ns: u64,
+    turn: u64,
 }
 
 const IDLE: Outstanding = Outstanding {
@@ -159,6 +163,7 @@ const IDLE: Outstanding = Outstanding {
     counted: false,
     submit_ns: 0,
     complete_ns: 0,
+    turn: 0,
 };
 
 /// One thread of the workload.
@@ -187,6 +192,7 @@ struct Running<'a, S, O, const PLAIN: bool> {
     ended: Vec<(u32, device::Completion)>,
     /// When the operation of each place completes, and then when each thread ends its waiting, if any ever waits.
     next: Earliest,
+    submissions: u64,
     waits: bool,
     /// Of every thread, if the device looks at what is written.
     laps: Vec<Lap>,
@@ -246,6 +252,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             free: (0..places as u32).rev().collect(),
             ended: Vec::new(),
             next: Earliest::new(places + waiting, NEVER),
+            submissions: 0,
             waits: workload.waits(),
             laps: if looks { laps.collect() } else { Vec::new() },
             ops: Vec::with_capacity(workload.depth as usize),
@@ -294,7 +301,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             self.free.push(place);
             self.issue(thread, now_ns);
             if self.free.last() == Some(&place) {
-                self.next.set(place, NEVER);
+                self.expect(place, NEVER, NEVER);
             }
             if self.work >= report_at {
                 report_at = self.work + WORK_BETWEEN_REPORTS;
@@ -309,7 +316,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         poll(bytes, operations);
     }
 
-    /// Let a device that does not answer at once decide what comes next before `before_ns`, if anything does.
+    /// Let the device decide what comes next before `before_ns`, if anything does.
     fn collect(&mut self, before_ns: u64) -> bool {
         let mut ended = std::mem::take(&mut self.ended);
         let decided = self.device.collect(before_ns, &mut ended);
@@ -318,13 +325,24 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             if failed {
                 self.note_failure(complete_ns, status);
             }
-            let outstanding = &mut self.outstanding[place as usize];
-            (outstanding.complete_ns, outstanding.failed) = (complete_ns, failed);
+            let it = &mut self.outstanding[place as usize];
+            (it.complete_ns, it.failed) = (complete_ns, failed);
             // The clock may stand a nanosecond behind what was decided for the instant itself.
-            self.next.set(place, complete_ns.max(self.device.now_ns()));
+            let (at_ns, turn) = (complete_ns.max(self.device.now_ns()), it.turn);
+            self.expect(place, at_ns, turn);
         }
         self.ended = ended;
         decided
+    }
+
+    /// When a place is due, and its turn among those due at the same time.
+    #[inline]
+    fn expect(&mut self, place: u32, at_ns: u64, turn: u64) {
+        if PLAIN && S::AT_ONCE {
+            self.next.set(place, at_ns);
+        } else {
+            self.next.set_in_turn(place, at_ns, turn);
+        }
     }
 
     fn stop(&mut self) {
@@ -349,7 +367,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         };
         if !PLAIN && self.waits {
             let until_ns = if let Step::WaitUntil(until_ns) = step { until_ns } else { NEVER };
-            self.next.set(self.outstanding.len() as u32 + thread, until_ns);
+            self.expect(self.outstanding.len() as u32 + thread, until_ns, NEVER);
         }
         if !PLAIN && step == Step::Done && self.concurrency.is_none() && self.threads.len() > 1 {
             self.note_first_done(now_ns);
@@ -384,12 +402,14 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
                     self.note_failure(complete_ns, completion.status);
                 }
             }
+            let turn = self.submissions;
+            self.submissions += u64::from(!(PLAIN && S::AT_ONCE));
             self.outstanding[place as usize] =
-                Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns };
+                Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns, turn };
             if !PLAIN && !self.due_ns.is_empty() {
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }
-            self.next.set(place, complete_ns);
+            self.expect(place, complete_ns, turn);
         }
         step
     }
@@ -446,7 +466,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
     /// Record a completion; whose it was.
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
-        let Outstanding { op, thread, failed, counted, submit_ns, complete_ns } = self.outstanding[place as usize];
+        let Outstanding { op, thread, failed, counted, submit_ns, complete_ns, .. } = self.outstanding[place as usize];
         let Thread { execution, record, last_ns, .. } = &mut self.threads[thread as usize];
         execution.complete(complete_ns);
         if failed {

@@ -1,6 +1,6 @@
 //! What the runner needs of a device, whether it answers at once or when time has passed.
 
-use crate::block_device::ManagedDevice;
+use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
 use crate::immediate_device::Immediate;
 use crate::single_host::SingleHost;
@@ -22,6 +22,9 @@ pub(crate) trait RunnerDevice {
     /// Let the device do what comes next, if it comes before this instant; whether there was anything. The places whose
     /// operations ended are appended to `ended`.
     fn collect(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool;
+
+    /// Why the device can be driven no further: it takes no submission any more, and decides nothing.
+    fn misuse(&self) -> Option<Misuse>;
 
     fn prefetch(&mut self, later: &[Op], soon: &[Op]);
     fn look_at_content(&mut self, workload: Option<&Workload>) -> bool;
@@ -62,6 +65,10 @@ impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {
 
     fn collect(&mut self, _: u64, _: &mut Vec<(u32, Completion)>) -> bool {
         false
+    }
+
+    fn misuse(&self) -> Option<Misuse> {
+        None
     }
 
     #[inline(always)]
@@ -121,6 +128,10 @@ impl<D: ManagedDevice> RunnerDevice for &mut SingleHost<D> {
 
     fn collect(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool {
         self.decide_next(before_ns, ended)
+    }
+
+    fn misuse(&self) -> Option<Misuse> {
+        SingleHost::misuse(self)
     }
 
     fn prefetch(&mut self, _: &[Op], _: &[Op]) {}

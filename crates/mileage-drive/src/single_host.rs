@@ -4,7 +4,7 @@
 //! In that form operations of one batch are outstanding together, and the clock moves on until all of them are decided; a
 //! batch that comes later begins then at the earliest. [`crate::run_general`] keeps operations outstanding as a workload asks.
 
-use crate::block_device::{Decisions, ManagedDevice, ManagementError, PowerCut, Submission, Tag};
+use crate::block_device::{Decisions, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag};
 use crate::device::{Completion, Life, Request, RequestKind};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
@@ -20,13 +20,15 @@ pub struct SingleHost<D> {
     /// Write commands so far.
     writes: u64,
     outstanding: u64,
+    /// What the device was found to do against its contract: nothing is asked of it any more.
+    misuse: Option<Misuse>,
     out: Decisions,
 }
 
 impl<D: ManagedDevice> SingleHost<D> {
     /// A device that nobody has used.
     pub fn new(device: D) -> Self {
-        Self { device, writes: 0, outstanding: 0, out: Decisions::default() }
+        Self { device, writes: 0, outstanding: 0, misuse: None, out: Decisions::default() }
     }
 
     /// The device.
@@ -43,22 +45,27 @@ impl<D: ManagedDevice> SingleHost<D> {
         let tag = Tag(self.writes << 32 | u64::from(place));
         self.writes += u64::from(request.kind == RequestKind::Write);
         self.outstanding += 1;
-        if let Err(misuse) = self.device.submit(Submission::new(*request, tag)) {
-            unreachable!("a device that is driven in order: {misuse}");
+        if self.misuse.is_none() {
+            self.misuse = self.device.submit(Submission::new(*request, tag)).err();
         }
+    }
+
+    /// What the device was found to do against its contract.
+    pub(crate) fn misuse(&self) -> Option<Misuse> {
+        self.misuse
     }
 
     fn move_to(&mut self, at_ns: u64) {
         self.out.clear();
-        if let Err(misuse) = self.device.advance_to(at_ns, &mut self.out) {
-            unreachable!("a device that is driven in order: {misuse}");
+        if self.misuse.is_none() {
+            self.misuse = self.device.advance_to(at_ns, &mut self.out).err();
         }
     }
 
     /// Let the device do what comes next, if it comes before this instant, and before [`u64::MAX`] only while operations
     /// are outstanding. Whether there was anything; the places whose operations ended are appended.
     pub(crate) fn decide_next(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool {
-        let waits = before_ns < u64::MAX || self.outstanding > 0;
+        let waits = self.misuse.is_none() && (before_ns < u64::MAX || self.outstanding > 0);
         let Some(event) = self.device.next_event().filter(|event| waits && event.at_ns < before_ns) else {
             return false;
         };
@@ -123,6 +130,9 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
             self.send(&Request { submit_ns, ..*request }, place);
         }
         while self.decide_next(u64::MAX, &mut ended) {}
+        if let Some(misuse) = self.misuse {
+            unreachable!("a device that keeps its contract: {misuse}");
+        }
         ended.sort_unstable_by_key(|(place, _)| *place);
         out.extend(ended.iter().map(|(_, completion)| *completion));
     }

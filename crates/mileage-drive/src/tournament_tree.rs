@@ -1,6 +1,7 @@
 //! Which of many instants is the earliest: a tournament tree in two arrays, no allocation after construction.
 //!
-//! Changing one instant replays log2(n) matches; ties go to the lower index, so the order is deterministic.
+//! Changing one instant replays log2(n) matches. Ties go to the lower index, or, in a tree whose every change has a turn, to
+//! the lower turn: one of the two ways is for the whole life of a tree, so that the order is deterministic.
 
 use std::hint::select_unpredictable;
 
@@ -13,6 +14,8 @@ pub(crate) struct Earliest {
     leaves: usize,
     /// Node 1 is the root, the children of `i` are `2i` and `2i + 1`, the instants are the last `leaves` nodes.
     nodes: Vec<(u64, u32)>,
+    /// Of each index, in a tree that is changed by [`Earliest::set_in_turn`].
+    turns: Vec<u64>,
 }
 
 impl Earliest {
@@ -26,7 +29,7 @@ impl Earliest {
         for node in (1..leaves).rev() {
             nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
         }
-        Self { leaves, nodes }
+        Self { leaves, nodes, turns: vec![0; leaves] }
     }
 
     /// The earliest instant and its index.
@@ -56,6 +59,19 @@ impl Earliest {
             nodes[node] = winner;
         }
     }
+
+    /// Change one instant; of equal instants the one with the lowest turn is the first, and of equal turns the lowest index.
+    pub(crate) fn set_in_turn(&mut self, index: u32, at_ns: u64, turn: u64) {
+        self.turns[index as usize] = turn;
+        let mut node = self.leaves + index as usize;
+        self.nodes[node] = (at_ns, index);
+        while node > 1 {
+            let key = |(at_ns, index): (u64, u32)| (at_ns, self.turns[index as usize], index);
+            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
+            node /= 2;
+            self.nodes[node] = if key(right) < key(left) { right } else { left };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +90,21 @@ mod tests {
                 plain[index] = at_ns;
                 let at = plain.iter().enumerate().min_by_key(|(index, at_ns)| (**at_ns, *index)).unwrap();
                 prop_assert_eq!(tree.first(), (*at.1, at.0 as u32));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn of_equal_instants_the_lowest_turn_is_the_first(count in 1_usize..70, changes in prop::collection::vec((any::<u32>(), 0_u64..5, 0_u64..9), 0..200)) {
+            let mut tree = Earliest::new(count, 3);
+            let mut plain = vec![(3, 0); count];
+            for (index, at_ns, turn) in changes {
+                let index = index as usize % count;
+                tree.set_in_turn(index as u32, at_ns, turn);
+                plain[index] = (at_ns, turn);
+                let at = plain.iter().enumerate().min_by_key(|(index, key)| (**key, *index)).unwrap();
+                prop_assert_eq!(tree.first(), (at.1.0, at.0 as u32));
             }
         }
     }

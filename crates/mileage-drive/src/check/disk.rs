@@ -24,11 +24,13 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A disk of 7,200 rpm with the seeks of its class, 0.8, 8.5 and 16.5 ms, 4 heads and 16 zones; some figures changed.
-fn disk(changes: &[(&str, &str)]) -> DiskProfile {
+pub(super) fn disk(changes: &[(&str, &str)]) -> DiskProfile {
     let cylinders = 80_000;
     let zones: Vec<String> = (0..16).map(|zone| format!("{}:{}", zone * 5_000, 2000 - 64 * zone)).collect();
     let sectors: u64 = (0..16).map(|zone| 5_000 * 4 * (2000 - 64 * zone)).sum();
-    let mut text = String::from("name = \"check\"\ntitle = \"Check\"\nkind = \"disk\"\n");
+    let shingled = changes.iter().any(|(key, _)| *key == "band_tracks");
+    let mut text = String::from("name = \"check\"\ntitle = \"Check\"\n");
+    text += if shingled { "kind = \"smr-disk\"\n" } else { "kind = \"disk\"\n" };
     let figures = [
         ("capacity_bytes", (sectors * 512).to_string()),
         ("physical_sector_bytes", "512".to_owned()),
@@ -70,8 +72,8 @@ fn disk(changes: &[(&str, &str)]) -> DiskProfile {
 type Range = (u64, u64);
 
 /// Keep `depth` requests of one kind outstanding for `count` of them; when each completes, in the order of completion.
-fn closed_loop(
-    device: &mut DiskDrive,
+pub(super) fn closed_loop(
+    device: &mut impl BlockDevice,
     kind: RequestKind,
     depth: u64,
     count: u64,

@@ -15,6 +15,7 @@ mod limits;
 mod packing;
 mod parts;
 mod slc;
+mod smr_disk;
 pub mod theory;
 mod wear;
 mod xpoint;
@@ -88,6 +89,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(wear::cases());
     cases.extend(slc::cases());
     cases.extend(disk::cases());
+    cases.extend(smr_disk::cases());
     cases.extend(xpoint::cases());
     cases
 }

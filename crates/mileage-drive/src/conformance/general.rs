@@ -302,7 +302,7 @@ impl History {
 fn power<D: ManagedDevice>(seed: u64, mut device: D, mut other: D) -> Result<(), String> {
     let mut random = requests(!seed, &device);
     let count = 1 + random.draw(REQUESTS as u64) as usize;
-    let submissions = tagged(requests(seed, &device).take(count));
+    let mut submissions = tagged(requests(seed, &device).take(count));
     device.report_persisted(random.draw(2) == 0);
     let mut out = Decisions::default();
     submit_all(&mut device, &submissions, &mut out)?;
@@ -310,6 +310,14 @@ fn power<D: ManagedDevice>(seed: u64, mut device: D, mut other: D) -> Result<(),
     let ahead_ns = random.draw(longest_ns);
     let cut = PowerCut { at_ns: device.now_ns().max(submissions[count - 1].request.submit_ns) + ahead_ns, seed };
     collect(&mut device, cut.at_ns, &mut out)?;
+    // Requests at the very instant of the cut, one of them refused without a delay.
+    for at in 0..random.draw(3) {
+        let good = Request { submit_ns: cut.at_ns, ..submissions[0].request };
+        let request = if at == 0 { Request { offset_bytes: 1, ..good } } else { good };
+        let submission = Submission::new(request, Tag(!at));
+        no_misuse(device.submit(submission.clone()))?;
+        submissions.push(submission);
+    }
     let (whole, before) = ((0, device.capacity_bytes()), device.save());
     let Ok(losses) = device.losses(whole.0, whole.1, cut) else { return Ok(()) };
     holds(device.save() == before, "asking for losses changed the device")?;

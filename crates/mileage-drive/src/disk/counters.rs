@@ -3,7 +3,7 @@
 use super::arm::Access;
 
 /// Names of the counters, in their order.
-pub(super) const COUNTER_NAMES: &[&str] = &[
+pub(crate) const COUNTER_NAMES: &[&str] = &[
     "host_bytes_read",
     "host_bytes_written",
     "media_bytes_read",
@@ -24,7 +24,7 @@ pub(super) const COUNTER_NAMES: &[&str] = &[
 ];
 
 /// Names of the gauges: bytes in the write cache that are not being written yet, and where the arm is.
-pub(super) const GAUGE_NAMES: &[&str] = &["dirty_bytes", "arm_cylinder"];
+pub(crate) const GAUGE_NAMES: &[&str] = &["dirty_bytes", "arm_cylinder"];
 
 /// Names of the counters, and behind them those of the gauges.
 pub(super) const SERIES_NAMES: &[&str] = &{

@@ -40,8 +40,10 @@ use crate::management::PowerCutError;
 use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
 use controller::{Command, Controller, Decided, Kind};
-use counters::{COUNTER_NAMES, Counter, GAUGE_NAMES, SERIES_NAMES};
+pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
+use counters::{Counter, SERIES_NAMES};
 use power_loss::Part;
+pub(crate) use state::fingerprint;
 use std::collections::HashMap;
 
 const SECTOR_BYTES: u32 = 512;

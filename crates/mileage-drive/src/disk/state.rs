@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 
 const FORMAT: Format = Format { magic: "MILEDISK", version: 1 };
 
-fn fingerprint(profile: &DiskProfile) -> u64 {
+/// What decides what a disk does.
+pub(crate) fn fingerprint(profile: &DiskProfile) -> u64 {
     let figures = profile.basics.figures.iter();
     let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();
     checksum(text.join("\n").as_bytes())

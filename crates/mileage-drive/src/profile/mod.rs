@@ -39,7 +39,7 @@ use toml::Spanned;
 pub enum Profile {
     /// `kind = "flash"`.
     Flash(Box<FlashProfile>),
-    /// `kind = "disk"`.
+    /// `kind = "disk"` or `kind = "smr-disk"`.
     Disk(Box<DiskProfile>),
     /// `kind = "xpoint"`.
     Xpoint(Box<XpointProfile>),
@@ -58,6 +58,7 @@ struct Kind {
 const KINDS: &[Kind] = &[
     Kind { name: "flash", parse: |text| Ok(FlashProfile::parse(text)?.into()), figure_names: flash::figure_names },
     Kind { name: "disk", parse: |text| Ok(DiskProfile::parse(text)?.into()), figure_names: disk::figure_names },
+    Kind { name: "smr-disk", parse: |text| Ok(DiskProfile::parse(text)?.into()), figure_names: disk::figure_names },
     Kind { name: "xpoint", parse: |text| Ok(XpointProfile::parse(text)?.into()), figure_names: xpoint::figure_names },
 ];
 

@@ -1,7 +1,7 @@
 //! The profile of an `XPoint` drive: rates and latencies of its dies, and how its writes are counted.
 
 use super::basics::Basics;
-use super::faults::Faults;
+use super::faults::{FaultFigures, Faults};
 use super::figure::{
     Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, row, whole,
 };
@@ -52,7 +52,9 @@ text! {
     capacity_bytes: u64, dies: u64, stripe_bytes: u64, read_us: f64, write_us: f64, read_mb_per_s: f64,
     write_mb_per_s: f64, command_interval_us: f64, queue_depth_max: u64, regions: u64;
     optional
-    link: String, link_mb_per_s: f64, rated_endurance_bytes: u64;
+    link: String, link_mb_per_s: f64, rated_endurance_bytes: u64,
+    stall_s: f64, stall_every_s: f64, lost_command_every: u64, command_timeout_s: f64, drop_off_s: f64,
+    fault_seed: u64;
 }
 
 /// An `XPoint` drive's data sheet, checked.
@@ -82,6 +84,13 @@ pub struct XpointProfile {
     pub queue_depth_max: u32,
     /// Parts of equal size whose writes are counted.
     pub regions: u32,
+}
+
+impl Text {
+    fn faults(&self) -> FaultFigures<'_> {
+        let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = self;
+        FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
+    }
 }
 
 impl XpointProfile {
@@ -117,7 +126,7 @@ impl XpointProfile {
             regions: whole("regions", &raw.regions, 1, (capacity / stripe).min(1 << 20))?,
             basics: Basics {
                 figures: raw.figures(),
-                faults: Faults::default(),
+                faults: Faults::read(&raw.faults())?,
                 rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
                 capacity_bytes: capacity,
                 rates: raw.rates,

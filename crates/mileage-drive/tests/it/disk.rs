@@ -3,11 +3,15 @@
 use crate::disk_reference::{Ask, Reference, Toy, Work};
 use crate::drives::cases;
 use crate::random_drives::Draw;
-use mileage_drive::profile::DiskProfile;
-use mileage_drive::{BlockDevice, Decisions, DiskDrive, Request, RequestKind, Submission, Tag, conformance};
+use mileage_drive::profile::{DiskProfile, Faults, Lost, Stall};
+use mileage_drive::{
+    BlockDevice, Decisions, DiskDrive, Disturbed, Drive, Immediate, Request, RequestKind, SingleHost, Submission, Tag,
+    conformance, run_general,
+};
+use mileage_workload::{Completion, Observer, PatternKind, Stop, Workload};
 
 /// The profile of a toy disk.
-fn text(toy: &Toy, write_cache_sectors: u64) -> String {
+pub fn text(toy: &Toy, write_cache_sectors: u64) -> String {
     let mut text = String::from("name = \"toy\"\ntitle = \"Toy\"\nkind = \"disk\"\n");
     let mut figure = |key: &str, value: String| {
         text += &[key, " = { value = ", &value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
@@ -44,7 +48,7 @@ fn text(toy: &Toy, write_cache_sectors: u64) -> String {
 }
 
 /// A disk all of whose times are whole microseconds.
-fn toy(draw: &mut Draw) -> Toy {
+pub fn toy(draw: &mut Draw) -> Toy {
     let (segments, segment) = (draw.of(&[0, 1, 3]), draw.of(&[4, 12, 40]));
     Toy {
         zones: draw.of(&[&[(0, 16)][..], &[(0, 32), (3, 16)], &[(0, 32), (2, 16), (5, 8)]]).to_vec(),
@@ -181,6 +185,92 @@ fn every_shape_of_disk_is_a_block_device() {
         let text = text(&toy(&mut Draw::new(seed)), (seed % 3) * 12);
         conformance::general::check(seed, 2, 20, || DiskDrive::new(DiskProfile::parse(&text).unwrap()));
     }
+}
+
+fn faults() -> Faults {
+    let stall = Some(Stall { every_ns: 30_000_000, length_ns: 12_000_000 });
+    Faults { stall, lost: Some(Lost { every: 10, timeout_ns: 3_000_000 }), seed: Some(3), ..Faults::default() }
+}
+
+#[test]
+fn a_disk_with_faults_is_a_block_device() {
+    for seed in 0..cases(10) {
+        let text = text(&toy(&mut Draw::new(seed)), (seed % 3) * 12);
+        let fresh = || Disturbed::faulty(DiskDrive::new(DiskProfile::parse(&text).unwrap()), faults());
+        conformance::general::check(seed, 1, 20, fresh);
+    }
+}
+
+/// When operations completed, and when they were submitted.
+struct Order(Vec<(u64, u64)>);
+
+impl Observer for Order {
+    fn completed(&mut self, completion: &Completion) {
+        self.0.push((completion.complete_ns, completion.submit_ns));
+    }
+}
+
+/// A stall holds answers back until its end: the host learns of them in the order in which it submitted the operations, on
+/// whichever place of its queue they were. The disk completes them in another order, so that the two differ.
+#[test]
+fn operations_that_complete_together_are_handed_over_in_the_order_of_their_submission() {
+    let mut toy = toy(&mut Draw::new(1));
+    (toy.depth, toy.scheduling, toy.cylinders) = (32, "sptf", 400);
+    let disk = DiskDrive::new(DiskProfile::parse(&text(&toy, 0)).unwrap());
+    let stalls = Faults { lost: None, ..faults() };
+    let mut host = SingleHost::new(Disturbed::faulty(disk, stalls));
+    let workload = Workload {
+        pattern: PatternKind::Random,
+        read_percent: 100,
+        record_bytes: 512,
+        span_bytes: Immediate::capacity_bytes(&host),
+        depth: 16,
+        stop: Stop { bytes: Some(512 * 2000), ..Stop::default() },
+        ..Workload::default()
+    };
+    let mut order = Order(Vec::new());
+    run_general(&mut host, &workload, &mut order, &mut |_, _| false).unwrap();
+    let ties = order.0.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).count();
+    assert!(ties > 50, "only {ties} operations completed together");
+    assert!(order.0.is_sorted(), "{:?}", order.0.windows(2).find(|pair| pair[0] > pair[1]));
+}
+
+/// A drive of a profile with faults has them between the queues: it stalls, loses a command and drops off as one of flash does.
+#[test]
+fn faults_of_a_profile_reach_a_disk_with_commands_outstanding() {
+    let mut toy = toy(&mut Draw::new(4));
+    (toy.depth, toy.cylinders) = (32, 400);
+    let figure = |key: &str, value: &str| {
+        [key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat()
+    };
+    let run = |faults: &[(&str, &str)]| {
+        let faults: String = faults.iter().map(|(key, value)| figure(key, value)).collect();
+        let profile = DiskProfile::parse(&(text(&toy, 0) + &faults)).unwrap();
+        let mut drive = Drive::new(profile);
+        let workload = Workload {
+            pattern: PatternKind::Random,
+            read_percent: 100,
+            record_bytes: 512,
+            span_bytes: Immediate::capacity_bytes(&drive),
+            depth: 16,
+            stop: Stop { bytes: Some(512 * 1000), ..Stop::default() },
+            ..Workload::default()
+        };
+        drive.run(&workload, &mut Order(Vec::new()), &mut |_, _| false).unwrap()
+    };
+    let sound = run(&[]);
+    let stalled = run(&[("stall_s", "0.5"), ("stall_every_s", "1.0")]);
+    let slower = stalled.elapsed_ns as f64 / sound.elapsed_ns as f64;
+    // During a stall the arm works until the 16 that it has are done; then it rests until the end of the stall.
+    let busy_s = 0.5 + 16.0 * sound.elapsed_ns as f64 / 1e9 / 1000.0;
+    assert!((slower * busy_s - 1.0).abs() < 0.1, "{slower} times slower, busy {busy_s} s of each second");
+    let error = |record: &mileage_measure::RunRecord| record.error.as_ref().map(|it| it.kind.clone());
+    assert_eq!(error(&stalled), None);
+    let lost = run(&[("lost_command_every", "300"), ("command_timeout_s", "2.0")]);
+    assert_eq!(error(&lost).as_deref(), Some("ETIMEDOUT"));
+    let dropped = run(&[("drop_off_s", "0.2")]);
+    assert_eq!(error(&dropped).as_deref(), Some("ENODEV"));
+    assert_eq!(dropped.durable_ns, 200_000_000);
 }
 
 /// Streams that each read in order, in a random order of the streams, are a random pattern for the disk: the mean distance

@@ -17,6 +17,7 @@ mod power;
 mod profile;
 mod random_drives;
 mod slc;
+mod smr_disk;
 mod state;
 mod suspend;
 mod techniques;

@@ -2,6 +2,7 @@
 
 mod queue_order;
 mod seek_curve;
+mod shingles;
 mod text;
 mod zones;
 
@@ -11,6 +12,7 @@ use super::figure::{ProfileError, impossible, in_one_line, microseconds, whole};
 use super::link::{Link, link_rate, queue_depth};
 pub use queue_order::Scheduling;
 pub use seek_curve::SeekCurve;
+pub use shingles::Shingled;
 use text::Text;
 pub use text::figure_names;
 pub use zones::Zones;
@@ -64,6 +66,8 @@ pub struct DiskProfile {
     pub read_ahead_sectors: u64,
     /// Bytes of writes that are acknowledged before they are on the medium; 0: the write cache is off.
     pub write_cache_bytes: u64,
+    /// Of a shingled disk: its media cache, its bands, and how it cleans them.
+    pub shingled: Option<Shingled>,
 }
 
 impl DiskProfile {
@@ -103,10 +107,11 @@ impl DiskProfile {
             cache_segments,
             segment_sectors,
             read_ahead_sectors,
+            shingled: Shingled::read(&raw, physical / 512)?,
             write_cache_bytes: u64::from(whole("write_cache_bytes", &raw.write_cache_bytes, 0, 1 << 31)?),
             basics: Basics {
                 figures: raw.figures(),
-                faults: Faults::default(),
+                faults: Faults::read(&raw.faults())?,
                 rated_write_bytes: None,
                 capacity_bytes: raw.capacity_bytes.value,
                 rates: raw.rates,
@@ -135,7 +140,9 @@ impl DiskProfile {
         let most = self.zones.sectors(self.heads, self.cylinders) * 512;
         let last = zones.last().map_or(0, |last| u64::from(self.cylinders - last.0) * u64::from(last.1));
         let without_last = most - last * u64::from(self.heads) * 512;
+        let cache_bytes = self.shingled.map_or(0, |shingled| 512 * shingled.cache_sectors);
         let capacity = self.basics.capacity_bytes;
+        let (most, without_last) = (most.saturating_sub(cache_bytes), without_last.saturating_sub(cache_bytes));
         if capacity > most || capacity <= without_last || !capacity.is_multiple_of(unit) {
             let expected = format!(
                 "a multiple of {unit} above {without_last} and up to {most}, what the zones hold without and with the last"
