@@ -45,7 +45,7 @@ def test_what_does_not_fit_is_named() -> None:
         (("cells", 0, "key", "factors"), {"x": "y"}, "has the key of"),
         (("study", "compare", "baseline"), "x", "'x' is compared"),
         (("settings", 0, "levels"), {"x": "y"}, "a setting has levels of x"),
-        (("study", "stage", 0, "prepare"), ["x"], "stage prepare writes as 'x'"),
+        (("study", "stage", 0, "prepare"), ["x"], "stage prepare names 'x'"),
         (("study", "stage", 1, "measure"), ["x"], "which is no table"),
     ):
         problem = inconsistency(edited(whole, *path, value=value))  # type: ignore[arg-type]

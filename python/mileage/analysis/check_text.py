@@ -119,7 +119,7 @@ def pair_text(one: Checked, other: Checked, comparison: Comparison | None) -> st
     )
     words = f"Medians of {len(one.rows[0].iops)} runs, {how}."
     if len(pairs) < max(len(one.rows), len(other.rows)):
-        words += " Tests that only one of the two allows are omitted."
+        words += " Tests that can be run on only one of A and B are omitted."
     lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]
     if comparison is not None:
         lines += [*wrapped(verdict_sentence(comparison), WIDTH), ""]

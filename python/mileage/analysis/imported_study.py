@@ -153,7 +153,13 @@ def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Val
         elif entry.name != "memory":
             found.append(ValidityCheck(entry.name, entry.state, entry.text))
     found.append(memory)
-    found.append(ValidityCheck("device state", "unknown", "the files do not record what was written before"))
+    found.append(
+        ValidityCheck(
+            "device state",
+            "unknown",
+            "the files do not say what had been written to the device before the measurement",
+        )
+    )
     found.append(_environment(files))
     return found
 

@@ -131,7 +131,7 @@ class StudyResult:
         return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
 
     def view(self) -> StudyView:
-        """What the report shows."""
+        """The values and tables that the report of this study is drawn from."""
         from mileage.analysis.level_names import renamed_view
         from mileage.analysis.planned_comparison import aa_audit, standings_of
         from mileage.analysis.view import study_view

@@ -144,6 +144,7 @@ def _asked(given: dict[str, Any]) -> MeasurementRequest:
         "spacing": "poisson" if given["poisson"] and given["latency_target"] is None else None,
         "cache": cache,
         "dsync": given["dsync"] or None,
+        "power_cut": given["power_cut"] or None,
         "pin": _processors(given["pin"]),
         "log": True if given["log"] is not None else None,
     }

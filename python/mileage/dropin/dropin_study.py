@@ -147,7 +147,7 @@ class _Printing(Silent):
             self._watch.stage(text)
 
     def run(self, run: PlannedRun) -> None:
-        """Show the run on a terminal."""
+        """Name the run that begins in the progress line on the terminal."""
         self.begun = run
         if self._watch is not None:
             self._watch.run(run)

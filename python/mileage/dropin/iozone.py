@@ -474,7 +474,7 @@ def _listed(given: Given, flag: str) -> list[int]:
         if after < before:
             raise Refused(
                 f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k",
-                "IOzone ignores a size that is smaller than the one before",
+                f"IOzone ignores a {flag} that is smaller than the {flag} before it",
                 advice="give the sizes from small to large",
                 code="no-effect",
             )

@@ -1,7 +1,8 @@
 """Live view of what runs, for every command: lines on a terminal, redrawn twice a second; elsewhere a line a minute.
 
-Models the position in the plan, the cell, the recent rate, the last run's latency and drive counters, and the time
-left; of a search, whose length is not known, the cell and the rate; of independent studies, how many are done. A
+Models the position in the plan, what is measured now, the recent rate, the last run's latency and drive counters, and
+the time left; of a search for the highest rate, whose length is not known, only what is measured and the rate; of
+several studies that run after each other, how many are done. A
 separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal, a pipe and a file get no colours and
 no moving lines: they get one line a minute, so that a short command prints nothing.
 Refuses nothing.

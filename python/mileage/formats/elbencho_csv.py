@@ -149,7 +149,7 @@ def _label(row: dict[str, str], phase: str, metadata: bool, random: bool, mixed:
 
 
 def _sum(row: dict[str, str], name: str) -> float | None:
-    """A column and that of the reads next to it; None where neither has a number."""
+    """Sum of column `name` and of the column with the reads of a mixed phase; None where both are empty."""
     values = [number(row.get(name)), number(row.get(f"rwmix read {name}"))]
     known = [value for value in values if value is not None]
     return sum(known) if known else None

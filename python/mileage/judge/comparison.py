@@ -43,15 +43,17 @@ HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
 
 
 class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one cell, judged. No field is ever NaN or infinite: None means not available.
+    """The verdict on one metric of one cell, which is a workload at one record size, thread count and queue depth.
 
-    `ratio` is candidate over baseline with the sham removed; `ci95` and `ci90` are its intervals. Means are
-    geometric, of the torture arm. `unit_ratios` has one ratio per unit of inference with the sham removed
-    (unpaired: each candidate run over the baseline's mean); their geometric mean is `ratio`. `n_*` and
-    `values_*` are the raw runs of the torture arm. `p_holm` is None outside the headline. `mde` is the
-    smallest relative change seen with 80 % power (0.05 = 5 %). `p_exact` is the permutation p where one can
-    be counted; `depends_on_method` says that it and `p_raw` fall on different sides of alpha. `superiority` is the
-    chance that a run of the candidate is better than one of the baseline (0.5: neither), of the torture arm.
+    No field is ever NaN or infinite: None means not available. In a study with torture, some cycles wear the drive out
+    (the torture arm) and some only wait as long (the sham arm). `ratio` is candidate over baseline, divided by the
+    same ratio of the sham arm; `ci95` and `ci90` are its confidence intervals. Means are geometric, of the torture
+    arm. `unit_ratios` has one ratio per unit of inference with the sham removed (unpaired: each candidate run over
+    the baseline's mean); their geometric mean is `ratio`. `n_*` and `values_*` are the raw runs of the torture arm.
+    `p_holm` is None outside the cells that the study is about (its headline). `mde` is the smallest relative change
+    seen with 80 % power (0.05 = 5 %). `p_exact` is the permutation p where one can be counted; `depends_on_method`
+    says that it and `p_raw` fall on different sides of alpha. `superiority` is the chance that a run of the candidate
+    is better than one of the baseline (0.5: neither), of the torture arm.
     """
 
     cell: str

@@ -78,7 +78,7 @@ def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> 
 
 
 def knee(points: Sequence[Overload]) -> Knee:
-    """Where latency overtakes arrivals, from runs at several offered rates."""
+    """From runs at several offered rates: the highest rate that was kept up with, and the lowest that was not."""
     kept = [point.offered for point in points if point.state == "keeps up"]
     lost = [point.offered for point in points if point.state == "saturated"]
     return Knee(max(kept, default=None), min(lost, default=None))

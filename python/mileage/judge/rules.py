@@ -1,10 +1,13 @@
 """Rules of thumb that storage studies have been judged by, next to the verdicts and never in their place.
 
-Also what such studies print of a difference: that of the arithmetic means, and whether it is barely one.
+Also what such studies print: the difference of the arithmetic means, marked "barely" when it is close to the error
+bars.
 
-Models two readings of error bars of one standard deviation (n - 1), both printed for comparison with older studies.
-They are no tests: with ten runs and no difference the first calls 0.03 % of cells different, the second 5.2 %; with
-three runs 8.2 % and 34 %. Refuses what has no spread: fewer than two runs in an arm.
+Models two rules for error bars of one standard deviation (n - 1): "different" when the bars do not overlap, and
+"different" when the change exceeds the bar of the second mean, both in percent. Both are printed for comparison with
+older studies. They are no statistical tests: with ten runs and no true difference the first rule finds one in 0.03 %
+of the comparisons, the second in 5.2 %; with three runs in 8.2 % and 34 %. Refuses what has no spread: fewer than two
+runs in an arm.
 """
 
 from collections.abc import Sequence

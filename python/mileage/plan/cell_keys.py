@@ -48,7 +48,10 @@ class Slot(NamedTuple):
 
 
 def slots(measure: Measure, found: Sequence[NamedWorkload]) -> Iterator[Slot]:
-    """Every combination of a table: first those of work on files, one run of which may measure several."""
+    """Every combination of workload, record size, threads, depth and factor levels that a `[measure]` table asks for.
+
+    Combinations of jobs that create and remove files come first: one run of such a job may measure several of them.
+    """
     records, threads, depths = records_in(measure) or (None,), listed(measure.threads), listed(measure.depth)
     files = [named for named in found if named.job is not None]
     for record, thread, levels in itertools.product(records, threads, levels_of(measure)):

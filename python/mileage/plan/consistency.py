@@ -50,7 +50,7 @@ def _of_study(plan: Plan) -> Iterator[str]:
     for stage in study.stage:
         for name in (*(stage.torture or ()), *(stage.prepare or ())):
             if name not in study.torture or (stage.name, name) not in writing:
-                yield f"stage {stage.name} writes as {name!r}, which is no table or has no run"
+                yield f"stage {stage.name} names {name!r}, which is no [torture] table or has no run in the plan"
     if (factor := study.compare.arms) in study.factor:
         arms: list[str] = list(named_levels(study, factor)) if study.factor[factor].named else []
         if not arms:

@@ -39,7 +39,7 @@ class BrokenStudy(Refused):
         self.refusals = found
 
     def located(self, text: str, shown: str) -> BrokenStudy:
-        """A copy in which every fault has its line in the file `shown`, whose text is given."""
+        """The error with a line number in each fault, found in `text`, the content of the study file `shown`."""
         lines = toml_lines(text, [steps_of(fault.where) for fault in self.refusals])
         found = [
             fault._replace(line=fault.line or line) for fault, line in zip(self.refusals, lines, strict=True)

@@ -100,7 +100,11 @@ def stage_words(plan: Plan, stage: Stage) -> str:
         cells = [cell for cell in plan.cells if cell.table in tables]
         blocks = max(cell.blocks for cell in cells)
         listed = plan.study.order == "listed"
-        phrase = f"{_count(blocks, 'block')} in their order" if listed else _count(blocks, "randomised block")
+        phrase = (
+            f"{_count(blocks, 'block')} in the order of the study file"
+            if listed
+            else _count(blocks, "randomised block")
+        )
         return f"measure {_count(len(cells), 'cell')} in {phrase}"
     if stage.idle is not None:
         return f"idle {stage.idle}"

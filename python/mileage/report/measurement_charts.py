@@ -28,7 +28,7 @@ from mileage.report.wording import plain
 def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
     """The charts of a measurement that have data, each in two widths: for a page and for a phone.
 
-    `factor`: what its levels are levels of.
+    `factor`: the name of the setting that differs between the measured groups, for the legend.
     """
     one_cell = len({trace.arm for trace in found.runs}) == 1
     # Levels change at the places of one cell; between cells a line through all of them would belong to none.

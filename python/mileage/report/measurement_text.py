@@ -1,4 +1,4 @@
-"""What was measured, for a terminal: one cell as a block of lines, several as a table.
+"""What was measured, for a terminal: a block of lines for one workload and size, a table for several.
 
 Models plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
 operations are medians over the runs, latencies are of all runs together. Refuses widths under 80 columns, where the

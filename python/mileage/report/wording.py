@@ -277,6 +277,6 @@ def by_effect(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 
 
 def largest_changes(cells: Sequence[CellVerdict], limit: int) -> list[CellVerdict]:
-    """At most `limit` cells, those furthest from no change, worst first."""
+    """At most `limit` verdicts: those with the largest change in either direction, the largest slowdown first."""
     kept = sorted(cells, key=lambda c: -abs(math.log(c.ratio)) if c.ratio else 0.0)[:limit]
     return by_effect(kept)

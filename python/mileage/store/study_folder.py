@@ -209,7 +209,7 @@ class StudyFolder:
             return None
 
     def plan_checksums(self) -> dict[str, str]:
-        """The checksums of the files of the plan, for the first line of the journal."""
+        """Checksums of the files plan.json and plan.toml, by name, as the first line of the journal keeps them."""
         return {path.name: checksum(self.read(path)) for path in (self.plan_json, self.plan_toml)}
 
     def read(self, path: Path) -> bytes:
