@@ -10,18 +10,7 @@
 //! What becomes without power of survivors of a collection that wait: the controller keeps them.
 
 use super::map::NOWHERE;
-use super::timing::{Clocks, UNKNOWN};
-
-/// A page of the map that waits in the controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
-    /// The frontier that it was written to.
-    pub slot: u32,
-    /// Its place in the write buffer, [`NOWHERE`] if it has none.
-    pub place: u32,
-    /// When it arrived.
-    pub there_ns: u64,
-}
+use super::timing::{Clocks, UNKNOWN, Waiting};
 
 impl Clocks {
     /// The slot of a plane's cells of one bit; those below are frontiers of the map.

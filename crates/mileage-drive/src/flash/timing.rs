@@ -30,12 +30,22 @@
 
 use super::lane::Lane;
 use super::map::{NOWHERE, Opening};
-use super::part_pages::Waiting;
 use super::queue::Queue;
 use super::suspend::Line;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{Copies, Suspend};
 use crate::profile::flash::choices::{Pace, PlaneWork};
+
+/// A page of the map that waits in the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// The frontier that it was written to.
+    pub slot: u32,
+    /// Its place in the write buffer, [`NOWHERE`] if it has none.
+    pub place: u32,
+    /// When it arrived.
+    pub there_ns: u64,
+}
 
 /// An instant that is not decided.
 pub(super) const UNKNOWN: u64 = u64::MAX;
