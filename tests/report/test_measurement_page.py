@@ -1,11 +1,16 @@
 """The page of a study that compares nothing takes no orders from the texts in it."""
 
+import re
+from html import unescape
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from mileage.report.evidence import Evidence, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
 from mileage.report.scan import scan_chart
+from tests.command import mileage
 from tests.report.test_figures import hostile_view
 
 HOSTILE = "<script>alert(1)</script>\x1b]0;x\x07\u202e"
@@ -98,3 +103,27 @@ def test_a_scan_has_its_rate_with_intervals_above_its_latency() -> None:
     assert [picture.name for picture in pictures] == ["scan", "scan_narrow"]
     # Its axis is logarithmic: the page's script reads linear axes alone.
     assert [picture.axes for picture in pictures] == ["", ""]
+
+
+def test_the_page_begins_with_the_lowest_and_the_highest_rate(tmp_path: Path) -> None:
+    words = (
+        "--vary",
+        "depth=1,2,8",
+        "--operations",
+        "3000",
+        "--repeat",
+        "3",
+        "--save",
+        str(tmp_path / "study"),
+    )
+    done = mileage("measure", "-t", "virtual:plain-64gib", "-w", "random_read", *words)
+    assert done.returncode == 0, done.stderr
+    page = unescape((tmp_path / "study" / "report.html").read_text("utf-8"))
+    answer = re.search(r'<p class="verdict">Lowest: ([\d,]+) IOPS.*Highest: ([\d,]+) IOPS.*at ([^<]*)\.<', page)
+    assert answer is not None
+    shown = re.findall(r'<th scope="row">(.*?)</th>.*?</tr>', page, re.DOTALL)
+    assert answer[3] in shown
+    assert "depth 8" in answer[3]
+    # A deeper queue is served faster: the ends are far apart, so nothing is said of an overlap.
+    assert float(answer[2].replace(",", "")) > 2 * float(answer[1].replace(",", ""))
+    assert "intervals overlap" not in page

@@ -17,7 +17,7 @@ from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
-from mileage.report.measurement_text import columns_of, quantile_ns
+from mileage.report.measurement_text import answer, columns_of, quantile_ns
 from mileage.report.view import cleaned_evidence, cleaned_text
 from mileage.store import Latency, MeasuredCell
 from mileage.store.safe_directory import Directory
@@ -77,6 +77,7 @@ def render_measured(
             environment=[row for row in environment if row[2]],
             unchanging=[row for row in environment if not row[2]],
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
+            answer=cleaned_text(answer(page.cells)),
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )

@@ -204,6 +204,38 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
+def answer(cells: Sequence[MeasuredCell]) -> str:
+    """The rates in a sentence or two, with their intervals: of one cell its own, of several the lowest and the highest.
+
+    Empty where nothing was done. Overlapping intervals of the two ends are mentioned, since their order is not certain.
+    """
+    done = [cell for cell in cells if any(cell.ops_per_s)]
+    if not done:
+        return ""
+    if len(done) == 1:
+        return f"{done[0].cell}: {_rate_words(done[0])}."
+    ordered = sorted(done, key=lambda cell: spread_of(cell.ops_per_s).median)
+    low, high = ordered[0], ordered[-1]
+    ends = spread_of(low.ops_per_s), spread_of(high.ops_per_s)
+    overlap = ends[0].high is not None and ends[1].low is not None and ends[0].high >= ends[1].low
+    return f"Lowest: {_rate_words(low)}, at {low.cell}. Highest: {_rate_words(high)}, at {high.cell}." + (
+        " The intervals overlap: which is higher is not certain." if overlap else ""
+    )
+
+
+def _rate_words(cell: MeasuredCell) -> str:
+    """The median rate of a cell with the interval of its operations: "564 IOPS (95 % interval 8.02 to 3,552)"."""
+    ops = spread_of(cell.ops_per_s)
+    moved = (
+        f", {mb_per_s(spread_of(cell.rate_bytes_per_s).median)} MB/s" if any(cell.rate_bytes_per_s) else ""
+    )
+    if ops.low is None or ops.high is None:
+        interval = " (one run: no interval)" if cell.runs == 1 else ""
+    else:
+        interval = f" (95 % interval {figure(ops.low)} to {figure(ops.high)} IOPS)"
+    return f"{figure(ops.median)} IOPS{moved}{interval}"
+
+
 def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
     """The columns that these cells have figures for."""
     repeated = any(cell.runs > 1 for cell in cells)
