@@ -98,7 +98,7 @@ fn a_target_that_needs_kernel_threads_is_noticed() {
     std::fs::write(&path, vec![0xA5; 4 << 20]).unwrap();
     let record = run(random_reads(16), over_ring(&path)).record;
     assert!(record.usage.kernel_workers_ns > 0, "{:?}", record.usage);
-    assert!(record.notes.iter().any(|note| note.contains("kernel threads")), "{:?}", record.notes);
+    assert!(record.notes.iter().any(|note| note.contains("kernel thread")), "{:?}", record.notes);
     let (_folder, path) = file_of(4 << 20);
     std::fs::read(&path).unwrap();
     let record = run(random_reads(16), over_ring(&path)).record;
