@@ -119,9 +119,7 @@ def test_the_page_begins_with_the_lowest_and_the_highest_rate(tmp_path: Path) ->
     done = mileage("measure", "-t", "virtual:plain-64gib", "-w", "random_read", *words)
     assert done.returncode == 0, done.stderr
     page = unescape((tmp_path / "study" / "report.html").read_text("utf-8"))
-    answer = re.search(
-        r'<p class="verdict">Lowest: ([\d,]+) IOPS.*Highest: ([\d,]+) IOPS.*at ([^<]*)\.<', page
-    )
+    answer = re.search(r'<p class="verdict">From ([\d,]+) IOPS.* to ([\d,]+) IOPS.*at ([^<]*)\.<', page)
     assert answer is not None
     shown = re.findall(r'<th scope="row">(.*?)</th>.*?</tr>', page, re.DOTALL)
     assert answer[3] in shown

@@ -34,6 +34,7 @@ from mileage.report import StudyView, TortureTrace
 from mileage.report.evidence import Evidence
 from mileage.report.measurement_page import MeasuredPage
 from mileage.report.measurement_setup import setting_lines
+from mileage.report.measurement_text import answer
 from mileage.report.method import method_text
 from mileage.report.view import RunShape
 from mileage.store import StudyFolder, measured_cells, skipped_runs
@@ -53,13 +54,14 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     head = content.study
     environments = folder.environments()
     evidence, factor = pictured(plan, content, cells)
-    weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
-    if cells and max(cell.runs for cell in cells) == 1:
-        weak.append("One run of each cell: how much a repetition would differ is not known.")
     found = cautions(plan, content, cells)
-    # The text of a check has them in its own words.
+    # The text of a check has the answer and the cautions in its own words.
     checked = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
-    weak += [] if checked else [caution.sentence + "." for caution in found]
+    said = "" if checked else answer(cells)
+    if vetoes:
+        measured = f" What was measured: {said[:1].lower()}{said[1:]}" if said else ""
+        said = f"Not conclusive because {listed(vetoes)}.{measured}"
+    weak = [] if checked else [caution.sentence + "." for caution in found]
     weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,
@@ -72,6 +74,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         method=method_of(plan, content),
         command=head.command if head is not None else f"mileage run {folder.path}",
         identity=_identity(plan, environments, content),
+        answer=said,
         unfinished=tuple(weak),
         evidence=_with_steps(
             plan, replace(evidence, steady=steady_rounds(plan, content)), factor, environments

@@ -17,7 +17,7 @@ from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
-from mileage.report.measurement_text import answer, columns_of, quantile_ns
+from mileage.report.measurement_text import columns_of, quantile_ns
 from mileage.report.view import cleaned_evidence, cleaned_text
 from mileage.store import Latency, MeasuredCell
 from mileage.store.safe_directory import Directory
@@ -37,8 +37,10 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     method: str
     command: str
     identity: dict[str, str]
+    answer: str = ""
+    """What was measured and how sure it is, said first; empty where nothing was measured."""
     unfinished: tuple[str, ...] = ()
-    """What weakens the figures, a sentence each, said first: what is missing or failed, that nothing was repeated."""
+    """What weakens the figures, a sentence each: what is missing or failed, what disturbed the runs."""
     evidence: Evidence = Evidence()
     environments: list[tuple[str, dict[str, str]]] = []
     """One (stage, facts) pair for each snapshot of the machine."""
@@ -77,7 +79,6 @@ def render_measured(
             environment=[row for row in environment if row[2]],
             unchanging=[row for row in environment if not row[2]],
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
-            answer=cleaned_text(answer(page.cells)),
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
@@ -95,6 +96,7 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
         method=cleaned_text(page.method),
         command=cleaned_text(page.command),
         identity={cleaned_text(key): cleaned_text(value) for key, value in page.identity.items()},
+        answer=cleaned_text(page.answer),
         unfinished=tuple(map(cleaned_text, page.unfinished)),
         evidence=cleaned_evidence(page.evidence),
         factor=cleaned_text(page.factor),

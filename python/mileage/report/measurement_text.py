@@ -23,6 +23,7 @@ from mileage.store.cell_measurements import SHARES
 
 NARROWEST: Final = 80
 _NAME: Final = 14
+_UNKNOWN_SPREAD: Final = ", so the spread between runs is not known: "
 _LATENCY: Final = {
     "read": "read latency",
     "write": "write latency",
@@ -205,21 +206,26 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
 
 
 def answer(cells: Sequence[MeasuredCell]) -> str:
-    """The rates in a sentence or two, with their intervals: of one cell its own, of several the lowest and the highest.
+    """What was measured and how sure it is, in a sentence: the rate of a cell, or the lowest and highest of several.
 
-    Empty where nothing was done. Overlapping intervals of the two ends are mentioned, since their order is not certain.
+    Says so where there was one run of each cell, since nothing is known of their spread then, and where the intervals
+    of the two ends overlap, since their order is not certain. Empty where nothing was done.
     """
     done = [cell for cell in cells if any(cell.ops_per_s)]
     if not done:
         return ""
+    single = max(cell.runs for cell in done) == 1
+    opening = f"One run of each cell{_UNKNOWN_SPREAD}" if single else ""
     if len(done) == 1:
-        return f"{done[0].cell}: {_rate_words(done[0])}."
+        opening = f"One run{_UNKNOWN_SPREAD}" if single else ""
+        return f"{opening}{_rate_words(done[0])}, at {done[0].cell}."
     ordered = sorted(done, key=lambda cell: spread_of(cell.ops_per_s).median)
     low, high = ordered[0], ordered[-1]
     ends = spread_of(low.ops_per_s), spread_of(high.ops_per_s)
     overlap = ends[0].high is not None and ends[1].low is not None and ends[0].high >= ends[1].low
-    return f"Lowest: {_rate_words(low)}, at {low.cell}. Highest: {_rate_words(high)}, at {high.cell}." + (
-        " The intervals overlap: which is higher is not certain." if overlap else ""
+    first = "from" if single else "From"
+    return f"{opening}{first} {_rate_words(low)}, at {low.cell}, to {_rate_words(high)}, at {high.cell}." + (
+        " The intervals of the two overlap: which is higher is not certain." if overlap else ""
     )
 
 
@@ -229,10 +235,9 @@ def _rate_words(cell: MeasuredCell) -> str:
     moved = (
         f", {mb_per_s(spread_of(cell.rate_bytes_per_s).median)} MB/s" if any(cell.rate_bytes_per_s) else ""
     )
-    if ops.low is None or ops.high is None:
-        interval = " (one run: no interval)" if cell.runs == 1 else ""
-    else:
-        interval = f" (95 % interval {figure(ops.low)} to {figure(ops.high)} IOPS)"
+    interval = ""
+    if ops.low is not None and ops.high is not None:
+        interval = f" (95 % interval {figure(ops.low)} to {figure(ops.high)} IOPS, {cell.runs} runs)"
     return f"{figure(ops.median)} IOPS{moved}{interval}"
 
 
