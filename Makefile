@@ -241,11 +241,12 @@ $(STAMPS)/venv: pyproject.toml | need-rust need-python
 	@$(BIN)/python -m pip install --quiet "maturin==1.16.0"
 	@touch $@
 
-# What pyproject.toml names is fetched while the core is compiled: $(call fetch,EXTRAS).
+# What pyproject.toml names is fetched while the core is compiled: $(call fetch,EXTRAS). Modules are compiled when they
+# are first imported; most never are.
 fetch = @$(BIN)/python -c 'import sys, tomllib; \
 	named = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*named["dependencies"], *(line for key in sys.argv[1:] for line in named["optional-dependencies"][key]), sep="\n")' \
-	$(1) > $@.part && $(BIN)/python -m pip install --quiet -r $@.part && mv $@.part $@
+	$(1) > $@.part && $(BIN)/python -m pip install --quiet --no-compile -r $@.part && mv $@.part $@
 
 $(STAMPS)/fetched: pyproject.toml | $(STAMPS)/venv
 	$(call step,fetching the packages that it needs)

@@ -87,7 +87,7 @@ def simulated(name: str, rate: dict[str, Any]) -> float:
     )
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "rate"), rates())
 def test_a_drive_does_what_its_profile_says_of_a_published_rate(name: str, rate: dict[str, Any]) -> None:
     """Does this drive reach the rate that its profile quotes?

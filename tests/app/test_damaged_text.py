@@ -90,7 +90,7 @@ def _readers(folder: Path, other: Path, place: Path) -> dict[str, Callable[[], o
 
 @pytest.mark.parametrize("kind", ["sealed", "unsealed", "cut"])
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(4)
 def test_a_damaged_text_ends_in_one_line(
     damage: str, kind: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -139,6 +139,7 @@ def test_an_alternative_that_says_nothing_is_refused(
         open_target(f"virtual:{profile}", plan_hash="0" * 16)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", drive_names())
 def test_every_alternative_of_a_shipped_drive_is_possible(name: str) -> None:
     with open_target(f"virtual:{name}", plan_hash="0" * 16) as target:

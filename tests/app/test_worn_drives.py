@@ -22,6 +22,7 @@ DRIVE = (
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("pattern", "record_bytes", "span_share"),
     [("sequential", 1 << 20, 1.0), ("random", 4096, 1.0), ("random", 4096, 0.6)],

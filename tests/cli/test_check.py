@@ -293,6 +293,7 @@ def test_a_device_that_cannot_be_read_ends_with_status_3(loop_device: Path) -> N
         assert "MB/s" not in done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("answer", "status", "expected"),
     [

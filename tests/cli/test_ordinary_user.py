@@ -160,6 +160,7 @@ def as_nobody(home: Path, arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize(("arguments", "status", "words"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_command_works_or_says_what_it_needs(home: Path, arguments: str, status: int, words: str) -> None:
     done = as_nobody(home, arguments)

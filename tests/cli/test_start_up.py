@@ -62,6 +62,7 @@ def test_list_drives_loads_the_target_alone(tmp_path: Path) -> None:
     assert not libraries_among(modules)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("command", "status"),
     [

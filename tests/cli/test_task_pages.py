@@ -55,6 +55,7 @@ def is_shown(shown: str, printed: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "page",
     [

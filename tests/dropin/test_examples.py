@@ -14,7 +14,7 @@ from tests.dropin.test_iometer import ICF
 EXAMPLES = [f"{tool.name} {example}" for tool in tools() for example in tool.examples]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs(line: str, tmp_path: Path) -> None:
     (tmp_path / "test.icf").write_text(ICF)

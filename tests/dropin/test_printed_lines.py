@@ -103,7 +103,7 @@ def done(line: str, place: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LINES)
 def test_a_printed_line_runs(name: str, loop: str, tmp_path: Path) -> None:
     line = scaled(LINES[name], loop)

@@ -11,7 +11,7 @@ import pytest
 from tests.execute.kill_kinds import KINDS, Kind, quick_place
 from tests.execute.kills import Killer
 
-pytestmark = [pytest.mark.xdist_group("devices"), pytest.mark.sampled(3)]
+pytestmark = [pytest.mark.xdist_group("devices"), pytest.mark.sampled(2)]
 
 
 @pytest.mark.slow

@@ -190,6 +190,7 @@ def test_a_killed_process_ends_the_run_as_a_named_failure(tmp_path: Path) -> Non
     assert len([line for line in output.splitlines() if line.startswith("mileage:")]) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("early", [True, False])
 def test_a_signal_to_all_ends_all(tmp_path: Path, number: signal.Signals, early: bool) -> None:

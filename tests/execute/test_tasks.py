@@ -82,6 +82,7 @@ def test_each_transfer_lies_where_the_layout_says_by_content(tmp_path: Path) -> 
     assert len({bytes(expected[at : at + 64]) for at in range(0, size, 4096)}) == size // 4096
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("files", ["shared", "per_thread"])
 @pytest.mark.parametrize("more", [{}, {"reorder": 1}, {"reorder_random": True}, {"shuffled": True}])
 def test_what_is_read_is_what_was_written_whoever_reads_it(

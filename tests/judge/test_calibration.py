@@ -46,12 +46,14 @@ def share(flags: Sequence[bool]) -> float:
 DESIGNS = ["paired", "unpaired", "cycles", "cycles, sham", "one cycle, sham"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_false_alarms_of_the_uncorrected_test(design: str, arm: Make, stages: Make) -> None:
     cells = experiments(design, 20, 0.0, arm, stages)
     assert 0.03 <= share([c.p_raw is not None and c.p_raw <= 0.05 for c in cells]) <= 0.07
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_coverage_of_the_interval(design: str, arm: Make, stages: Make) -> None:
     cells = experiments(design, 21, 0.04, arm, stages)

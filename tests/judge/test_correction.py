@@ -13,6 +13,7 @@ from mileage.judge.correction import benjamini_hochberg, holm
 P_VALUES = st.lists(st.floats(0, 1), max_size=30)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("adjust", "oracle"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
 def test_adjustment_is_that_of_statsmodels(adjust: object, oracle: str, seed: int) -> None:

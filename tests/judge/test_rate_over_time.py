@@ -53,6 +53,7 @@ def test_an_alternation_is_found_with_its_period(period: int) -> None:
     assert found.change == pytest.approx(0.25, abs=0.02)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("phi", [0.0, 0.3, 0.6])
 @pytest.mark.parametrize("n", [INTERVALS_MIN, 120, 500])
 def test_noise_is_no_change_of_level(phi: float, n: int) -> None:

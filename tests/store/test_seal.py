@@ -112,7 +112,7 @@ VALUES: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", VALUES)
 def test_an_edited_value_is_noticed_by_its_checksum_and_by_the_plan(
     folder: Path, tmp_path: Path, name: str

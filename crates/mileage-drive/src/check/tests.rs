@@ -22,10 +22,17 @@ fn rows_of(cases: &[Case]) -> Vec<Row> {
     rows.into_inner().unwrap()
 }
 
+/// A third of them, from one that the process draws; all with `MILEAGE_TEST_PROFILE=thorough`. `mileage drive check` is
+/// the whole.
 #[test]
 fn the_quick_cases_hold() {
-    let quick: Vec<_> = cases().into_iter().filter(|case| case.quick).collect();
+    let mut quick: Vec<_> = cases().into_iter().filter(|case| case.quick).collect();
     assert!(quick.len() > 15);
+    if std::env::var_os("MILEAGE_TEST_PROFILE").is_none_or(|profile| profile != "thorough") {
+        let first = std::process::id() as usize % 3;
+        println!("cases {first}, {}, ...", first + 3);
+        quick = quick.into_iter().skip(first).step_by(3).collect();
+    }
     let misses: Vec<Row> = rows_of(&quick).into_iter().filter(|row| !row.holds()).collect();
     assert!(misses.is_empty(), "{misses:#?}");
 }

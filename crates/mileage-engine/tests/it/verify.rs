@@ -245,7 +245,7 @@ fn a_run_that_reads_and_writes_agrees_with_itself() {
     for pattern in [PatternKind::Random, PatternKind::Shuffled, PatternKind::Sequential] {
         for (api, depth, threads) in [(Api::Positioned, 1, 1), (Api::Positioned, 1, 3), (ring(), 32, 1), (ring(), 8, 3)]
         {
-            let stop = Stop { operations: Some(12_000), ..Stop::default() };
+            let stop = Stop { operations: Some(4_000), ..Stop::default() };
             let mixed = Workload { pattern: pattern.clone(), read_percent: 60, depth, threads, stop, ..reads(2) };
             let mixed = Workload { span_bytes: SPAN / 8, discard_percent: 5, ..mixed };
             for direct in [false, true] {
