@@ -163,6 +163,8 @@ def as_nobody(home: Path, arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize(("arguments", "status", "words"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_command_works_or_says_what_it_needs(home: Path, arguments: str, status: int, words: str) -> None:
+    if "done" in arguments and not arguments.startswith("run") and not (home / "done").exists():
+        as_nobody(home, "run plain.toml --out done")  # The row that makes it was not drawn.
     done = as_nobody(home, arguments)
     said = done.stdout + done.stderr
     assert done.returncode == status, said
