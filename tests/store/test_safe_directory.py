@@ -142,6 +142,13 @@ def test_a_written_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "below") == ["file"]
 
 
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with Directory.open(tmp_path) as folder, pytest.raises(Refused, match=r"report\.html: is a folder"):
+        folder.write("report.html", b"text")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
 @pytest.mark.parametrize("name", ["samples", "series"])
 def test_a_damaged_table_is_made_again(folder: Path, name: str) -> None:
     path = folder / f"{name}.parquet"

@@ -181,7 +181,10 @@ class Directory:
 
     @contextmanager
     def part(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, which takes the name when it is whole and on the disk; nothing is left of it otherwise."""
+        """A new file, which takes the name when it is whole and on the disk; nothing is left of it otherwise.
+
+        Raises Refused where a folder has the name, and OSError.
+        """
         # Two who write the same file at the same time do not meet; the last one stays.
         part = f".{name}{_PART}{os.getpid()}-{threading.get_ident()}"
         self._remove_abandoned_parts()
@@ -193,7 +196,11 @@ class Directory:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+            try:
+                os.replace(part, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+            except IsADirectoryError:
+                found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
+                raise _refusal(self.path / name, found, "a file") from None
         except BaseException:
             # What is half written on a full disk takes the room of what is to be written next.
             self.remove(part)
