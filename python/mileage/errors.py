@@ -81,26 +81,29 @@ CODES: Final = {
 
 
 class Refusal(NamedTuple):
-    """Why something is refused, in parts. Its sentence is made of them here, once, and never taken apart again."""
+    """A refusal as a value: its parts, from which its sentence is rendered.
+
+    Its sentence is made of them here, once, and never taken apart again.
+    """
 
     where: str = ""
-    """What is refused: the path of a key of a study file, an option, a file or a target; empty for none of them."""
+    """The refused item: the path of a key of a study file, an option, a file or a target; empty for none of them."""
     found: str = ""
-    """What is there."""
+    """The value or state that was found."""
     expected: str = ""
-    """What could be there."""
+    """The values or states that are accepted."""
     advice: str = ""
-    """What to do."""
+    """The remedy."""
     code: str = "refused"
     """The kind of the refusal for programs, one of `CODES`; it stays when the sentence is worded anew."""
     text: str = ""
-    """What is wrong, where that is more than what was found and expected."""
+    """Description of the problem, if `found` and `expected` do not describe it completely."""
     line: int | None = None
     """Line in the file, where there is one."""
 
     @property
     def sentence(self) -> str:
-        """What is wrong, without where."""
+        """The sentence of the refusal, without `where`."""
         found = f"found {self.found}" if self.found else ""
         wrong = ", ".join(part for part in (self.text, found) if part)
         expected = f"expected {self.expected}" if self.expected else ""

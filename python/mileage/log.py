@@ -55,7 +55,7 @@ def start_log(level: str) -> None:
 
 
 def is_log_on() -> bool:
-    """Whether the log is printed to standard error, where a line that moves would be torn by it."""
+    """Whether the log goes to standard error, where a progress line would be torn by it."""
     return os.environ.get(LOG_VARIABLE) in LEVELS
 
 

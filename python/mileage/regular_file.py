@@ -57,7 +57,7 @@ def read_regular(path: Path, most_bytes: int, name: str | None = None) -> bytes:
 
 
 def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:
-    """What is left in a file that :func:`open_regular` opened, at most `most_bytes` bytes. Raises Refused."""
+    """Read the rest of a file that :func:`open_regular` opened, at most `most_bytes` bytes. Raises Refused."""
     parts: list[bytes] = []
     size = 0
     while True:

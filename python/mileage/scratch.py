@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 SCRATCH: Final = "mileage-scratch-"
-"""How the names of these directories begin."""
+"""Prefix of the names of these directories."""
 _HELD: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _swept: set[Path] = set()

@@ -1,11 +1,11 @@
-"""What one process does of a run that is spread over several, and the process: `python -m mileage.worker`.
+"""One process of a run that is spread over several: `python -m mileage.worker`.
 
 What it models: an order, which is one share of a run: of a workload on a file (`bytes`), or of an operation on names
 and inodes (`metadata`). As a process of its own, started by `execute.processes`, it takes orders one by one, each a
 line of JSON on standard input; on standard output it says that it is `ready`, how far it is (`bytes`, `operations`),
 and at last its `share`, or why there is none (`refused`, `failed`). The end of standard input means that the run is to
 stop: so does the death of the parent.
-What it refuses: nothing of its own. It imports only what a share needs, to begin soon.
+It imports only what a share needs, to begin soon.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mileage.errors import Refused
 
 
 class ThreadShare(TypedDict):
-    """Which threads of a workload a process runs."""
+    """The threads of a workload that a process runs."""
 
     first_thread: int
     """From 0."""
@@ -43,7 +43,7 @@ class ByteOrder(TypedDict):
     options: str
     share: ThreadShare
     at_ns: NotRequired[int]
-    """When it is begun, on CLOCK_MONOTONIC_RAW; at once when it is missing."""
+    """Start time on CLOCK_MONOTONIC_RAW; immediately when missing."""
 
 
 @final
@@ -59,7 +59,7 @@ class MetadataOrder(TypedDict):
     barrier: NotRequired[str]
     """Path of the file in which the tasks of all processes meet before they start."""
     at_ns: NotRequired[int]
-    """As for a `ByteOrder`."""
+    """Start time, as for a `ByteOrder`."""
 
 
 Order = ByteOrder | MetadataOrder
@@ -106,7 +106,7 @@ class Ready(TypedDict):
 
 @final
 class Done(TypedDict):
-    """How far a process is in its order."""
+    """Progress of a process in its order."""
 
     bytes: int
     operations: int

@@ -2,7 +2,7 @@
 
 What it models: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
 known from the model (`docs/reference/drive-profiles.md`), not computed for the study at hand.
-What it refuses: nothing; a drive whose profile cannot be read any more is skipped.
+A drive whose profile cannot be read any more is skipped.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _drives(plan: Plan) -> dict[str, str]:
 
 
 def _workloads(plan: Plan) -> set[str]:
-    """What is measured, in the words of published rates: "random_write" and the like."""
+    """The workloads that a study measures, by the names that published rates use, such as "random_write"."""
     found = set()
     for run in plan.runs:
         if run.role == "measure" and run.workload:

@@ -1,8 +1,10 @@
-"""What must be read before the figures of a measurement: they may be those of memory, of holes, or of a new drive.
+"""Warnings to read before the figures of a measurement.
+
+The rates may be those of memory, of holes in a file, or of a new drive.
 
 What it models: sentences about measured cells, from what the target is, what the device counted, what a virtual drive
 had been through, and what else the machine did. The rules on rates and disturbances are those of `judge`.
-What it refuses: nothing. Where nothing was counted and no rate is beyond a device's, it has no sentence.
+Where nothing was counted and no rate is beyond a device's, it has no sentence.
 """
 
 from __future__ import annotations
@@ -34,10 +36,12 @@ class Caution(msgspec.Struct, frozen=True):
     text: str
     cells: tuple[str, ...]
     advice: str = ""
-    """What to do in `mileage measure`; empty when nothing needs doing."""
+    """The remedy, as options of `mileage measure`; empty when nothing needs to be done."""
     is_fresh: bool = False
-    """Whether it is that a drive was fresh: its rates are its own, and may fall. Otherwise something else than the
-    drive had a part in the rates."""
+    """Whether the caution is that the drive was fresh: its rates are real but may fall later.
+
+    Otherwise something other than the drive influenced the rates.
+    """
 
     @property
     def sentence(self) -> str:
@@ -46,7 +50,7 @@ class Caution(msgspec.Struct, frozen=True):
 
 
 def cautions(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Caution, ...]:
-    """What a reader of these cells must know first, gravest first."""
+    """Return the cautions for these cells, the most serious first."""
     planned = {cell.label: cell for cell in plan.cells}
     pairs = [(cell, planned[cell.cell]) for cell in cells if cell.cell in planned]
     names = labels_of(plan.cells) if plan.cells else {}
@@ -69,7 +73,7 @@ def _facts(plan: Plan, cell: Cell) -> TargetFacts:
 
 
 def _of_medium(plan: Plan, pairs: Sequence[tuple[MeasuredCell, Cell]]) -> Iterator[Caution]:
-    """What the target is: memory, or a file that has no blocks where it is read."""
+    """Cautions about what stores the data: memory, or a file with holes where it is read."""
     grouped: dict[str, list[str]] = {}
     for cell, planned in pairs:
         facts = _facts(plan, planned)
@@ -167,7 +171,10 @@ def _of_state(
 
 
 def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, int]]:
-    """Of each cell on a virtual drive that was not yet written once when a run began: bytes written, and capacity."""
+    """For each cell on a virtual drive whose run began before the whole drive was written once.
+
+    Bytes written so far, and the capacity.
+    """
     written: dict[tuple[Any, ...], int] = {}
     found: dict[str, tuple[int, int]] = {}
     for entry in content.runs():
@@ -187,7 +194,7 @@ def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, in
 
 
 def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caution]:
-    """What else the machine did meanwhile."""
+    """Cautions about other work that the machine did during the runs."""
     runs = [entry for entry in content.runs() if entry.role == "measure" and entry.watch]
     watched = [(names.get(entry.cell, entry.cell), entry.watch) for entry in runs]
     labels = tuple(dict.fromkeys(entry.cell for entry in runs))

@@ -1,6 +1,6 @@
-"""What the pictures of a study that compares nothing are drawn from: its cells side by side.
+"""Data of the charts of a study without a comparison: its cells side by side.
 
-Models the first cells in the order of the table, as many as have room. Refuses nothing; a study whose runs keep
+Models the first cells in the order of the table, as many as have room. A study whose runs keep
 no series and no latencies has fewer pictures.
 """
 
@@ -24,7 +24,7 @@ CELLS_MAX: Final = 4
 
 
 def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Evidence, str]:
-    """It, and what the levels are levels of: the property that differs most often, such as threads."""
+    """Return the data of the charts, and the property that distinguishes the cells most often, such as threads."""
     shown = [cell.cell for cell in cells][:CELLS_MAX]
     found: dict[str, list[Run]] = {cell: [] for cell in shown}
     units = {cell.unit or cell.label for cell in plan.cells}

@@ -1,4 +1,4 @@
-"""What a verdict sentence calls the parts of a study: the activity of each cell, the target, the wear between stages.
+"""Plain phrases for the verdict sentence: the activity of each cell, the target, the wear between stages.
 
 Models plain words for workloads that have them ("writes 128 KiB blocks in sequence"). A cell without such words, or
 with the words of another, keeps its label. Bytes of a wear stage are those of the plan; they are omitted where a stop
@@ -38,7 +38,7 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
 
 
 def groups(found: Comparison, plan: Plan) -> dict[str, MeanRatio]:
-    """By workload its headline cells together; empty where the cells share no units. Reads and writes never mix."""
+    """Headline cells grouped by workload; empty where the cells share no unit. Reads and writes never mix."""
     if found.overall is None or plan.study.compares_workloads:
         return {}
     place_of = places(plan) if compares_levels(plan) else {}
@@ -56,7 +56,7 @@ def groups(found: Comparison, plan: Plan) -> dict[str, MeanRatio]:
 
 
 def activities(plan: Plan) -> dict[str, str]:
-    """By the label of a compared cell, what is done in it: "reads 4 KiB blocks at random"."""
+    """Map each compared cell's label to its activity in words, such as "reads 4 KiB blocks at random"."""
     place_of = places(plan) if compares_cells(plan) else {}
     found: dict[str, str] = {}
     for cell in plan.cells:
@@ -81,12 +81,15 @@ def _pattern(workload: Workload) -> str:
 
 
 def subject(plan: Plan) -> str:
-    """What is compared with itself between two stages."""
+    """The thing that is compared with itself between two stages, such as "this drive"."""
     return "this simulated drive" if plan.facts.virtual else _SUBJECTS.get(plan.facts.kind, "this drive")
 
 
 def wear_words(plan: Plan, baseline: str, candidate: str) -> str:
-    """What was written between two stages of a cycle, "190 GiB of writes"; empty where it is not certain."""
+    """The amount written between two stages of a cycle, such as "190 GiB of writes".
+
+    Empty if it is not known for certain.
+    """
     names = [stage.name for stage in plan.study.stage]
     low, high = sorted((names.index(baseline), names.index(candidate)))
     between = names[low:high]

@@ -43,14 +43,17 @@ class Link(msgspec.Struct, frozen=True):
     """What a link carries at most."""
 
     mb_per_s: float
-    """Of each lane, where there are several."""
+    """Rate of one lane, for links with several lanes; MB/s."""
     source: str
     lanes: int = 1
     """Lanes unless the drive says otherwise."""
 
 
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which drives are of a class: all that is given must be so; a virtual drive is matched by name alone."""
+    """The conditions by which a drive belongs to a class: all given ones must hold.
+
+    A virtual drive is matched by its name alone.
+    """
 
     bus: str | None = None
     speed: tuple[str, ...] = ()
@@ -71,7 +74,7 @@ class DriveClass(msgspec.Struct, frozen=True, rename={"matches": "match"}):
 
 
 class DriveFacts(msgspec.Struct, frozen=True):
-    """What a class is found by; empty where it is not known."""
+    """Facts from which the class of a drive is found; an empty fact is unknown."""
 
     model: str = ""
     bus: str = ""
@@ -84,7 +87,7 @@ class DriveFacts(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """Whether what was measured fits a class, and why not."""
+    """Whether the measured rates fit a class, and if not, why."""
 
     fit: Fit
     title: str = ""
@@ -123,7 +126,7 @@ Interval = tuple[float, float, float]
 
 
 def judged(drive: DriveFacts, measured: Mapping[str, Interval]) -> Judged:
-    """Whether figures by their names in `FIGURES` fit the class of a drive."""
+    """Judge measured figures, by their names in `FIGURES`, against the class of a drive."""
     found = class_of(drive)
     if found is None:
         return Judged("no class")
@@ -136,7 +139,7 @@ def judged(drive: DriveFacts, measured: Mapping[str, Interval]) -> Judged:
 
 
 def _carried(drive: DriveFacts, found: DriveClass) -> float | None:
-    """What the link carries at most, in MB/s; None where that is not known."""
+    """The highest rate of the link in MB/s; None where it is not known."""
     return None if found.link is None else found.link.mb_per_s * (drive.lanes or found.link.lanes)
 
 

@@ -1,4 +1,4 @@
-"""Whether a drive is healthy, from what it says of itself (SMART, NVMe health log).
+"""Judge whether a drive is healthy from its own reports (SMART, NVMe health log).
 
 What it models: a drive is failing when it says so itself, when it has sectors that cannot be read, when its spare
 blocks or its rated life are used up. What is not zero and need not be a failure is a remark.
@@ -37,17 +37,17 @@ _REMARKED: Final = {"5": "sectors were replaced", "187": "errors were not correc
 
 
 class Health(msgspec.Struct, frozen=True):
-    """What is known of a drive's health."""
+    """The known state of a drive's health."""
 
     state: State
     text: str
     """Its figures, or why they are not known, in a few words."""
     problems: tuple[str, ...] = ()
-    """Why the drive is failing, each a clause."""
+    """Reasons why the drive counts as failing, one clause each."""
     remarks: tuple[str, ...] = ()
-    """What is not zero, or near its limit."""
+    """Counters that are not zero, or near their limit, without being a failure."""
     advice: str = ""
-    """What to do; empty when nothing needs doing."""
+    """The remedy; empty when nothing needs to be done."""
     temperature_c: int | None = None
 
 
@@ -75,7 +75,7 @@ def health_of(facts: Mapping[str, str]) -> Health:
 
 
 def _is_judged(own: Mapping[str, str]) -> bool:
-    """Whether there is a verdict, and not a temperature alone."""
+    """Whether the reports allow a verdict; a temperature alone does not."""
     return any(key in own for key in ("smart_passed", "critical_warning", "percentage_used", "percent_used"))
 
 
@@ -136,7 +136,7 @@ def _figures(own: Mapping[str, str]) -> Iterator[str]:
 
 
 def _not_known(facts: Mapping[str, str]) -> Health:
-    """Why nothing is known, by what the programs answered."""
+    """Explain why the health is not known, from the answers of smartctl and nvme."""
     answers = {name: facts[f"target.{name}"] for name in ("smartctl", "nvme") if f"target.{name}" in facts}
     failed = next((text for text in answers.values() if text.startswith("failed: ")), None)
     if failed is not None:

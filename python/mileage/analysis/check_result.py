@@ -1,4 +1,4 @@
-"""What `mileage check` found: the drive, its rates, and one sentence on them.
+"""Result of `mileage check`: the drive, its rates, and one sentence about them.
 
 What it models: rows of rates with their intervals; health and class; the sentence that joins them; the exit status.
 What it refuses: to call a drive too slow when something else had a part in its rates; the sentence then says so.
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True):
     """"read" or "write"."""
     depth: int
     mb_per_s: tuple[float, ...]
-    """Of each repetition, in order."""
+    """The rate of each repetition in MB/s, in order."""
     iops: tuple[float, ...]
     p50_us: float | None
     p99_us: float | None
@@ -55,7 +55,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class NotTested(msgspec.Struct, frozen=True):
-    """What was not tested, and the commands that would."""
+    """Properties that the check did not test, and the commands that would test them."""
 
     text: str
     commands: tuple[str, ...]
@@ -67,7 +67,7 @@ class Checked(msgspec.Struct, frozen=True):
     target: str
     date_utc: str
     drive: tuple[tuple[str, str], ...]
-    """What it is, as pairs of a word and its text."""
+    """Identity of the drive, as pairs of a heading and its text."""
     health: Health
     rows: tuple[Row, ...]
     fit: Judged
@@ -79,7 +79,7 @@ class Checked(msgspec.Struct, frozen=True):
     sheet: DataSheet | None = None
     """The data sheet that was named, or recognised by the model of a real drive."""
     quoted: tuple[QuotedPair, ...] = ()
-    """What the sheet promises next to what was measured."""
+    """Rates that the data sheet promises, next to the measured ones."""
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -126,7 +126,10 @@ def status_of(health: Health, fit: Judged, findings: Sequence[Finding]) -> int:
 def verdict_of(
     noun: str, health: Health, rows: Sequence[Row], fit: Judged, findings: Sequence[Finding]
 ) -> str:
-    """One sentence: healthy or not, how fast, whether that fits its class. `noun`: "drive", "virtual drive"."""
+    """Summarise a check in one sentence: healthy or not, how fast, and whether the rates fit the class of the drive.
+
+    `noun`: "drive", "virtual drive".
+    """
     begins = {
         "good": f"This {noun} is healthy; it",
         "failing": f"This {noun} is FAILING ({'; '.join(health.problems)}); it",

@@ -1,7 +1,4 @@
-"""The result of `mileage check` as a block of text that fits a forum post: at most 72 columns, no colours, no tabs.
-
-Refuses nothing.
-"""
+"""Format the result of `mileage check` as a text block for a forum post: at most 72 columns, no colours, no tabs."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _HALF: Final = 14
 
 
 def check_text(found: Checked) -> str:
-    """One check."""
+    """Format one check as text."""
     lines = ["mileage check".ljust(WIDTH - 20) + found.date_utc.rjust(20), "-" * WIDTH]
     lines += _identity(found)
     for direction in ("read", "write"):

@@ -2,7 +2,7 @@
 
 Models all counters as rates per 1,000 operations of the host, so that runs of different length compare. It names what
 differs and claims no more: a counter that moves with a rate is an explanation, the counterfactual arm is the proof.
-Refuses nothing: a target that counts nothing has no such sentences.
+A target that counts nothing has no such sentences.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def why(comparison: Comparison, records: Records) -> list[str]:
 
 
 def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[str] | None:
-    """Each counter that differs, with both figures; None where one of the arms counts nothing."""
+    """Every counter that differs between two arms, with both figures; None where an arm counts nothing."""
     low = _rates(records.get((cell.cell, comparison.baseline), ()))
     high = _rates(records.get((cell.cell, comparison.candidate), ()))
     if low is None or high is None:

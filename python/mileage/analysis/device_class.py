@@ -37,7 +37,7 @@ def short_classes(plan: Plan) -> dict[str, str]:
 
 
 def _targets(plan: Plan) -> dict[str, str]:
-    """What each level of the compared factor measures; the study's target under an empty name without such levels."""
+    """The target of each level of the compared factor; without such levels, the study's target under an empty name."""
     factor = plan.study.compare.arms
     found = {setting.levels[factor]: setting.target for setting in plan.settings if factor in setting.levels}
     return found or {"": str(plan.study.target)}

@@ -1,7 +1,7 @@
 """From a study folder to what its pictures are drawn from: the runs of the headline cell, the torture, latencies, wear.
 
 Models the journal as too large to be held: only the runs of one cell and the torture are decoded, and of each what a
-picture can show is kept. Refuses nothing; a run without a series, or of a tool that reports only figures, is skipped.
+picture can show is kept. A run without a series, or of a tool that reports only figures, is skipped.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def course_of(record: RunRecord, drawn: Mapping[str, str]) -> RunTrace | None:
 
 
 def _torture(content: JournalContent) -> list[RunTrace]:
-    """One trace for each cycle and target: its torture runs after each other."""
+    """One trace for each cycle and target: its torture runs in sequence."""
     groups: dict[tuple[int, str], list[Series]] = {}
     for entry in picked(content, "torture"):
         levels = ", ".join(f"{name} {level}" for name, level in entry.levels.items())
@@ -224,7 +224,7 @@ def _trace(
 
 
 def _joined(name: str, values: Sequence[float]) -> float:
-    """One value for intervals that are joined. An interval in which no operation ended has no latency."""
+    """One value for several intervals that are joined. An interval in which no operation ended has no latency."""
     if name in ("p99", "max"):
         return max(values)
     counted = [value for value in values if value > 0] if name == "p50" else values
@@ -232,7 +232,7 @@ def _joined(name: str, values: Sequence[float]) -> float:
 
 
 def _gauges(series: Series, count: int) -> dict[str, list[float]]:
-    """What a drive counted, as it is drawn: write amplification of each interval, and what stands free at its end."""
+    """Gauges of a drive over time, for drawing: write amplification of each interval, and free space at its end."""
     counters = series.counters
     found: dict[str, list[float]] = {}
     amplified = write_amplifications(counters) or []
@@ -249,7 +249,7 @@ def _gauges(series: Series, count: int) -> dict[str, list[float]]:
 
 
 def _per_second(series: Series, count: int, drawn: Mapping[str, str]) -> dict[str, list[float]]:
-    """What a drive counted in each interval, per second, by the title under which it is drawn."""
+    """Counters of a drive per interval, converted to events per second, by the title of their chart."""
     found = {}
     for key, title in drawn.items():
         totals = series.counters.get(key, ())
@@ -260,7 +260,7 @@ def _per_second(series: Series, count: int, drawn: Mapping[str, str]) -> dict[st
 
 
 def tails_of(arm: str, found: Sequence[Run]) -> list[Tail]:
-    """All runs of an arm together, and some of them one by one."""
+    """Latency tails of all runs of an arm together, and of a few single runs."""
     tails: list[Tail] = []
     stride = -(-len(found) // _RUNS_MAX) or 1
     for kind in ("service", "response"):
@@ -344,7 +344,7 @@ def places_of(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def _properties(cell: Cell) -> dict[str, str]:
-    """What a cell measures and its sizes: cells of one set of tests share all but the test."""
+    """The workload and sizes of a cell: cells of one set of tests share all of them but the test."""
     found, table, work = cell.key.properties, cell.key.table, cell.workload
     if work is not None:
         found |= {

@@ -1,4 +1,4 @@
-"""What can be said of an imported study: its figures, and how far they can be trusted.
+"""Validity checks and notes for an imported study: how far the figures of another tool can be trusted.
 
 What it models: the audits of measured studies on the facts of the files; the rest is "not known", with the reason.
 What it refuses: guesses. A setting that no file states is not taken to be the tool's default.
@@ -43,9 +43,9 @@ _DIRECT_FLAGS: Final = {
 }
 """Flags by which a tool bypasses the page cache."""
 _MEMORY_BY_NAME: Final = ("hdparm.cached", "hdparm.cached_direct")
-"""What is meant to come from memory."""
+"""Tests that read from memory on purpose."""
 _DIRECT_BY_NAME: Final = ("hdparm.cached_direct", "hdparm.buffered_direct")
-"""What bypasses the page cache, as its name states."""
+"""Tests whose name states that they bypass the page cache."""
 NO_SETTINGS: Final = (
     *(
         "write_lat_log",
@@ -187,7 +187,7 @@ def audits(runs: Sequence[ImportedRun]) -> tuple[Audit, ...]:
 
 
 def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
-    """Why a comparison with this study is not conclusive; empty where nothing speaks against it."""
+    """Reasons why a comparison with this study is not conclusive; empty if there is none."""
     if plan.imported is None:
         return []
     content = folder.content(around_damage=True)
@@ -237,7 +237,7 @@ def differing_settings(
 
 
 def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]]:
-    """Of each cell the settings that are known, as tools call them."""
+    """The known settings of each cell, named as in the tools."""
     if plan.imported is not None:
         return {run.cell: run.levels for run in folder.content(around_damage=True).imported_runs()}
     found = {cell.label: dict(cell.key.factors) for cell in plan.cells}
@@ -285,7 +285,10 @@ def _repeated(runs: Sequence[ImportedRun]) -> ValidityCheck:
 
 
 def _run_order(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
-    """Whether the repetitions go one way, so that they are none; only where a cell has enough of them."""
+    """Check whether rates rise or fall over the repetitions, which then are not independent.
+
+    Only for cells with enough of them.
+    """
     trends = _trends(runs)
     if trends:
         return [ValidityCheck("run order", "warn", trends[0])]
@@ -309,7 +312,10 @@ def _trends(runs: Sequence[ImportedRun]) -> list[str]:
 
 
 def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None:
-    """Whether the tests of one repetition (a call of the tool) are all unlike those of the others.
+    """Check whether all tests of one repetition (one call of the tool) differ from those of the other repetitions.
+
+    Tests of one call share the same disturbances, so they do not confirm each other. None where there are too few
+    repetitions of the same tests.
 
     Tests of one call share what happened meanwhile, so that they confirm each other in nothing. None where there are
     too few repetitions with the same tests to say so.
@@ -355,7 +361,7 @@ def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
 
 
 def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
-    """Whether enough operations lie beyond each p99 that is judged."""
+    """Check whether each judged p99 has enough operations beyond it."""
     counts = [
         (record.operations, run.cell)
         for run in runs
@@ -369,7 +375,7 @@ def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
 
 
 def _steady(runs: Sequence[ImportedRun]) -> ValidityCheck:
-    """Whether the rate of runs with a series kept one level."""
+    """Check whether runs with a series kept one level of rate."""
     found = [(one, run) for run in runs if (one := course_of(run.record)).kind != "too short"]
     if not found:
         statement = f"no series over time has the {INTERVALS_MIN} intervals that the test needs"
@@ -383,7 +389,7 @@ def _steady(runs: Sequence[ImportedRun]) -> ValidityCheck:
 
 
 def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> ValidityCheck:
-    """Whether some rate is one that memory gives; no tool counts what the page cache served."""
+    """Check whether a rate is as high as only memory allows, since no tool counts reads from the page cache."""
     found = [statement for statement, _ in memory_rates(runs, files)]
     if not found:
         return ValidityCheck(
@@ -394,7 +400,7 @@ def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> Validit
 
 
 def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[tuple[str, bool]]:
-    """Why runs were served from memory, and whether that is certain; those that are first."""
+    """Runs that were served from memory, with the reason; the certain ones first."""
     commands = {file.path: f"{file.tool} {file.command or ''}" for file in files}
     found = []
     for run in runs:

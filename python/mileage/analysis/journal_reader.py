@@ -1,7 +1,7 @@
 """Everything that a report needs of a study's runs, read in one pass: decoding a long journal takes seconds.
 
 Models the journal as too large to be held: each run is decoded once, and whoever wants something of it takes it then.
-Refuses nothing; of a run that another tool reported only the figures are taken.
+Of a run that another tool reported only the figures are taken.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from mileage.store.tables import Staging, each_test, measured_of
 
 @dataclass
 class Reading:
-    """What was read: every measured value, ordered by run; the inputs of checks, arms and notes; times of stages."""
+    """The contents of a journal: every measured value, ordered by run; the inputs of checks, arms and notes.
+
+    Times of stages.
+    """
 
     samples: list[Sample]
     seen: JournalReading

@@ -1,6 +1,6 @@
-"""What the latencies of a closed loop hide, reported for the run that hides most.
+"""Note about latencies that a closed loop cannot show (coordinated omission), for the run in which it hides most.
 
-Where the journal meets `judge.overload.omission`. Refuses nothing: a run whose longest operation is a small share of it
+Where the journal meets `judge.overload.omission`. A run whose longest operation is a small share of it
 hides nothing.
 """
 
@@ -11,15 +11,15 @@ from mileage.model.journal_entries import Run
 
 
 class Hidden:
-    """Of all measured runs the one whose latencies hide most."""
+    """Of all measured runs, the one in which a pause of the target hid the most operations."""
 
     def __init__(self) -> None:
-        """Of no run yet."""
+        """Begin without any run."""
         self._most = (0.0, "")
 
     @property
     def notes(self) -> list[str]:
-        """One sentence on the run whose latencies hide most; an empty list if none hides anything."""
+        """One sentence on the run whose latencies are most incomplete; an empty list if none is."""
         return [self._most[1]] if self._most[1] else []
 
     def add(self, entry: Run) -> None:

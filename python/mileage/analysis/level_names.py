@@ -24,7 +24,7 @@ _UNITS: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")
 
 
 def level_names(plan: Plan) -> dict[str, str]:
-    """By level its readable name; empty where the levels are not numbers of bytes."""
+    """Readable name of each level; empty where the levels are not numbers of bytes."""
     factor = plan.study.compare.arms
     if not compares_levels(plan) or not key_of(factor, plan.study.factor[factor]).endswith("_bytes"):
         return {}

@@ -90,5 +90,5 @@ def _fact(key: str) -> str | None:
 
 
 def is_level(found: str, level: str) -> bool:
-    """Whether what was found is a level: the same text, or one that continues after it ("6.1" for "6.1.0-27-amd64")."""
+    """Whether the detected text matches a level: equal, or one that continues after it ("6.1" for "6.1.0-27-amd64")."""
     return re.match(rf"{re.escape(level)}(?![A-Za-z0-9])", found) is not None

@@ -1,7 +1,7 @@
 """The model band of a study folder, from its journal to a value.
 
 What it models: one choice for each line of its kind, the last one where a choice has several.
-What it refuses: nothing; lines of figures for which the study's drive has no alternative are ignored.
+Lines of figures for which the study's drive has no alternative are ignored.
 """
 
 from __future__ import annotations

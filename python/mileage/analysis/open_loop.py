@@ -1,7 +1,7 @@
-"""What a fixed rate did to a target, in sentences: whether it kept up, and where it stopped doing so.
+"""Report whether a target kept up with a fixed rate, and from which rate on it did not.
 
 Models the runs of an open loop whose rate is constant: operations completed in each interval against those that were
-due (see `judge.overload`). Refuses nothing: a run too short to see a backlog grow, a ramp and a closed loop have no
+due (see `judge.overload`). A run too short to see a backlog grow, a ramp and a closed loop have no
 sentence.
 """
 
@@ -15,7 +15,10 @@ from mileage.store.journal import JournalContent
 
 
 def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
-    """One sentence on a single rate that was lost, or on where several part; none when nothing is to be said."""
+    """One sentence about a single rate that the target could not keep, or about the limit among several rates.
+
+    Empty if it kept all.
+    """
     rates = {
         cell.label: float(cell.workload.load.open.operations_per_s)
         for cell in resolved.cells

@@ -31,12 +31,12 @@ LISTED = (
 
 
 def compares_levels(plan: Plan) -> bool:
-    """Whether the levels of a factor are compared, rather than stages."""
+    """Whether a study compares levels of a factor rather than stages."""
     return plan.study.compare.arms in plan.study.factor
 
 
 def compares_cells(plan: Plan) -> bool:
-    """Whether cells of one stage are compared, of two levels or of two workloads, rather than two stages."""
+    """Whether a study compares cells of one stage (two levels or two workloads) rather than two stages."""
     return compares_levels(plan) or plan.study.compares_workloads
 
 
@@ -86,7 +86,7 @@ def classed(found: Comparison, first: Plan, second: Plan, levels: tuple[str, str
 
 
 def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:
-    """Whether a study wears its target between two of its stages."""
+    """Whether a study wears its target between the two compared stages."""
     names = [stage.name for stage in plan.study.stage]
     low, high = sorted((names.index(baseline), names.index(candidate)))
     return any(stage.torture for stage in plan.study.stage[low:high])
@@ -189,7 +189,7 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
 
 
 def places(plan: Plan) -> dict[str, tuple[str, str]]:
-    """Of each cell's label: its level of the compared factor, and its label without that level.
+    """Split each cell's label into its level of the compared factor and the rest.
 
     Where workloads are compared: the workload, and the label without it; of other cells, an empty text and the label.
     """
@@ -201,7 +201,10 @@ def places(plan: Plan) -> dict[str, tuple[str, str]]:
 
 
 def aa_audit(plan: Plan, samples: Iterable[Sample]) -> Audit | None:
-    """What the baseline measured twice says of the whole: two that cannot differ must not. None without such an arm."""
+    """Audit of the baseline that was measured twice (A/A): a difference between the two is a false alarm.
+
+    None without such an arm.
+    """
     study = plan.study
     if not study.aa or study.baseline is None:
         return None

@@ -1,10 +1,10 @@
-"""What a data sheet promises next to what was measured, rate by rate, at the conditions that the sheet states.
+"""Compare the rates of a data sheet with the measured ones, rate by rate, at the conditions that the sheet states.
 
 What it models: for each quoted rate the measured cell that is closest to its conditions: the same kind of work,
 then as few conditions as possible that differ (record size, depth, span, content), then the higher rate, which is
 kinder to the drive. A ratio is given only where every stated condition is that of the cell; the state of the drive
 is not compared, and said.
-What it refuses: nothing. A quoted rate that nothing measured has no cell; mean latencies are not compared.
+A quoted rate that nothing measured has no cell; mean latencies are not compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MeasuredRate(msgspec.Struct, frozen=True):
     label: str
     stage: str
     workload: str
-    """As a data sheet names it, such as "random_read"."""
+    """Workload as data sheets name it, such as "random_read"."""
     record_bytes: int
     depth: int
     """Outstanding operations of all threads."""
@@ -38,7 +38,7 @@ class MeasuredRate(msgspec.Struct, frozen=True):
     content: str
     """ "incompressible" or "compressible"; empty of reads, whose content nothing states."""
     mb_per_s: tuple[float, ...]
-    """Of each run."""
+    """Rate of each run in MB/s."""
     iops: tuple[float, ...]
 
 

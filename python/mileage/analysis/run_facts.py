@@ -2,7 +2,7 @@
 
 What it models: of each measured run how long it lasted, how many operations stand behind its percentiles, and the
 facts that the audits of `judge` look at; what disturbed it; and how the last torture of each cycle went.
-What it refuses: nothing; a journal without runs has no facts.
+A journal without runs has no facts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mileage.store.tables import each_test
 
 @dataclass
 class JournalReading:
-    """What was read of a study's runs."""
+    """Data collected from the journal of a study's runs."""
 
     runs: int = 0
     lasted_s: list[tuple[float, str]] = field(default_factory=list)
@@ -28,11 +28,11 @@ class JournalReading:
     counts: list[tuple[int, str]] = field(default_factory=list)
     """Operations of every run that is judged by its p99, with its cell."""
     facts: list[RunFacts] = field(default_factory=list)
-    """What the audits look at, of every measured run that has a workload."""
+    """Inputs of the audits, for every measured run that has a workload."""
     watched: list[tuple[str, dict[str, int]]] = field(default_factory=list)
     """The disturbances of a run, with its cell."""
     courses: Courses = field(default_factory=Courses)
-    """How the measured runs that write went over time."""
+    """Rate over time of the measured runs that write."""
     written: dict[int, list[int]] = field(default_factory=dict)
     """Bytes written in each interval of the last torture of every cycle."""
 
@@ -41,7 +41,7 @@ class Look:
     """Runs being looked at: `found` is what was read of those that were added."""
 
     def __init__(self, plan: Plan) -> None:
-        """Nothing was read yet."""
+        """Begin without any entry."""
         self.found = JournalReading()
         self._workloads = {run.index: run.workload for run in plan.runs}
         settings = plan.settings

@@ -1,6 +1,6 @@
 """Per-arm summaries: pooled throughput (total bytes / total time) and the standard error of each run's mean.
 
-Applies `judge.summary.total_work_rate` and `judge.within_run` to the journal. Refuses nothing: runs with fewer than
+Applies `judge.summary.total_work_rate` and `judge.within_run` to the journal. Runs with fewer than
 twenty intervals have no effective sample size.
 """
 
@@ -45,10 +45,10 @@ class RunSums(msgspec.Struct, frozen=True):
     transfers: int
     """Reads and writes."""
     counters: dict[str, int]
-    """Those that counted something."""
+    """Counters that are not zero."""
     intervals: int
     within: WithinRun | None
-    """What its intervals say of its mean; None where there are too few."""
+    """Precision of the run's mean, from its intervals; None where there are too few intervals."""
 
     @classmethod
     def of(cls, record: RunRecord) -> RunSums:
@@ -69,7 +69,7 @@ class Arms:
     """The reported part of the measured runs' records, by cell and arm, named as in the comparison; no sham arm."""
 
     def __init__(self, plan: Plan) -> None:
-        """Of no run yet."""
+        """Begin without any run."""
         self.found: dict[tuple[str, str], list[RunSums]] = {}
         self._places = places(plan) if compares_cells(plan) else {}
         self._stage = plan.study.measuring_stages[-1] if self._places else ""
@@ -86,7 +86,7 @@ class Arms:
 
 
 def inside(arms: Arms) -> list[Inside]:
-    """One entry per cell and arm of what the plan compares, in the order of the runs; without the sham arm."""
+    """One entry per cell and arm of the planned comparison, in the order of the runs; without the sham arm."""
     return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
 
 

@@ -1,7 +1,7 @@
 """In what the cells of one name differ between two studies: the depth, the share of reads, how the target is reached.
 
 Models a label as less than the whole setting: what all cells of a study share is not part of it. How long a run lasts,
-its seed, and the size of a drive that is visited whole are no differences. Refuses nothing; a study of another tool
+its seed, and the size of a drive that is visited whole are no differences. A study of another tool
 has no plan, and `mileage.analysis.imported_study` compares what its files state.
 """
 
@@ -23,7 +23,7 @@ _INCIDENTAL: Final = frozenset(
         *("names", "tests", "bytes", "bytes_read", "operations", "occupies", "writes"),
     }
 )
-"""What may differ between two measurements of one thing, and what follows from another key."""
+"""Keys that may differ between two measurements of the same thing, or that follow from another key."""
 _NESTED: Final = ("options", "load", "value")
 
 

@@ -1,7 +1,7 @@
-"""When the stages of a study began and ended by the wall clock: the time of the whole, and the gap before each stage.
+"""Start and end of each stage by the wall clock, the duration of the study, and the gap before each stage.
 
 Models a gap as the time from the end of the last run of a stage to the start of the first run of the next stage of the
-same cycle and arm. Refuses nothing; a stage without a finished run has no times, and an unfinished study no whole.
+same cycle and arm. A stage without a finished run has no times, and an unfinished study no whole.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from mileage.store.journal import JournalContent
 
 
 class StageTimes:
-    """Of each stage the first start and the last end among the runs that were added."""
+    """First start and last end of each stage, over the runs that were added."""
 
     def __init__(self) -> None:
-        """Nothing was read yet."""
+        """Begin without any run."""
         self._spans: dict[StageKey, tuple[datetime, datetime]] = {}
 
     def add(self, entry: Run) -> None:

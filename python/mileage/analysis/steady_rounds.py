@@ -14,7 +14,7 @@ from mileage.store.journal import JournalContent
 
 
 def steady_rounds(plan: Plan, content: JournalContent) -> list[SteadyRounds]:
-    """Of each cycle and table with `until = "pts-steady"` its rounds, in their order."""
+    """The rounds of each cycle and table with `until = "pts-steady"`, in order."""
     asked = {name for name, table in plan.study.torture.items() if table.until == "pts-steady"}
     found: dict[tuple[int, str, int], list[float]] = {}
     for role in ("prepare", "torture") if asked else ():

@@ -3,7 +3,7 @@
 What it models: each run's rate over time (`judge.rate_over_time`), and the ratio of erased to programmed pages. A drive
 that programs more than it erases still consumes its erased blocks, and writes at the rate of a fresh drive. The mean of
 such a run depends on its length, so it does not describe the drive.
-What it refuses: nothing. Runs of fewer than 30 intervals and drives without these counters are skipped.
+Runs of fewer than 30 intervals and drives without these counters are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REMEDY: Final = (
 
 
 class RunCourse(NamedTuple):
-    """What a run of a cell did."""
+    """How the rate of one run of a cell changed over time."""
 
     cell: str
     stage: str
@@ -82,7 +82,7 @@ def course_of(record: RunRecord | ImportedRecord) -> Course:
 
 
 def course_words(found: Course, record: RunRecord | ImportedRecord) -> str:
-    """What a run does, with times."""
+    """Describe in words how the rate of a run changed, with times."""
     series = record.series
     interval_s = series.interval_s
     change, at = f"{abs(found.change):.0%}", duration(found.intervals * series.interval_ns)

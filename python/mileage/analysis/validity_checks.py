@@ -87,7 +87,7 @@ def checks_of(
 
 
 def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> ValidityCheck:
-    """Whether measured runs, in seconds and with their cells, average out what a device does only now and then.
+    """Check whether measured runs are long enough to average rare events of a device.
 
     Simulated time has no noise of a machine to average.
     """
@@ -106,7 +106,7 @@ def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> Vali
 
 
 def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:
-    """Whether enough operations lie beyond the p99 of each run that is judged by it."""
+    """Check whether the p99 of each judged run has enough operations beyond it."""
     if not counts:
         return []
     fewest, cell = min(counts)
@@ -119,7 +119,7 @@ def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]
 
 
 def _repetition_checks(content: JournalContent) -> list[ValidityCheck]:
-    """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
+    """Check the precision that tables with "repeat until precise" reached, from the last decision of each cycle."""
     last = {(*look.stage_key, look.table): look for look in content.of_kind(Look) if look.rule == "precision"}
     widths = [(look.half_width, look) for look in last.values() if look.half_width is not None]
     if not widths:
@@ -134,7 +134,7 @@ def _repetition_checks(content: JournalContent) -> list[ValidityCheck]:
 
 
 def _until_checks(plan: Plan, content: JournalContent) -> list[ValidityCheck]:
-    """Whether rounds of writing that were to end steady did so, by table."""
+    """Check whether rounds of writing that should end in a steady state did so, by table."""
     last: dict[str, dict[tuple[StageKey, int], Look]] = {}
     for look in content.of_kind(Look):
         if look.rule != "precision":
@@ -178,7 +178,7 @@ def _environment_check(
 
 
 def _steady_check(tortures: Mapping[int, Sequence[int]]) -> ValidityCheck:
-    """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
+    """Check whether the torture had reached its final level: the last half of each cycle's last run."""
     found = []
     for whole in tortures.values():
         written = whole[:-1]

@@ -106,7 +106,7 @@ def lost_lines(folder: StudyFolder) -> list[str]:
 
 
 def method_of(plan: Plan, content: JournalContent) -> str:
-    """How a study was measured and judged, in paragraphs parted by an empty line."""
+    """Describe how a study was measured and judged, as paragraphs separated by an empty line."""
     head = content.study
     if head is None:
         return method_text(plan, version="", started="")
@@ -166,7 +166,7 @@ def study_view(
 
 
 def _of_programs(plan: Plan, runs: Sequence[Run]) -> list[str]:
-    """What was noted of runs of programs, once for each cell."""
+    """Notes about runs of programs, once for each cell."""
     if not any(isinstance(run.job, Program) for run in plan.runs):
         return []
     note_counts = Counter((run.cell, note) for run in runs for note in run.record.notes)
@@ -202,7 +202,7 @@ def environment_changes(
 
 
 def targets_of(plan: Plan) -> list[str]:
-    """What is measured: the study's target, or where targets are compared each of them."""
+    """The measured targets: the study's one, or each of those that are compared."""
     return list(dict.fromkeys(setting.target for setting in plan.settings)) or [str(plan.study.target)]
 
 
@@ -278,7 +278,7 @@ def _extend(trace: TortureTrace, series: Series) -> None:
 
 
 def _shapes(runs: Sequence[Run]) -> list[RunShape]:
-    """What happened inside each torture run, from its rate per interval."""
+    """Levels of the write rate inside each torture run, found in its intervals."""
     shapes = []
     for entry in runs:
         series = entry.record.series

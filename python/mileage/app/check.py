@@ -1,4 +1,4 @@
-"""One minute on one drive: what it is, whether it is healthy, how fast, and whether that fits its class.
+"""Check one drive in one minute: identity, health, speed, and whether the speed fits the class of the drive.
 
 What it models: a one-off study of eight tests, each repeated in blocks of random order, between two looks at the drive.
 A device, and a file with content, is only read; in a directory one work file is made and removed.
@@ -87,7 +87,7 @@ _TESTS: Final = (
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """How a check is done."""
+    """Options of a check."""
 
     quick: bool = False
     """Runs of 0.2 s in a file of 64 MiB."""
@@ -210,7 +210,7 @@ class Done(msgspec.Struct, frozen=True):
 
     checked: tuple[Checked, ...]
     comparison: Comparison | None = None
-    """Of two: the second judged against the first, by pairs."""
+    """With two targets, the judgement of the second against the first, by pairs."""
 
 
 def check(

@@ -1,7 +1,6 @@
-"""What a check of one target says next to its rates: the drive, what had a part in the rates, and what was not tested.
+"""Findings of a check in addition to its rates: identity of the drive, disturbances, and what was not tested.
 
 What it models: lines of identity; findings, each with whether it disturbs the rates; commands that test more.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ HOT_C: Final = 10
 
 
 class TargetFindings(msgspec.Struct, frozen=True):
-    """What was seen of one target."""
+    """Findings about one target."""
 
     plan: Plan
     """The plan, with this target and its cells alone."""
@@ -53,11 +52,11 @@ class TargetFindings(msgspec.Struct, frozen=True):
     cautions: tuple[Caution, ...]
     """The cautions of all targets."""
     names: dict[str, str]
-    """What cautions call each cell, by its label."""
+    """Name of each cell in the cautions, by its label."""
     labels: dict[str, str]
-    """What the text calls each cell of all targets, by its label."""
+    """Name of each cell in the text, by its label, over all targets."""
     before: dict[str, str]
-    """What was known of the drive before the load."""
+    """Facts about the drive before the load."""
     after: dict[str, str]
 
 
@@ -84,14 +83,14 @@ def health_seen(seen: TargetFindings) -> Health:
 
 
 def class_facts(plan: Plan, known: dict[str, str]) -> DriveFacts:
-    """What the class of the drive follows from."""
+    """Facts that decide the class of the drive."""
     if plan.facts.virtual:
         return DriveFacts(virtual=profile_name(parse_target(plan.target).name))
     return facts_from(known)
 
 
 def identity(seen: TargetFindings) -> Iterator[tuple[str, str]]:
-    """What it is, in lines of a word and a text."""
+    """Identity of the drive, as lines of a heading and a text."""
     plan, known = seen.plan, seen.after
     if plan.facts.virtual:
         yield "Drive", f"{_core.drive_title(load_profile(parse_target(plan.target).name))} (virtual)"
@@ -171,7 +170,7 @@ def _is_direct(plan: Plan) -> bool:
 
 
 def findings(seen: TargetFindings) -> Iterator[Finding]:
-    """What had a part in the rates, gravest first."""
+    """Influences on the rates, the most serious first."""
     plan = seen.plan
     place = place_of(plan.target)
     if place is not None:
@@ -202,7 +201,7 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
 
 
 def memory_below(disk: str, root: Path = ROOT) -> str:
-    """That a disk is memory, or a loop device whose file lies in memory; "" for all others."""
+    """Statement that the disk is memory, or a loop device whose file is in memory; "" for other disks."""
     if disk.rstrip("0123456789") in ("ram", "zram"):
         return f"{disk} is a disk in memory"
     seen: list[str] = []
@@ -305,7 +304,7 @@ def _warm(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
 
 
 def not_tested(plan: Plan) -> Iterator[NotTested]:
-    """What a minute does not show, and the commands that would."""
+    """Properties that a check of one minute cannot show, and the commands that test them."""
     target = shlex.quote(plan.target)
     sustained = "the speed behind a write cache (SLC), and of hours of writes."
     if plan.study.state.start != "kept":

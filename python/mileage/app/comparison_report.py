@@ -28,7 +28,7 @@ _WORST: Sequence[CheckState] = ("bad", "warn", "unknown", "ok")
 
 
 def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
-    """What the report of a comparison of two studies shows. Raises Refused as `compare`."""
+    """Build the report of a comparison of two studies. Raises Refused as `compare`."""
     comparison = compare(a, b, stage=stage)
     (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
     sides = ((comparison.baseline, first), (comparison.candidate, second))
@@ -148,7 +148,7 @@ def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
 
 
 def _checks(results: Sequence[tuple[str, StudyResult]]) -> list[ValidityCheck]:
-    """Each check as the weaker study has it, with the study's name where there are two."""
+    """Combine the checks of both studies: of each check the worse result, with the study's name if both have it."""
     found: dict[str, list[tuple[str, ValidityCheck]]] = {}
     for name, result in results:
         if result.compares and result.plan.imported is None:

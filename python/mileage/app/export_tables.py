@@ -74,7 +74,7 @@ def _cell_keys(result: StudyResult) -> Table:
 
 
 def _judged(result: StudyResult) -> Iterator[Table]:
-    """What the report writes into the folder `tables` of the study."""
+    """Tables that the report writes into the folder `tables` of the study."""
     from mileage.analysis.run_variation import inside
     from mileage.analysis.view import measured_page
     from mileage.report.measurement_page import measured_csv

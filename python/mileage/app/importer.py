@@ -202,7 +202,10 @@ def name_settings(files: Sequence[Sequence[ToolRun]]) -> None:
 
 
 def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
-    """Whether a level that may be incidental is none here: it differs within a file, or is another device."""
+    """Whether a difference that is usually incidental is a setting here.
+
+    It varies within a file, or is another device.
+    """
     found: dict[int, set[str | None]] = {}
     for at, run in same:
         found.setdefault(at, set()).add(run.levels.get(name))
@@ -213,7 +216,7 @@ def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
 
 
 def _distinguishes_more(name: str, chosen: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
-    """Whether a level separates runs that the earlier levels do not."""
+    """Whether a level separates runs that the earlier levels leave together."""
     counts = [
         len({tuple(run.levels.get(key) for key in names) for _, run in same})
         for names in (chosen, [*chosen, name])

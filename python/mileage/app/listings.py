@@ -1,4 +1,7 @@
-"""What there is to choose from: built-in studies, workloads, drives, tortures, data sheets; studies on this machine."""
+"""Lists of everything that can be chosen: built-in studies, workloads, drives, tortures, data sheets.
+
+Studies on this machine.
+"""
 
 from __future__ import annotations
 

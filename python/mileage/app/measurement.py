@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """What was measured, with the plan that was done."""
+    """Result of a measurement, with the plan that was run."""
 
     plan: Plan
     cells: tuple[MeasuredCell, ...]
     cautions: tuple[str, ...]
-    """What the user must know before the figures; also among the notes of the cells that it is about."""
+    """Warnings to read before the figures; they are also among the notes of the cells concerned."""
     notes: tuple[str, ...]
-    """What the figures say, and how they were made."""
+    """Explanations of the figures, and how they were measured."""
 
 
 def asked_of(target: str, destroy: str | None, cache: str | None) -> MeasurementRequest:
-    """What is asked when only the target is given: how it is used, and how much room it has.
+    """Default request for a target: how it is used, and how much space it has.
 
     Raises:
         Refused: the target cannot be used.
@@ -140,7 +140,7 @@ def _done_in(
 
 
 def _log_names(resolved: Plan, log: Path) -> list[Path]:
-    """Where the log of each run goes. Raises Refused when something is there already."""
+    """Paths of the operation log of each run. Raises Refused when something is there already."""
     count = sum(run.reach is not None and run.reach.log for run in resolved.runs)
     names = [log] if count == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, count + 1)]
     for name in names:
@@ -162,14 +162,14 @@ def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
 
 
 def _of_cache(resolved: Plan) -> list[str]:
-    """What a file system that has to use the page cache does to the figures."""
+    """Effect of the page cache on the figures, on file systems that cannot bypass it."""
     if resolved.facts.direct_supported or resolved.study.state.cache != "warm":
         return []
     return ["this file system does not support direct I/O: the figures include the page cache"]
 
 
 def fidelity_notes(resolved: Plan) -> list[str]:
-    """How tests that make another tool's calls differ from what their names say."""
+    """Differences between what a test of another tool does and what its name suggests."""
     notes: list[str] = []
     suites = {cell.unit: cell.job.value for cell in resolved.cells if isinstance(cell.job, Suite)}
     for suite in suites.values():

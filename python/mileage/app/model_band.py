@@ -56,7 +56,7 @@ def choice_plans(resolved: Plan, *, asked: bool | None) -> Choices:
 
 
 def _problem(resolved: Plan) -> str:
-    """Why a study can have no model band; empty for one that can."""
+    """Reason why a study can have no model band; empty if it can."""
     if not resolved.virtual or resolved.imported is not None:
         return f"{resolved.target} is no virtual drive; only a model has choices that can be changed"
     if resolved.study.factor:

@@ -124,12 +124,12 @@ def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
 
 
 def names_in(ours: Plan, others: Plan) -> dict[str, str]:
-    """Of each cell of another study that one of ours means as well its label there, and ours."""
+    """Match the cells of another study to ours by meaning: its label and ours for each."""
     return alike(*({cell.label: cell.key for cell in plan.cells} for plan in (ours, others)))
 
 
 def _vetoes(result: StudyResult) -> list[str]:
-    """What speaks against a verdict with this study, each with the folder's name."""
+    """Reasons against a verdict with this study, each with the folder's name."""
     from mileage.analysis import imported_study
 
     if result.plan.imported is not None:
@@ -165,7 +165,9 @@ def rank(
 def history(
     studies: Sequence[str], *, stage: str | None = None, warn: Callable[[str], None] | None = None
 ) -> tuple[Change, ...]:
-    """Where a target's level changed over studies of it, given in the order of their dates; `warn` as in :func:`rank`.
+    """Find the dates at which a target's level changed, over studies given in the order of their dates.
+
+    `warn` as in :func:`rank`.
 
     Raises:
         Refused: fewer than six studies, or as :func:`rank`.
@@ -201,7 +203,7 @@ def _in_all(
 def _measured(
     studies: Sequence[str], stage: str | None, warn: Callable[[str], None] | None
 ) -> list[tuple[str, dict[str, list[float]]]]:
-    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm.
+    """The runs of each cell of each study, as rates (bytes or operations per second), in the torture arm.
 
     `warn` receives a line when the devices are of different classes.
     """

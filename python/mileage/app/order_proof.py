@@ -1,10 +1,10 @@
-"""Whether the order of runs keeps a drifting target from looking like a difference between arms.
+"""Test by simulation that a drifting target does not look like a difference between arms in the default order of runs.
 
 What it models: small studies of two arms in which nothing differs: one drive under two names, whose every run is slower
 than the one before by 2 % over ten runs, with noise between runs. The drift is in the target: plan, execution and
 judgement are those of any study and know nothing of it. Each study is judged once in the default order, and once with
 one arm after the other.
-What it refuses: nothing. Studies are done without a folder, so that a thousand take seconds.
+Studies are done without a folder, so that a thousand take seconds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ arms = "drive"
 
 
 class Drift:
-    """How much slower the target has become, and its noise; shared by all drives of a study, as time is."""
+    """Slow-down of the target so far, and its noise.
+
+    Shared by all drives of a study, because all of them age with the same time.
+    """
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -77,7 +80,7 @@ class DriftingDrive:
         return getattr(self._drive, name)
 
     def run(self, workload: str, poll: Any) -> str:
-        """As the drive's own, with longer times."""
+        """Run on the inner drive, then lengthen the times by the drift."""
         record = RunRecord.from_json(self._drive.run(workload, poll))
         factor = self._drift.slower()
         times = {

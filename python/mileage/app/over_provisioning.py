@@ -36,7 +36,7 @@ class Step(msgspec.Struct, frozen=True):
     """A drive of which a share is given up."""
 
     share: float
-    """Of the capacity, 0 to below 1."""
+    """Share of the capacity that is left unused, 0 to below 1."""
     usable_bytes: int
     spare_share: float
     """Flash beyond the usable bytes, over the usable bytes."""

@@ -41,10 +41,10 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a search found."""
+    """Result of a search."""
 
     closed_ops_per_s: float
-    """What the target does in a closed loop, before the search."""
+    """Rate of the target in a closed loop, measured before the search."""
     probes: tuple[Probe, ...]
     best: Probe | None
     """The highest rate that kept the goal; None when none did."""
@@ -52,7 +52,7 @@ class Found(msgspec.Struct, frozen=True):
     """Operations behind the latency of the shortest probe."""
 
     def doubt(self, goal: Goal) -> str:
-        """Why the latencies of the probes are hardly known, in a sentence; "" where they are."""
+        """Reason why the latencies of the probes are uncertain, in a sentence; "" where they are not."""
         share = QUANTILES[goal.quantile]
         if share == 1 or not self.probes or quantile_is_supported(self.operations_fewest, share):
             return ""

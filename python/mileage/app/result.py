@@ -66,11 +66,11 @@ class StudyResult:
             self._read_bytes = size
 
     def content(self) -> JournalContent:
-        """What the journal holds now; unreadable lines are skipped and reported as a veto."""
+        """The current contents of the journal; unreadable lines are skipped and reported as a veto."""
         return self.folder.content(around_damage=True)
 
     def outcome(self) -> Outcome:
-        """How far the study came, and why no further."""
+        """Progress of the study, and why it stopped."""
         from mileage.plan.estimate import remaining_s
         from mileage.plan.sizes import duration
         from mileage.store.durations import closed_s, spent_s
@@ -86,7 +86,7 @@ class StudyResult:
         return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
 
     def reading(self, staging: Staging | None = None) -> Reading:
-        """What the runs say, read once; read again for a `staging`, which gets them for the tables."""
+        """The measurements in the journal, read once. With a `staging` they are read again, to fill its tables."""
         from mileage.analysis.journal_reader import read
 
         self._look()
@@ -115,7 +115,7 @@ class StudyResult:
         return replace(named, band=model_band(self.plan, self.content()))
 
     def vetoes(self) -> list[str]:
-        """What speaks against any verdict of this study, each to follow "not conclusive because"."""
+        """Reasons against any verdict of this study, each worded to follow "not conclusive because"."""
         from mileage.analysis.steady_state_checks import REMEDY, changing
         from mileage.analysis.validity_checks import audits, grave_changes
         from mileage.analysis.view import environment_changes
@@ -217,7 +217,7 @@ class StudyResult:
             raise JudgedFailure(f"{self.folder.path} is not as it was written: {'; '.join(edited)}")
 
     def method(self, width: int = 80) -> str:
-        """How it was measured and judged, in lines of at most `width` columns."""
+        """Describe how the study was measured and judged, in lines of at most `width` columns."""
         from mileage.analysis.view import method_of
         from mileage.report.text import paragraphs
 

@@ -1,4 +1,6 @@
-"""What Mileage's own judgement does when the truth is known: false alarms, coverage, cliffs found.
+"""Measure the error rates of Mileage's own judgement on simulated data whose truth is known.
+
+False alarms, coverage, cliffs found.
 
 Models studies in which nothing differs (A/A) while the target drifts, compared exactly as a real study is, and
 series with a cliff of known place and size; whole studies of one drive under two names that slows down, in the default
@@ -68,7 +70,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> bool:
-        """Whether the promise can still be true."""
+        """Whether the observed share is compatible with the promised bounds."""
         low, high = self.interval
         return low <= self.high and high >= self.low
 
@@ -82,7 +84,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> bool:
-        """Whether every promise can still be true."""
+        """Whether every share is compatible with its promised bounds."""
         return all(share.kept for share in self.shares)
 
 

@@ -121,7 +121,7 @@ def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
 
 
 def traces_of(study: Study, folder: Path | None = None) -> dict[str, TraceFile]:
-    """What must be known of each trace that a study names; relative paths start at the folder of the study file.
+    """The properties of each trace that a study uses; relative paths start at the folder of the study file.
 
     Raises Refused for one that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""When enough was measured, by the judgement's rules: what `execute` asks while a study runs.
+"""Decide when a study has measured enough, by the rules of `judge`, for `execute`.
 
 Where `execute` and `judge` meet. The rules see values of cells and rounds; none sees a difference between arms.
 """

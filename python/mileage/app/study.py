@@ -105,7 +105,10 @@ def _planned(
     destroy: str | None,
     resumed: Plan | None = None,
 ) -> Plan:
-    """As :func:`plan`. `resumed`: the plan of the unfinished study whose files may be on the targets."""
+    """Plan a study as :func:`plan` does.
+
+    `resumed`: the plan of the unfinished study whose files may be on the targets.
+    """
     wanted = study_of(study, target)
     named = Path(study) if study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)

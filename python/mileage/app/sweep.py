@@ -33,8 +33,11 @@ from mileage.store.tables import measured_of, runs_of
 Row = dict[str, Any]
 
 COLUMNS = ("cycle", "arm", "stage", "block", "cell", "metric", "value", "write_amplification")
-"""Of a table, behind those of the factors. The last one is of the run, the same for each of its metrics; None where the
-drive does not count it, or nothing was written."""
+"""Columns of the table after those of the factors.
+
+`write_amplification` is that of the run, the same for each of its metrics; None where the drive does not count it, or
+nothing was written.
+"""
 
 
 def sweep(

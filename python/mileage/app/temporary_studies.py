@@ -1,4 +1,4 @@
-"""One-off measurements: their study folders are temporary, and what a killed one leaves is found by them.
+"""Temporary study folders of one-off measurements, and the clean-up after one whose process was killed.
 
 What it models: a temporary directory with the study folder of a measurement that nobody asked to keep. Where its
 process was killed, the plan in it says what Mileage put on the targets; that is removed as at the end of a measurement.
@@ -24,7 +24,7 @@ _STUDY: Final = "study"
 
 @contextmanager
 def one_off_folder() -> Iterator[Path]:
-    """Where the study folder of a one-off measurement is made; it is removed on the way out, whatever the way was."""
+    """Create the temporary study folder of a one-off measurement; it is removed on exit, also after an error."""
     clean_up_one_offs()
     with scratch_directory(prefix=_ONE_OFF) as place:
         yield place / _STUDY

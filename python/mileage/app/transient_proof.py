@@ -1,4 +1,6 @@
-"""What the check of levels within runs is good for: two arms that end at one level, and begin at different ones.
+"""Measure by simulation what the check of levels within runs prevents.
+
+False verdicts about arms with equal final levels and different beginnings.
 
 Models runs of drives that were measured before they were steady: a fresh level that differs from arm to arm, for a time
 that differs from run to run, and then a level that is the same in both. A verdict about the drives is false; one about

@@ -93,7 +93,7 @@ def command(
 
 
 def _folders(save: Path | None, count: int) -> list[Path | None]:
-    """Where the study folder of each target goes."""
+    """Study folder of each target."""
     if save is None or count == 1:
         return [save] * count
     return [save / letter for letter in "ab"]

@@ -139,7 +139,7 @@ def command(
 
 
 class _Gate:
-    """What fails a pipeline, and the form of the output."""
+    """Conditions that fail a pipeline, and the format of the output."""
 
     def __init__(self, rules: Sequence[str], allow_missing: bool, form: str) -> None:
         """Raises UsageError for what is no rule."""
@@ -181,7 +181,7 @@ class _Gate:
         return () if self.allow_missing or not self.rules else comparison.only_baseline
 
     def conclude_cells(self, cells: Sequence[GatedCell]) -> None:
-        """The same for cells that were printed already."""
+        """Conclude as above, for cells that were printed before."""
         self._end(self._broken(cells), (), len(cells))
 
     def _broken(self, cells: Sequence[GatedCell]) -> list[tuple[Rule, GatedCell]]:

@@ -54,16 +54,16 @@ _SPOILING_OPTIONS = {
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was examined."""
+    """Result of one examination."""
 
     name: str
-    """What was examined."""
+    """Name of the examined property."""
     state: State
-    """Whether it would spoil a measurement; "refused" stands for a target that no study would touch."""
+    """Whether the finding would spoil a measurement; "refused" marks a target that no study may use."""
     text: str
-    """What was found."""
+    """Text of the finding."""
     advice: str = ""
-    """What to do; empty when nothing needs doing."""
+    """The remedy; empty when nothing needs to be done."""
 
 
 @click.command("doctor")
@@ -130,13 +130,13 @@ def undo_all(target: str | None) -> list[Undoing]:
 
 
 def as_finding(undone: Undoing) -> Finding:
-    """What came of undoing one step of a killed process."""
+    """Finding about the attempt to undo one step of a killed process."""
     advice = "remove the cause and repair again" if undone.failed else ""
     return Finding("repair", "warn" if undone.failed else "ok", undone.text, advice)
 
 
 def check_drive(health: Health) -> Finding:
-    """What the drive says of its health."""
+    """Health of one drive by its own reports."""
     if health.state == "unknown":
         return Finding("drive health", "unknown", health.text, health.advice)
     remarks = "".join(f"; {remark}" for remark in health.remarks)
@@ -147,7 +147,7 @@ def check_drive(health: Health) -> Finding:
 
 
 def check_drives(root: Path) -> Iterator[Finding]:
-    """What each drive of the machine says of its health; one line where the program that asks is missing."""
+    """Health of each drive of the machine by its own reports; one line where smartctl and nvme are missing."""
     for disk in drives(root):
         finding = check_drive(health_of(health(disk)[0]))
         if finding.state == "unknown" and "not installed" in finding.text:
@@ -157,7 +157,7 @@ def check_drives(root: Path) -> Iterator[Finding]:
 
 
 def check_ledger(ledgers: list[str]) -> list[Finding]:
-    """Whether killed processes left steps that are still to be undone."""
+    """Check whether killed processes left steps that are still to be undone."""
     if not ledgers:
         return []
     return [
@@ -171,7 +171,7 @@ def check_ledger(ledgers: list[str]) -> list[Finding]:
 
 
 def check_scratch(left: list[Path]) -> list[Finding]:
-    """Whether killed processes left temporary files."""
+    """Check whether killed processes left temporary files."""
     if not left:
         return []
     text = ", ".join(map(str, left))
@@ -327,7 +327,7 @@ def check_space(ground: Ground) -> Finding:
 
 
 def check_cache(free_bytes: int, memory: int, direct_supported: bool) -> Finding:
-    """Whether the page cache can be kept out: by O_DIRECT, or by a file of twice the memory."""
+    """Check whether the page cache can be avoided: by O_DIRECT, or by a file of twice the memory."""
     if memory == 0:
         return Finding("page cache", "unknown", "the size of memory is not known")
     text = f"memory {_gib(memory)}, free space {_gib(free_bytes)}"

@@ -67,7 +67,7 @@ _WORDS: Final = {word: here for here, words in _HERE.items() for word in words}
 
 
 def name_here(word: str) -> str | None:
-    """What an option, or a key of --vary, is called here; None when nobody calls it so."""
+    """Mileage's name for an option, or a key of --vary, of another tool; None when no tool has it."""
     return _WORDS.get(word.lstrip("-").replace("_", "-").lower())
 
 

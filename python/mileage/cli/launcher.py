@@ -1,4 +1,4 @@
-"""Whether an MPI launcher started this process, by its environment.
+"""Detect from the environment whether an MPI launcher started this process.
 
 What it models: what mpiexec, mpirun and srun leave in the environment. Nothing is imported and nothing is asked.
 What it refuses: commands that several ranks do not do together. Slurm's own variables are ignored, since a batch
@@ -26,7 +26,7 @@ def launched(environment: Mapping[str, str]) -> str | None:
 
 
 def is_first(environment: Mapping[str, str]) -> bool:
-    """Whether this is rank 0, as far as the environment says."""
+    """Whether this process is rank 0, as far as the environment shows."""
     return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
 
 

@@ -1,4 +1,4 @@
-"""What `mileage measure` does with its options: asks, measures, prints."""
+"""Implementation of `mileage measure`: read the options, run, print."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _ADVICE: Final = {
     NO_ROOM: "free some space, or give a smaller --size",
     UNEVEN: "choose a --record and a --size that divide evenly",
 }
-"""What to do in the words of the options, by the code of a refusal, where a study file has other keys."""
+"""Advice in terms of command-line options, by the code of a refusal whose own advice names keys of a study file."""
 
 
 def _in_options(fault: Refusal) -> Refusal:

@@ -56,7 +56,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> Found:
 
 
 def print_nothing(found: Found, given: dict[str, Any]) -> None:
-    """No rate keeps the goal: that is the answer."""
+    """Print that no rate keeps the goal."""
     if given["as_json"]:
         click.echo(msgspec.json.format(msgspec.json.encode({"search": found, "cells": []}), indent=2))
         return

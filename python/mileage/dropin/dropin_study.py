@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mileage.execute.live_view import Terminal
 
 Finished = Callable[[PlannedRun, RunRecord], str]
-"""What is printed of a run that is done."""
+"""Function that returns the text to print after a finished run."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a drop-in command has done, with every run's record."""
+    """Result of a drop-in command, with every run's record."""
 
     plan: Plan
     folder: StudyFolder
@@ -49,7 +49,7 @@ class Done:
 
 
 def folder_of(given: Given) -> Path:
-    """Where the study folder goes. Raises Refused when something is there."""
+    """Path of the study folder. Raises Refused when something is there."""
     named = given.last("--save")
     if named is not None:
         refuse_existing(Path(named))
@@ -64,7 +64,10 @@ def folder_of(given: Given) -> Path:
 
 
 def give_up(given: Given, paths: Iterable[Path]) -> list[Path]:
-    """Those of the files that hold something, which `--destroy` names. Raises Refused for any other with content."""
+    """Files with content that the user allows to be overwritten with `--destroy`.
+
+    Raises Refused for any other with content.
+    """
     named = given.every("--destroy")
     lost = []
     for path in paths:
@@ -113,7 +116,7 @@ def do_study(
 
 
 def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
-    """What would be done; nothing is written. Raises Refused."""
+    """Plan a study without writing anything. Raises Refused."""
     return planned(study, destroy)
 
 

@@ -30,7 +30,7 @@ TOOLS: Final = ("fio", "iozone", "ior", "elbencho")
 
 
 class Cannot(Exception):
-    """Why a tool cannot do a run; caught here."""
+    """Reason why another tool cannot do a run; handled in this module."""
 
 
 def in_words_of(plan: Plan, tool: str) -> str:
@@ -63,7 +63,7 @@ def in_words_of(plan: Plan, tool: str) -> str:
 
 
 def _each(plan: Plan) -> Iterator[tuple[str, PlannedRun]]:
-    """What is done, each once, in the order in which it first comes."""
+    """The actions of a plan, each once, in the order of their first use."""
     seen: set[str] = set()
     for run in plan.runs:
         if run.cell and run.cell not in seen and (run.workload is not None or run.job is not None):

@@ -1,4 +1,4 @@
-"""What a flag of another tool is, and the reading of a command line by such objects.
+"""Flags of other tools as objects, and the parser of command lines made of them.
 
 What it models: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
 with a value after a blank or `=`, and dd's `name=value`. Each flag says what it does here.
@@ -33,25 +33,28 @@ class Flag:
     """One flag of a tool; from it come the parser, the help, completion, the pages and their tests."""
 
     spelling: str
-    """As it is typed: `-s`, `-+w`, `--direct`, `bs`."""
+    """Flag as it is typed: `-s`, `-+w`, `--direct`, `bs`."""
     summary: str
-    """What it does, in one line."""
+    """Effect of the flag, in one line."""
     value: str = ""
     """Name of its value; empty when it takes none."""
     also: tuple[str, ...] = ()
     """Other spellings."""
     trap: str = ""
-    """What it really does, where its name or its common use says something else; printed when used."""
+    """Actual effect of a flag whose name or common use suggests another; printed when the flag is used."""
     instead: str = ""
-    """Of one that is refused: what to use here. `summary` then says what the original does."""
+    """For a refused flag, the replacement to use; `summary` then describes the original.
+
+    `summary` then says what the original does.
+    """
     example: str = ""
     """A value that can be had, for tests and pages."""
     choices: tuple[str, ...] = ()
     """Every value there is, for completion; empty when they are many."""
     optional: bool = False
-    """Of a long option: whether its value, after `=`, is optional."""
+    """For a long option: whether its value, after `=`, is optional."""
     several: bool = False
-    """Whether every word up to the next flag is a value of it, as with `-F f1 f2`."""
+    """Whether every word up to the next flag is a value of this flag, as with `-F f1 f2`."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -74,18 +77,18 @@ class Tool:
 
     name: str
     title: str
-    """What it is, in one line."""
+    """Purpose of the tool, in one line."""
     flags: tuple[Flag, ...]
     usage: str
     """The command line in short, after the name."""
     operands: str = ""
-    """What the words that are no flags mean; empty when there are none."""
+    """Meaning of the words that are not flags; empty when there are none."""
     style: Style = "getopt"
     notes: tuple[str, ...] = ()
     """Notes for users next to the flags, a paragraph each."""
     examples: tuple[str, ...] = ()
     starts: bool = False
-    """Whether the first word that is no flag is a program, whose own words follow."""
+    """Whether the first word that is not a flag is a program, followed by that program's own words."""
     failure_status: int = RunFailed.exit_status
     """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 
@@ -126,7 +129,7 @@ class Given:
 
     @property
     def traps(self) -> list[str]:
-        """What the traps among the flags really do, each once."""
+        """The `trap` texts of the given flags, each once."""
         warnings = (f"{flag.spelling}: {flag.trap}" for flag, _ in self.flags if flag.trap)
         return list(dict.fromkeys(warnings))
 

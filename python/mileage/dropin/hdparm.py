@@ -28,12 +28,12 @@ _QUESTION: Final = "How fast is this drive read?"
 _RECORD: Final = "2MiB"
 _READ_BYTES: Final = 2 << 20
 _SECONDS: Final = "3 s"
-"""How long -t reads a virtual drive; of a device, the workload knows it."""
+"""Duration of -t on a virtual drive; on a device, the workload defines it."""
 _GIB: Final = 1 << 30
 _SPAN_BYTES: Final = _GIB
 """The part of a virtual drive that -t reads, again from its start when all of it was read."""
 _SECTOR_BYTES: Final = 512
-"""Of the sizes in /sys, whatever the device's own sectors are."""
+"""Unit of the sizes in /sys, whatever the sector size of the device."""
 
 
 def run(given: Given) -> None:
@@ -72,13 +72,13 @@ def run(given: Given) -> None:
 
 
 def _line(given: Given, run: PlannedRun, record: RunRecord) -> str:
-    """What is printed of one timing."""
+    """Output line of one timing."""
     what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
     return timing_line(what, given.has("--direct"), record.bytes_read, _seconds(record))
 
 
 def _notes(given: Given) -> list[str]:
-    """What must be known to read the figures."""
+    """Notes that a reader needs to interpret the figures."""
     if given.has("--direct"):
         return []
     return [

@@ -36,7 +36,7 @@ _LARGE_KB: Final = 64
 
 @dataclass(frozen=True)
 class IozoneRequest:
-    """What a command line of IOzone asks; sizes in bytes."""
+    """Request parsed from a command line of IOzone; sizes in bytes."""
 
     tests: tuple[str, ...]
     """Names such as "random_read"."""
@@ -121,7 +121,7 @@ def _files_of(asked: IozoneRequest) -> list[Path]:
 
 
 def _differences(given: Given, asked: IozoneRequest) -> list[str]:
-    """Where the figures are not IOzone's own: which, in which direction, and why."""
+    """Differences from IOzone's own figures: which, in which direction, and why."""
     flags = [flag for flag in (*_SHARES.values(), "-+d") if given.has(flag)]
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
     if not flags or not tests:
@@ -141,7 +141,7 @@ def _differences(given: Given, asked: IozoneRequest) -> list[str]:
 
 
 def _data_notes(done: Done) -> list[str]:
-    """What compressors really save on what was written, in addition to any nominal figure."""
+    """Measured compressibility of the written data, next to the nominal figure."""
     for cell in done.measurement.cells:
         if cell.bytes_written and cell.saved_percent:
             saved = ", ".join(f"{name} {percent:.0f} %" for name, percent in cell.saved_percent.items())
@@ -155,7 +155,7 @@ def _data_notes(done: Done) -> list[str]:
 
 
 def asked_of(given: Given) -> IozoneRequest:
-    """What the flags ask. Raises Refused."""
+    """Convert the flags to a request. Raises Refused."""
     _refuse_combinations(given)
     children = _children(given)
     tests = _tests(given, bool(children))
@@ -261,7 +261,7 @@ _SHARES: Final = {"within": "-+w", "across": "-+y", "compress": "-+C"}
 
 
 def _refuse_combinations(given: Given) -> None:
-    """What IOzone itself refuses, and what has no effect."""
+    """Refuse combinations that IOzone refuses, and flags without an effect."""
     together = given.has("-t") or given.has("-l") or given.has("-u")
     duplicates = [flag for flag in _SHARES.values() if given.has(flag)]
     pairs = (

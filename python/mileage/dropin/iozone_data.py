@@ -2,7 +2,7 @@
 
 What it models: `fill_buffer` and `verify_buffer` of IOzone 3.471 with -w, where the time of start is taken as 0: the
 words of a record follow from the first number of the C library's `rand` after `srand(child + record)`.
-What it refuses: nothing; a file that cannot be read is an OSError.
+A file that cannot be read is an OSError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES: Final = 8 << 20
 _WORD_BYTES: Final = 8
 _FIRST: Final = 0x0102030405060708
-"""What is added to the number of a record for its first word (`value` in IOzone)."""
+"""Constant added to the number of a record to make its first word (`value` in IOzone)."""
 _STEP: Final = 0x0101010101010101
 """From one word to the next (`value1` in IOzone)."""
 
@@ -71,7 +71,7 @@ def _first_words(seeds: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def _first_rand(seeds: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """What `rand` of the GNU C library returns first after `srand(seed)`: an additive generator over 31 numbers."""
+    """First value of `rand` of the GNU C library after `srand(seed)`: an additive generator over 31 numbers."""
     import numpy as np
 
     numbers = [np.where(seeds == 0, 1, seeds)]
@@ -85,7 +85,7 @@ def _first_rand(seeds: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 def difference_text(difference: Difference, record_bytes: int) -> str:
-    """What IOzone prints of a difference."""
+    """Message that IOzone prints for a data mismatch."""
     found = "nothing" if difference.found is None else f"{difference.found:x}"
     return (
         f"\n\nError in file: Position {difference.position} \n"

@@ -1,4 +1,4 @@
-"""What `mileage iozone` prints: the head, the table or the blocks, the reports, the worksheet.
+"""Output of `mileage iozone`: the head, the table or the blocks, the reports, the worksheet.
 
 What it models: from the records of a study to the figures that IOzone prints of such runs.
 What it refuses: a worksheet that cannot be written.
@@ -64,7 +64,7 @@ _SPLASH_VALUES: Final = {
 
 
 def version_text() -> str:
-    """What -v prints."""
+    """Output of -v."""
     from mileage import __version__
 
     return f"\tIozone: Performance Test of File I/O\n{_VERSION}\t\tBuild: Mileage {__version__}\n"
@@ -120,7 +120,7 @@ def _ports(given: Given) -> str:
 
 
 def text_of_run(given: Given, asked: IozoneRequest, run: PlannedRun, record: RunRecord) -> str:
-    """What is printed of one run: a row of the table, or the blocks of a number of children."""
+    """Output for one run: a row of the table, or the blocks of one number of children."""
     if not isinstance(run.job, Suite):
         return ""
     if not asked.children:

@@ -53,7 +53,7 @@ def run(given: Given) -> None:
 
 
 def _notes(tests: tuple[str, ...]) -> list[str]:
-    """What must be known to compare the table with one of mdtest itself."""
+    """Notes that a reader needs to compare the table with one of mdtest itself."""
     rows = " and ".join(ROWS[test] for test in ("dir_stat", "file_stat") if test in tests)
     if not rows:
         return []
@@ -158,5 +158,8 @@ def _rate(record: RunRecord) -> float:
 
 
 def _tree_rate(record: RunRecord) -> float:
-    """Each task has a tree, or the first one, which is then alone in the record, has made that of all."""
+    """Rate of tree operations.
+
+    Each task has its own tree, or the first task made the tree of all and is alone in the record.
+    """
     return mdtest_tree_per_s(record.ops_metadata, len(record.tasks) or 1, record.elapsed_s)

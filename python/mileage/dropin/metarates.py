@@ -61,7 +61,7 @@ def run(given: Given) -> None:
 
 
 def _notes(directory: Path, tests: list[str]) -> list[str]:
-    """What must be known to compare the rates with those of metarates itself."""
+    """Notes that a reader needs to compare the rates with those of metarates itself."""
     found = " and ".join(test for test in ("stat", "utime") if test in tests)
     if not found or len(directory.parts) < 2:
         return []

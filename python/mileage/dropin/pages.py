@@ -11,7 +11,7 @@ _WIDTH = 80
 
 
 def help_text(tool: Tool) -> str:
-    """What `--help` prints, ending in a newline."""
+    """Output of `--help`, ending in a newline."""
     usage = textwrap.wrap(f"Usage: mileage {tool.name} {tool.usage}", _WIDTH, subsequent_indent=" " * 4)
     lines = [*usage, "", *textwrap.wrap(tool.title, _WIDTH), ""]
     done = [flag for flag in tool.flags if not flag.instead]

@@ -1,4 +1,4 @@
-"""What the drop-in commands of IOR, mdtest and metarates share: tasks, sizes, the directory, and `mpirun`."""
+"""Code shared by the drop-in commands of IOR, mdtest and metarates: tasks, sizes, the directory, and `mpirun`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOOLS: Final = ("ior", "mdtest", "metarates")
 
 
 def tasks_of(given: Given) -> int:
-    """How many tasks there are. Raises Refused, also for a task of somebody else's mpirun."""
+    """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
     world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
     if world not in ("", "1"):
         raise Refused(
@@ -127,7 +127,7 @@ def _check_hosts(path: Path, count: int) -> None:
 
 
 def begins_program(words: Sequence[str]) -> int:
-    """Where the program stands among the words of mpirun: what follows is its own."""
+    """Index of the program among the words of mpirun: everything after it belongs to the program."""
     at = 0
     while at < len(words):
         word = words[at]

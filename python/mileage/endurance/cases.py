@@ -24,7 +24,10 @@ _DIFFERS_MIN: Final = 0.02
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One quantity of a case: a range, or a value where both ends are equal; None where no number is stated."""
+    """One quantity of a case: a range of values (both ends equal for a single value).
+
+    None where no number is stated.
+    """
 
     quantity: str
     unit: str
@@ -51,7 +54,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def all_cases() -> tuple[Case, ...]:
-    """All cases, with what is derived in place."""
+    """All cases, with derived quantities filled in."""
     text = resources.files("mileage.endurance").joinpath("cases.toml").read_text(encoding="utf-8")
     return tuple(_computed(case) for case in msgspec.convert(tomllib.loads(text)["case"], tuple[Case, ...]))
 
@@ -128,7 +131,7 @@ _DERIVED: Final[Mapping[tuple[str, str], Callable[[Case], tuple[float, float]]]]
 
 
 def case_contradictions(case: Case) -> list[str]:
-    """Where the slides of a case contradict themselves, each as a sentence."""
+    """Contradictions within the slides of a case, one sentence each."""
     return list(_CONTRADICTIONS[case.name](case))
 
 

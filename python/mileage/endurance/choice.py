@@ -1,4 +1,4 @@
-"""Which drives meet a need: needs against data sheets.
+"""Find the drives that meet a requirement, from their data sheets.
 
 What it models: for each data sheet the smallest number of drives at a RAID level that meets the need, with cost,
 energy, life and the probability of loss. What meets the need is ranked by cost; without prices by the least
@@ -32,7 +32,7 @@ DRIVES_MAX: Final = 24
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """How the storage is built and paid for."""
+    """Conditions of the choice: protection, prices and energy."""
 
     level: Level = "none"
     drives: int | None = None
@@ -52,7 +52,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What a drive, or an array of it, gives. None where it is not known."""
+    """Properties of a drive, or of an array of equal drives, as a candidate. None where it is not known."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ class Offer(msgspec.Struct, frozen=True):
     years: float | None
     """Life at the rate of the need."""
     read_rate: float | None
-    """As quoted: reads per second at random, or MB/s in sequence, of the whole."""
+    """Quoted read rate of the whole array: random reads per second, or sequential MB/s."""
     write_rate: float | None
     price: float | None
     energy_kwh: float | None
@@ -74,7 +74,7 @@ class Offer(msgspec.Struct, frozen=True):
 
     @property
     def cost(self) -> float | None:
-        """Of drives and energy."""
+        """Cost of drives and energy."""
         return None if self.price is None else self.price + (self.energy_cost or 0.0)
 
 
@@ -120,7 +120,10 @@ def _drives(sheet: DataSheet, need: Requirement, terms: Terms) -> int:
 
 
 def _grows(sheet: DataSheet, need: Requirement, terms: Terms, counts: Sequence[int]) -> bool:
-    """Whether more drives come closer to the need: a figure that is not stated is missing of any number."""
+    """Whether more drives would come closer to the requirement.
+
+    They do not supply a figure that the data sheet omits.
+    """
     first, last = (_offer(sheet, need, terms, count) for count in (counts[0], counts[-1]))
     return list(_too_small(need, last)) != list(_too_small(need, first))
 

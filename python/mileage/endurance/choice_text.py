@@ -1,6 +1,6 @@
 """A choice as text: what was needed, the drives that meet it with their reasons, and why the others do not.
 
-Models plain lines of at most the given width. Refuses nothing; what is not known is in a note.
+Models plain lines of at most the given width. What is not known is in a note.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _needed(need: Requirement, terms: Terms) -> str:
 
 
 def _order(choice: Choice) -> str:
-    """By what the offers are ranked."""
+    """The criterion by which the offers are ranked, in words."""
     if len(choice.offers) < 2:
         return ""
     priced = sum(offer.cost is not None for offer in choice.offers)

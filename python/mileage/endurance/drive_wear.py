@@ -1,4 +1,4 @@
-"""What a drive has counted of its own wear, from the facts of `store.health`.
+"""Read the wear that a drive has counted itself, from the facts of `store.health`.
 
 What it models: bytes that the host wrote and the drive's indicator of wear. NVMe counts units of 512,000 bytes (base
 specification, SMART / Health Information log, Data Units Written). ATA attributes have units in their names, as

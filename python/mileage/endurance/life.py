@@ -35,7 +35,7 @@ USUAL_YEARS: Final = 5.0
 
 
 class Rating(msgspec.Struct, frozen=True):
-    """What a drive is rated for. None where it is not known."""
+    """Rated endurance of a drive. None where it is not known."""
 
     title: str
     capacity_bytes: float
@@ -46,13 +46,13 @@ class Rating(msgspec.Struct, frozen=True):
     cycles: float | None = None
     """Program/erase cycles of a cell."""
     raw_bytes: float | None = None
-    """All flash, spare included."""
+    """Raw capacity of the flash, with spare blocks."""
     notes: tuple[str, ...] = ()
-    """What was assumed."""
+    """Assumptions that were made."""
 
 
 class Wear(msgspec.Struct, frozen=True):
-    """What a drive in use has counted. None where it is not known."""
+    """Counters of a drive that is in use. None where it is not known."""
 
     written_bytes: float | None = None
     percent_used: float | None = None
@@ -67,7 +67,7 @@ class Measure(msgspec.Struct, frozen=True):
     name: str
     rated: str
     demand: str
-    """What the rate asks of it."""
+    """Load on this measure at the given rate of writing."""
     years: float | None
     """Life at the rate; None where it is not known."""
     used_share: float | None = None

@@ -1,6 +1,6 @@
 """Lives, conversions and cases as text.
 
-Models plain lines of at most the given width. Refuses nothing; what is not known is "not known".
+Models plain lines of at most the given width. What is not known is "not known".
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What is needed of storage: capacity, endurance, years, protection, speed, money.
+"""Requirements on storage: capacity, endurance, years, protection, speed, money.
 
 What it models: values; `choice` finds the drives that meet them.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ Pattern = Literal["sequential", "random"]
 
 
 class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is needed of the storage as a whole."""
+    """Requirements on the storage as a whole."""
 
     capacity_bytes: float
     """Usable bytes."""
@@ -22,7 +21,7 @@ class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Terabytes (10^12 bytes) that are written to it in its years."""
     years: float = 5.0
     pattern: Pattern = "random"
-    """What most of its operations are: decides which quoted rates count."""
+    """Access pattern of most operations; it decides which quoted rates count."""
     power_loss_protection: bool = False
     hot_swap: bool = False
     link: str = ""
@@ -32,4 +31,4 @@ class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     write_rate: float = 0.0
     """Writes per second at random, or MB/s in sequence, at least."""
     note: str = ""
-    """What was assumed."""
+    """Assumptions that were made."""

@@ -23,12 +23,12 @@ _UNITS_MIN = 100
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """What a log says."""
+    """Evaluation of a wear log."""
 
     samples: int
     span_s: float
     rates: dict[str, WearRate]
-    """By counter, the one that is closest to the cells first."""
+    """Growth rate of each counter, the counter nearest to the flash cells first."""
     chosen: str
     """The counter that decides; empty without any."""
     first_used: int | None = None
@@ -42,7 +42,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 def watched(samples: Sequence[Sample]) -> Watched:
-    """What the samples of a log say."""
+    """Evaluate the samples of a wear log."""
     found = {name: rate for name in TITLES if (rate := wear_rate(samples, name)) is not None}
     used = [one.percent_used for one in samples if one.percent_used is not None]
     return Watched(

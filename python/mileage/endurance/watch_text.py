@@ -1,6 +1,6 @@
-"""What a watch found, as text: the rate in TB per year with its interval, and the day of wear-out.
+"""Result of a watch as text: the rate in TB per year with its interval, and the expected day of wear-out.
 
-Models plain lines of at most the given width. Refuses nothing; what is not known is said to be not known.
+Models plain lines of at most the given width. What is not known is said to be not known.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def watch_text(
     written_bytes: float | None,
     width: int,
 ) -> str:
-    """What a log says: one sentence, a row for each counter, the day of wear-out, and what was skipped."""
+    """Describe a wear log: one sentence, a row for each counter, the day of wear-out, and skipped samples."""
     rate = found.rate
     samples = "1 sample" if found.samples == 1 else f"{found.samples} samples"
     if rate is None:

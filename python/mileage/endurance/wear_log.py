@@ -29,7 +29,7 @@ class Head(msgspec.Struct, frozen=True):
     format: str
     target: str
     identity: str
-    """What distinguishes the drive or file system from another one at the same path; empty where nothing does."""
+    """Identifier of the drive or file system, to detect another one at the same path; empty if there is none."""
 
 
 class Counter(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Counter(msgspec.Struct, frozen=True):
     value: int
     unit_bytes: int
     since_boot: bool = False
-    """Whether it begins at 0 when the machine starts."""
+    """Whether the counter restarts at 0 when the machine starts."""
 
 
 class Sample(msgspec.Struct, frozen=True):

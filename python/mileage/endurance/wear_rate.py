@@ -40,7 +40,7 @@ class WearRate(msgspec.Struct, frozen=True):
     high: float | None = None
     batches: int = 0
     events: tuple[str, ...] = ()
-    """What was skipped or continued, and why."""
+    """Skipped or joined intervals, each with the reason."""
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ def _steps(samples: Sequence[Sample], name: str, events: list[str]) -> Iterator[
 
 
 def _skipped(before: Sample, after: Sample, one: Counter, other: Counter, time_s: float) -> str:
-    """Why the growth between two samples is not known; empty when it is."""
+    """Reason why the growth between two samples is unknown; empty when it is known."""
     if time_s <= 0:
         return "the clock of the machine went backwards"
     if one.unit_bytes != other.unit_bytes:

@@ -3,7 +3,7 @@
 What it models: the drive's own (SMART, NVMe health log), the kernel's of the whole disk (/proc/diskstats, field
 10: sectors of 512 bytes, from the start of the machine), and that of an ext4 file system
 (/sys/fs/ext4/DEV/lifetime_write_kbytes, from the making of the file system).
-What it refuses: nothing. A counter that cannot be read is omitted; `missing` says why.
+A counter that cannot be read is omitted; `missing` says why.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TITLES: Final = {
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What was read of one drive."""
+    """Counters read from one drive."""
 
     sample: Sample
     identity: str
-    """What distinguishes the drive or file system from another one at the same path."""
+    """Identifier of the drive or file system, to detect another one at the same path."""
     capacity_bytes: int
-    """Of the drive; 0 where it is not known."""
+    """Capacity of the drive; 0 where it is not known."""
     model: str = ""
     missing: tuple[str, ...] = ()
     """Counters that could not be read, and why."""

@@ -28,7 +28,7 @@ SETTLED_NS: Final = 10_000_000
 STUCK: Final = 1.05
 """A trial of 10 ms or more is followed by one of twice the count at least; it lasts longer than this, or never will."""
 MARGIN: Final = 1.1
-"""How much longer than asked a run is aimed at, since the next one may be faster."""
+"""Factor by which a calibrated run aims beyond its minimum duration, since the next run may be faster."""
 
 Do = Callable[[PlannedRun], RunRecord]
 

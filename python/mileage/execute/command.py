@@ -1,4 +1,4 @@
-"""One run of a program: how long it took, what processor time it used, what it read and wrote.
+"""Run a program once and measure its duration, processor time, and bytes read and written.
 
 What it models: a program without a shell, in the target's directory, with its whole process group: time from before it
 is started until it has ended. Bytes are those that it and the processes that it waited for asked the kernel for
@@ -211,7 +211,7 @@ def _wait(
 
 
 def _counted(pid: int) -> dict[str, int]:
-    """What /proc/PID/io says of a process that has ended but was not reaped, and of those that it reaped."""
+    """Counters of /proc/PID/io of a process that has ended but was not reaped, with those of the children it reaped."""
     pairs = (line.partition(":") for line in lines_of(read_text(Path(f"/proc/{pid}/io"))))
     return {name: int(value) for name, _, value in pairs}
 

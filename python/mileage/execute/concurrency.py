@@ -1,4 +1,4 @@
-"""How many cycles of a study run at the same time. `mileage plan` asks for it, without what runs them."""
+"""How many cycles of a study run concurrently. `mileage plan` asks for it, without what runs them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from mileage.plan import Plan
 
 
 def calibrates(plan: Plan) -> bool:
-    """Whether any cell of a plan has a count that is to be found."""
+    """Whether any cell of a plan has a count that the first run must determine."""
     return any(table.stop is not None and table.stop.at_least for table in plan.study.measure.values())
 
 
 def cycles_at_once(plan: Plan) -> int:
-    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one.
+    """Number of cycles that run concurrently: on virtual drives one per processor, elsewhere one.
 
     Where the first run of a cell finds its count, the cycles follow each other, so that it is the same every time.
     """

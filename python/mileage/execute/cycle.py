@@ -61,7 +61,7 @@ class Shared:
 
 
 def stage_key(run: PlannedRun) -> StageKey:
-    """What names a stage: session, cycle, arm and the stage's own name."""
+    """Key of a stage: session, cycle, arm and the stage's own name."""
     return (run.session, run.cycle, run.arm, run.stage)
 
 
@@ -76,7 +76,7 @@ def _file_words(session: str) -> str:
 
 
 def _owner(run: PlannedRun, instance: int) -> str:
-    """Whose saved states these are: one target of one arm of one cycle."""
+    """Owner of saved drive states: one target of one arm of one cycle."""
     return f"{_file_words(run.session)}{run.cycle}-{run.arm}" + (f"-{instance}" if instance else "")
 
 
@@ -98,7 +98,7 @@ class Cycle:
         self._unfinished = unfinished_arms(content)
         rewrites = content.of_kind(Rewrite)
         self._rewritten = {(*entry.stage_key[:3], entry.target): entry.done for entry in rewrites}
-        """Whether what had vanished was all written again, when that was begun."""
+        """For each cycle, arm and target whose lost content had to be written again: whether that was completed."""
         self._targets: dict[int, Target] = {}
         self._saved_s = 0.0
         self._saving_s = 0.0
@@ -161,7 +161,7 @@ class Cycle:
         return self._targets[self._shared.plan.setting_of(run).instance]
 
     def _places(self, run: PlannedRun) -> list[tuple[Target, str, str]]:
-        """Each target, with the names under which the environment of a stage and of a session is kept for it."""
+        """Each target, with the keys of its environment snapshots for a stage and for a session."""
         stage, first = stage_name(run), min(self._targets)
         found = []
         for number, target in self._targets.items():
@@ -318,7 +318,7 @@ class Cycle:
         return perform(target, run, idle_ns=self._idle_ns(run), poll=poll, kept=self._shared.folder)
 
     def _idle_ns(self, run: PlannedRun) -> int:
-        """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""
+        """Duration of an idle run: as planned, or as long as the torture run that it mirrors."""
         if run.mirrors is not None:
             return self._done.entry(run.mirrors).record.durable_ns
         return run.idle_ns or 0
@@ -472,7 +472,7 @@ def _clear_after(target: Target, run: PlannedRun) -> None:
 
 
 def _lacks_files(target: Target, run: PlannedRun) -> bool:
-    """Whether a run that was done last made files for the one that reads them, and they are not there."""
+    """Whether the last finished run made files that the next run reads, and these files are missing."""
     if run.workload is None or run.reach is None or not run.reach.makes_files or run.reach.removes_files:
         return False
     return len(target.paths) <= run.workload.threads

@@ -1,4 +1,4 @@
-"""When the device gives up: the arm ends as "did not finish" (DNF), and that is a result.
+"""Failure of the device: the arm ends as "did not finish" (DNF), which is a result.
 
 What it models: errors that belong to the device, not to the machine or the user: medium errors, time-outs, a drive
 that dropped off the bus, that turned read-only, or that is worn out.
@@ -27,7 +27,7 @@ Arm = tuple[str, int, str]
 
 
 def gave_up(failure: RunFailed) -> bool:
-    """Whether it was the device that failed."""
+    """Whether an error means that the device itself failed."""
     return not isinstance(failure, Interrupted) and failure.cause in DEVICE_CAUSES
 
 
@@ -41,7 +41,7 @@ def _arm(entry: Run) -> Arm:
 
 
 def unfinished_lines(content: JournalContent) -> list[str]:
-    """Each DNF in a line: where it was, what happened, and how much had been written by then."""
+    """One line for each DNF: where it happened, what happened, and how much had been written."""
     lines = []
     for (session, cycle, arm), entry in unfinished_arms(content).items():
         done = [run for run in content.of_kind(Run) if _arm(run) == (session, cycle, arm)]

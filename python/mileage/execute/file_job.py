@@ -4,7 +4,7 @@ What it models: one record for the run, with what the journal asks of every run;
 record of each test that is wanted (`results`), which the tables take for runs of their own. Each function raises
 RunFailed when the target failed under it, Interrupted when `poll` asked to stop, OSError when it is void; `what` names
 the run in messages.
-What it refuses: nothing; what a job cannot do, the core refuses.
+What a job cannot do, the core refuses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mileage.targets.file_identity import FileIdentity, opened_as
 
 
 class _IozoneResults(msgspec.Struct):
-    """What a set of IOzone's tests left behind."""
+    """Results of one set of IOzone's tests."""
 
     results: list[TestResult]
     interrupted: bool
@@ -105,7 +105,10 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecor
 
 
 def _own_files(target: Target, job: Suite) -> tuple[str, list[str]]:
-    """Where a set of tests works, and the children's files if they have names. Raises Refused for one with content."""
+    """Directory in which a set of tests works, and the children's files if they have names.
+
+    Raises Refused for one with content.
+    """
     place, name = target.place, job.options.name or None
     names: list[str] = list(job.options.files or ())
     workers, makes = job.value.workers, job.value.tests[0] in ("write", "fwrite")

@@ -5,7 +5,6 @@ the time left; of a search for the highest rate, whose length is not known, only
 several studies that run after each other, how many are done. A
 separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal, a pipe and a file get no colours and
 no moving lines: they get one line a minute, so that a short command prints nothing.
-Refuses nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Terminal(Progress):
         self._lined_s = self._began_s = clock()
 
     def __enter__(self) -> Terminal:
-        """Nothing yet."""
+        """Begin with an empty view."""
         return self
 
     def __exit__(
@@ -116,7 +115,7 @@ class Terminal(Progress):
         print(f"  {self.line()}", file=sys.stderr, flush=True)
 
     def line(self) -> str:
-        """How far it is, in a line for a log."""
+        """Progress as one line for a log."""
         standing = self._standing
         minutes = int(self._clock() - self._began_s) // 60
         rate = standing.rate.rpartition(" ")
@@ -125,7 +124,7 @@ class Terminal(Progress):
         return ", ".join(part for part in parts if part)
 
     def lines(self, width: int) -> list[str]:
-        """What is drawn, in lines of at most `width` columns."""
+        """The view as lines of at most `width` columns."""
         standing = self._standing
         standing.look()
         plan = standing.plan
@@ -206,7 +205,7 @@ class Counted:
         return poll
 
     def lines(self, width: int) -> list[str]:
-        """What is drawn, in lines of at most `width` columns."""
+        """The view as lines of at most `width` columns."""
         return [
             cut(one_line(self._name), width),
             bar(self._done / self._total, width),

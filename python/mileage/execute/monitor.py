@@ -34,7 +34,7 @@ class Monitor:
     """Watches while it is open; `found` holds what it saw once it is closed."""
 
     def __init__(self, target: Target) -> None:
-        """Nothing is read yet."""
+        """Begin without a reading."""
         self.found: dict[str, int] = {}
         self._real = not target.is_virtual
         self._root = environment_guard.HOST
@@ -78,7 +78,7 @@ class Monitor:
 
 
 def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
-    """What only grows: times in the unit of their names, bytes and counts."""
+    """Counters that only grow: times in the unit of their names, bytes and counts."""
     yield "wall_us", time.monotonic_ns() // 1000
     times = os.times()
     yield (
@@ -108,7 +108,7 @@ def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
 
 
 def _moments(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
-    """What rises and falls: temperatures in thousandths of a degree Celsius, the clock in kHz."""
+    """Momentary values: temperatures in thousandths of a degree Celsius, the clock frequency in kHz."""
     device = root / "sys/block" / disk / "device" if disk else None
     sensors = [*device.glob("hwmon*/temp1_input"), *device.glob("hwmon/hwmon*/temp1_input")] if device else []
     zones = {

@@ -1,7 +1,7 @@
-"""One run spread over several processes, which begin at one instant and whose figures merge exactly.
+"""Run one workload in several processes that start at the same instant, and merge their results exactly.
 
 What it models: `python -m mileage.worker` for each share of a run, fed and watched through pipes.
-What it refuses: nothing itself; it reports what the engine refuses in a worker. A worker that dies without an answer
+It reports what the engine refuses in a worker. A worker that dies without an answer
 fails the run and ends the other workers: nothing waits for a dead worker, and no worker survives the run.
 """
 
@@ -220,7 +220,7 @@ class LocalWorkers(Workers):
         return f"process {number + 1} of {self.size}"
 
     def _is_late(self) -> bool:
-        """Whether the time-out for ending is over."""
+        """Whether the time-out for ending has expired."""
         return self._stopped_s is not None and time.monotonic() > self._stopped_s + _END_S
 
     def _stop(self) -> None:

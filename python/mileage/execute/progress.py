@@ -1,4 +1,4 @@
-"""What execute reports while it works: to a view on a terminal, to a log, to nobody."""
+"""Interface for progress reports of `execute`: to a view on a terminal, to a log, or nowhere."""
 
 from __future__ import annotations
 

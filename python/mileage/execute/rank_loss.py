@@ -17,7 +17,7 @@ from mileage.store import Journal
 
 
 class RankLoss:
-    """What the cycles of a study know of a lost rank.
+    """Information about a lost MPI rank that the cycles of a study share.
 
     `run` is the number of the run in progress, or of the next one; `failure` is set once a rank is lost and its line is
     in the journal.

@@ -1,4 +1,7 @@
-"""One run: a workload turned on a target by the wall clock or by virtual time. Nothing above knows which it was."""
+"""Execute one planned run: a workload on a real target with the wall clock, or on a virtual drive in simulated time.
+
+Nothing above knows which it was.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Kept(Protocol):
         """The operations of a trace as a JSON list; None when there is none."""
 
     def log_of(self, run: int) -> Path:
-        """Where a run's log of every operation is written; there is no file yet."""
+        """Path of a run's log of single operations; the file does not exist yet."""
 
 
 class RunInputs(NamedTuple):
@@ -208,4 +211,4 @@ _PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     MetaratesRun: partial(_on_files, perform_task_run),
     Program: partial(_on_files, perform_program),
 }
-"""How each action of `mileage.plan.action` is performed."""
+"""The function that performs each type of action in `mileage.plan.action`."""

@@ -1,7 +1,7 @@
-"""What is done around a run on a real target: the page cache brought to its state, memory limited, a rest.
+"""Conditions around a run on a real target: state of the page cache, memory limit, rest before the run.
 
 What it models: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
-What it refuses: nothing of its own; what the machine does not allow, `targets` refuses.
+What the machine does not allow, `targets` refuses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Why a run that came to its end failed, from its record; and how a run is asked to stop.
+"""Detect from its record that a run failed, and stop runs on request.
 
 What it models: an error that the core noted, and reads that did not return what was written.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Poll = Callable[[int, int], bool]
 
 
 def failure_of(record: RunRecord, what: str) -> RunFailed | None:
-    """Why a run that came to an end did not do what it should; it keeps what the run had done."""
+    """The failure of a finished run, with the work that it had done; None if it succeeded."""
     if record.error is not None:
         failure = RunFailed(f"{what}: {record.error.message}{_until(record)}", cause=record.error.kind)
     elif record.mismatches:

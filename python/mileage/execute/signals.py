@@ -2,7 +2,7 @@
 
 What it models: all three alike. One that was ignored when Mileage began stays ignored: so nohup(1) has it for SIGHUP,
 and a shell for SIGINT of what runs in the background.
-What it refuses: nothing; where this is not the main thread, handlers are left as they are.
+Where this is not the main thread, handlers are left as they are.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class StudyStatus:
     """A running study; safe to use from several threads. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is known yet."""
+        """Begin without information."""
         self._clock = clock
         self._lock = threading.Lock()
         self.plan: Plan | None = None
@@ -113,7 +113,7 @@ class StudyStatus:
         return max(self._left[1] - (now_s - self._left[0]), 0.0)
 
     def share(self) -> float | None:
-        """How much of the time is over, 0 to 1."""
+        """Elapsed share of the estimated time, 0 to 1."""
         left_s = self.left_s()
         if left_s is None:
             return None
@@ -130,7 +130,7 @@ class StudyStatus:
         return "" if left_s is None else f"about {duration(left_s)} left"
 
     def last(self) -> list[tuple[str, str]]:
-        """What the last finished run showed, as names and texts: its latency, and what its drive counted."""
+        """Figures of the last finished run as names and texts: its latency and drive counters."""
         if self._last is None:
             return []
         if self._shown_last[0] is not self._last:

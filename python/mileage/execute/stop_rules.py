@@ -28,10 +28,10 @@ class Rules(Protocol):
     """The judgements that end repetition; pure."""
 
     def precise(self, cells: list[list[float]], repeat: Repeat) -> Finding:
-        """Whether cells are known well enough."""
+        """Whether the cells are measured precisely enough."""
 
     def steady(self, rounds: list[float], written_bytes: int, rule: str, capacity_bytes: int) -> Finding:
-        """Whether rounds of writing have arrived."""
+        """Whether rounds of writing have reached a steady state."""
 
     def text(self, times: int, look: Finding) -> str:
         """An interim look after `times` blocks or rounds, in words."""
@@ -106,7 +106,7 @@ class Stopping:
             self._bytes[key] = self._bytes.get(key, 0) + entry.record.bytes_written
 
     def wanted(self, run: PlannedRun, done: Container[int]) -> bool:
-        """Whether a run of the plan is needed. `done` are the runs of this cycle that are finished."""
+        """Whether a planned run is still needed. `done` are the runs of this cycle that are finished."""
         if run.mirrors is not None:
             return run.mirrors in done
         with self._lock:

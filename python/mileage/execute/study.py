@@ -131,7 +131,7 @@ def _shared(
     loss: RankLoss,
     keeps_states: bool,
 ) -> Shared:
-    """What the cycles share, with what the journal already holds."""
+    """Data that the cycles share, with the contents of the journal."""
     environment = EnvironmentGuard(
         folder,
         journal,
@@ -209,7 +209,7 @@ def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shar
 
 
 def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
-    """One cycle; none where an interrupted one must be resumed first, since this cycle would remove its state."""
+    """Run one cycle, unless an interrupted cycle must be resumed first, because this one would remove its state."""
     if shared.stop.is_set():
         raise Interrupted()
     try:
@@ -220,5 +220,5 @@ def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTa
 
 
 def _is_cause(error: BaseException | None) -> bool:
-    """Whether a cycle failed by itself: an MPI launcher that lost a rank ends the others with SIGTERM."""
+    """Whether a cycle failed by itself rather than by SIGTERM from an MPI launcher that lost a rank."""
     return isinstance(error, RunFailed) and not isinstance(error, Interrupted)

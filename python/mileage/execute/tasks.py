@@ -3,7 +3,7 @@
 What it models: each phase is one step of all tasks; its time is from the earliest start to the latest end of any task,
 on one clock. IOR has two spans, opening, and transfer with closing, since the load generator sets up its buffers
 between them (`phases` of a record). A record also holds the figures of each task (`tasks`).
-What it refuses: nothing; the core refuses what a task cannot do. Files lie in a directory made for the run, which is
+The core refuses what a task cannot do. Files lie in a directory made for the run, which is
 removed with its contents.
 """
 
@@ -106,7 +106,7 @@ class Conductor:
         self._directory = directory
         self._own = own
         self._files: tuple[FileIdentity, ...] = ()
-        """What the files are that IOR's tasks wrote: one of all, or one of each."""
+        """Identities of the files that IOR's tasks wrote: one shared by all, or one each."""
         self._what = what
         self._ask = poll
         self._moved = (0, 0)
@@ -255,7 +255,7 @@ class Conductor:
             raise failure
 
     def _by_first(self, where: str, share: Share, timeout_ns: int) -> RunRecord:
-        """What comes of a share that the first task does, which is this process, while the others wait."""
+        """Let the first task, which is this process, do a share while the others wait, and return its result."""
         from mileage import _core
 
         def poll(byte_count: int, operations: int) -> bool:
@@ -284,7 +284,7 @@ class Conductor:
 
 
 class _Part(msgspec.Struct):
-    """What a thread of a share did, as far as it is needed here; times count from the start of the share."""
+    """Result of one thread of a share; times count from the start of the share."""
 
     record: ThreadRecord
     first_ns: int | None
@@ -298,7 +298,7 @@ class _Part(msgspec.Struct):
 
 
 class _Share(msgspec.Struct):
-    """What the core returned of one task's share."""
+    """Result of one task's share, as the core returns it."""
 
     parts: tuple[_Part]
     origin_ns: int
@@ -306,7 +306,7 @@ class _Share(msgspec.Struct):
 
 
 def ior_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
-    """What each task did and when, in nanoseconds since the common start; opening lies before it."""
+    """Actions of each task and their times, in nanoseconds since the common start; opening comes before it."""
     tasks = []
     for share, shift_ns, task in _tasks(step, members):
         (part,) = share.parts
@@ -323,7 +323,7 @@ def ior_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
 
 
 def metadata_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
-    """What each task did and when, in nanoseconds since the common start."""
+    """Actions of each task and their times, in nanoseconds since the common start."""
     tasks = []
     for share, shift_ns, task in _tasks(step, members):
         (part,) = share.parts
@@ -333,7 +333,7 @@ def metadata_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
 
 
 def _tasks(step: Step, members: Sequence[Member]) -> Iterator[tuple[_Share, int, TaskRecord]]:
-    """Each share of a step, what is added to its times, and who did it."""
+    """Each share of a step, the shift of its times, and the task that did it."""
     for at, (text, shift_ns, member) in enumerate(zip(step.shares, step.shifts_ns, members, strict=False)):
         share = msgspec.json.decode(text, type=_Share)
         clock_offset_ns = step.offsets_ns[member.number] if step.offsets_ns else None
@@ -350,7 +350,7 @@ def _tasks(step: Step, members: Sequence[Member]) -> Iterator[tuple[_Share, int,
 
 
 def phases_of(tasks: Sequence[TaskRecord]) -> Phases:
-    """Each phase from the earliest start to the latest end of any task, in nanoseconds.
+    """Duration of each phase, from the earliest start to the latest end of any task, in nanoseconds.
 
     What the load generator sets up between opening and the first transfer is not in the total.
     """

@@ -2,7 +2,7 @@
 
 What it models: steps. In a step each worker does one order (a share of a workload, or of an operation on names). All
 begin at the same instant; each returns its share of the result, with its clock's offset to the others.
-What it refuses: nothing of its own. When workers fail for several reasons, a refused request is reported first, then
+When workers fail for several reasons, a refused request is reported first, then
 a dead worker, then the errors that follow from either.
 """
 
@@ -23,7 +23,7 @@ B = TypeVar("B")
 
 
 class Member(NamedTuple):
-    """One of those who do a run together."""
+    """One participant of a run that is spread over several processes."""
 
     number: int
     """From 0."""
@@ -32,16 +32,16 @@ class Member(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What came back of a step."""
+    """Results of one step of all members."""
 
     shares: tuple[str, ...]
-    """As the core's merging functions take them, one for each member."""
+    """Shares as JSON for the core's merging functions, one for each member."""
     shifts_ns: tuple[int, ...]
-    """What is added to the times of each share, so that they all count from one instant, on one clock."""
+    """Nanoseconds to add to the times of each share, so that all count from the same instant on one clock."""
     bounds_ns: tuple[int, ...]
-    """By how much each of these may be wrong, in nanoseconds; 0 for members with the same clock."""
+    """Maximum error of each of these shifts, in nanoseconds; 0 for members with the same clock."""
     offsets_ns: tuple[int, ...] = ()
-    """What each member's clock shows more than the first one's; empty where all have one clock."""
+    """Offset of each member's clock against the first one's; empty where all share a clock."""
 
 
 class Workers(ABC):
@@ -52,7 +52,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def members(self) -> list[Member]:
-        """Who they are, in order."""
+        """The members, in order."""
 
     @abstractmethod
     def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
@@ -67,7 +67,7 @@ class Workers(ABC):
 
 
 class Identity(Protocol):
-    """Who a rank is."""
+    """Identity of a rank."""
 
     @property
     def rank(self) -> int:
@@ -89,7 +89,7 @@ class Ranks(Protocol):
 
     @property
     def identities(self) -> Sequence[Identity]:
-        """Who they are, in order."""
+        """Identities of the ranks, in order."""
 
     @property
     def machines(self) -> int:

@@ -83,7 +83,7 @@ _WORDS: Final = (
     ("advanced affinity", "affinity"),
     ("generating random data", "write buffers"),
 )
-"""How a line of a parameter without a name begins, and the setting that it is."""
+"""Beginnings of lines that state a parameter without its name, and the setting that each stands for."""
 _PASSED: Final = re.compile(
     r"-{4,}|_+|measuring latency|gathering IOPS|thread pool with|using verbose mode|"
     r"WARNING: this increases|be compared to other"
@@ -107,7 +107,7 @@ _SIZES: Final = (
     "thread stride size",
 )
 _UNSET_AT_0: Final = ("base file offset", "max file size", "thread stride size")
-"""What DiskSpd 2.2 prints only where it is set, and older versions as 0 too."""
+"""Settings that DiskSpd 2.2 prints only where they are set, and older versions as 0 as well."""
 
 
 class Span(msgspec.Struct):
@@ -155,12 +155,12 @@ def plain_bytes(text: str) -> str:
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return "Input parameters:" in source.text_head and bool(_BEGINS.search(source.text_head))
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it is none of DiskSpd's."""
+    """Read all runs of a file. Raises Refused when it is none of DiskSpd's."""
     if not knows(source):
         raise Refused(
             source.path, found="no 'Input parameters:' and timespan of DiskSpd", code="not-understood"
@@ -191,7 +191,7 @@ class _Reader:
         self.run: ToolRun | None = None
 
     def line(self, at: int, line: str) -> bool:
-        """One line that is not empty; whether it was understood."""
+        """Process one line that is not empty, and return whether it was understood."""
         text = line.strip()
         if text.startswith("Input parameters:"):
             self.spans, self.run, self.call = {}, None, at
@@ -299,7 +299,7 @@ def put_direction(run: ToolRun, part: str, figures: dict[str, float]) -> None:
 
 
 def _percentile(run: ToolRun | None, found: re.Match[str]) -> None:
-    """One row of the table of percentiles; the last column is of reads and writes together."""
+    """Process one row of the table of percentiles; its last column covers reads and writes together."""
     value = number(found[4])
     if run is None or value is None:
         return

@@ -78,10 +78,10 @@ class Element(msgspec.Struct):
     attributes: dict[str, str]
     leaves: dict[str, Element] = {}
     children: list[Element] = []
-    """Those that are no leaves."""
+    """Child elements that have children themselves."""
     texts: dict[int, str] = {}
     parent: bool = False
-    """Whether there is any element in it, also one that is not kept."""
+    """Whether the element has any child, including those that are not kept."""
 
     @property
     def text(self) -> str:
@@ -97,13 +97,13 @@ class Element(msgspec.Struct):
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     head = source.text_head
     return bool(_EDGE.search(head)) and any(word in head for word in ("<System>", "<Profile>", "<TimeSpan>"))
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it is none of DiskSpd's."""
+    """Read all runs of a file. Raises Refused when it is none of DiskSpd's."""
     if not knows(source):
         raise Refused(
             source.path,
@@ -135,7 +135,10 @@ def read(source: Source) -> Result:
 
 
 def _parts(text: str) -> Iterator[tuple[str, int, bool]]:
-    """What stands outside of documents and within them, each with its first line; a torn one ends where one begins."""
+    """Split a text into documents and the text between them, each with its first line.
+
+    A truncated document ends where the next begins.
+    """
     at, line, inside = 0, 1, False
     for edge in _EDGE.finditer(text):
         closes = bool(edge[1])
@@ -157,7 +160,7 @@ def _outside(result: Result, part: str, line: int) -> None:
 
 
 class _Document:
-    """One `<Results>`: its elements are looked at as soon as they are whole."""
+    """One `<Results>` element, processed while it is parsed."""
 
     def __init__(self, result: Result, line: int) -> None:
         self.result = result
@@ -171,7 +174,7 @@ class _Document:
         self.parser.CharacterDataHandler = self._characters
 
     def read(self, part: str) -> None:
-        """All of the document, or what is whole of it."""
+        """Read the document, or the complete elements of a truncated one."""
         try:
             self.parser.Parse(_LONE_AMPERSAND.sub("&amp;", part), True)
         except (expat.ExpatError, ValueError) as cause:
@@ -401,7 +404,7 @@ class _Document:
         return sums
 
     def _percentile(self, run: ToolRun, bucket: Element) -> None:
-        """One percentile, of reads and writes together."""
+        """Process one percentile of reads and writes together."""
         share, value = self._number(bucket, "Percentile"), self._number(bucket, "TotalMilliseconds")
         if share is None or value is None:
             return

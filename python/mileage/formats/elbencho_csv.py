@@ -53,13 +53,13 @@ _NOTHING: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     first = source.text_head.lstrip("\ufeff").split("\n")[0]
     return all(mark in first for mark in _MARKS)
 
 
 def read(source: Source) -> Result:
-    """All runs of a table. Raises Refused when it is none of elbencho's."""
+    """Read all runs of a table. Raises Refused when it is none of elbencho's."""
     if not knows(source):
         raise Refused(
             source.path, f"line 1 has no columns {', '.join(map(repr, _MARKS))}", code="not-understood"

@@ -122,7 +122,7 @@ Options = dict[str, Option]
 
 
 class _Job:
-    """One job; every option is asked for once, and what nobody asked for is refused."""
+    """One job; an option that no code has asked for is refused at the end."""
 
     def __init__(self, source: str, name: str, options: Options) -> None:
         self.source, self.name = source, name
@@ -244,7 +244,7 @@ _HONOURED: Final = (
 
 
 def looks_like_job(path: Path, text: str) -> bool:
-    """Whether a file is a job of fio: by its name, or by a section that sets what jobs set and studies do not."""
+    """Whether a file is a fio job: by its name, or by a section with keys of jobs that studies do not have."""
     return path.suffix == ".fio" or bool(re.search(r"^\[global\]\s*$", text, re.MULTILINE))
 
 
@@ -361,7 +361,7 @@ _NOTES: Final[tuple[tuple[Callable[[_Job], bool], str], ...]] = (
         "rates can be higher than fio's; sync=dsync is the same in both.",
     ),
 )
-"""What is done otherwise than a job's words say, by the jobs that it holds for."""
+"""Notes on deviations from a job's options, each with the condition under which it applies."""
 
 
 def _target(jobs: list[_Job]) -> str:
@@ -388,7 +388,7 @@ def _target(jobs: list[_Job]) -> str:
 
 
 def _holds(place: str, jobs: list[_Job], sizes: list[int]) -> bool:
-    """Whether what is to be read is there: a device, or a file of the user's. Raises Refused where a part of it is."""
+    """Whether the data to be read exists: a device, or a file of the user. Raises Refused where a part of it is."""
     kind = capabilities_of(place)
     if kind.is_block_device:
         return True
@@ -408,7 +408,7 @@ def _holds(place: str, jobs: list[_Job], sizes: list[int]) -> bool:
 
 
 def _span(job: _Job) -> int:
-    """What one job visits, in bytes."""
+    """Range that one job visits, in bytes."""
     size, file_size = job.size("size"), job.size("filesize")
     if size is None and file_size is None:
         raise job.refuse(
@@ -587,7 +587,7 @@ def _cap(job: _Job, threads: int) -> int | str | None:
 
 
 def _content(job: _Job) -> str | None:
-    """What is written, where the job says it."""
+    """Content that the job's options ask to write, if they do."""
     if job.flag("zero_buffers"):
         return "zeros"
     shares: tuple[tuple[str, str], ...] = (

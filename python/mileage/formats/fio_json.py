@@ -35,18 +35,18 @@ _READS: Final = ("read", "randread")
 _WRITES: Final = ("write", "randwrite")
 _SLACK: Final = 1.2
 _SLACK_MS: Final = 200.0
-"""What the run time of a job may exceed that of its operations by: it also starts, ends and syncs."""
+"""Time by which the run time of a job may exceed that of its operations: it also starts, ends and syncs."""
 _SUBMISSION_MAX: Final = 0.1
 """Share of the latency that submission may take before percentiles of completion are misleading."""
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return bool(_MARK.search(source.text_head))
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it holds no document of fio 3."""
+    """Read all runs of a file. Raises Refused when it holds no document of fio 3."""
     found, unread = documents(source.text())
     ours = [entry for entry in found if isinstance(entry.value, dict) and jobs_of(entry.value)]
     unread += [
@@ -129,7 +129,7 @@ def _word(value: Any) -> str:
 def _concurrent_jobs(
     jobs: list[dict[str, Any]], groups: dict[tuple[Any, ...], list[dict[str, Any]]], run: ToolRun
 ) -> list[str]:
-    """Which other jobs of the same group ran at the same time."""
+    """Other jobs of the same group that ran at the same time."""
     first = jobs[0]
     others = [
         _word(other[0].get("jobname"))
@@ -148,7 +148,7 @@ def _concurrent_jobs(
 
 
 def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
-    """One run of the jobs that were made of one definition."""
+    """The run of all jobs that were cloned from one definition (numjobs)."""
     options = FioOptions.of(shared, _dict(jobs[0].get("job options")))
     name, host = _word(jobs[0].get("jobname")), _word(jobs[0].get("hostname"))
     grouped = len(jobs) == 1 and _holds_others(jobs[0], options)
@@ -198,7 +198,7 @@ def _group_label(name: str, host: str) -> str:
 
 
 def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
-    """Whether an entry is of a group of different jobs, whose first one gave it the name and the options.
+    """Whether an entry combines a group of different jobs, under the name and options of the first.
 
     It did what the options of the first do not, or its members ran longer together than the jobs of the first could.
     """

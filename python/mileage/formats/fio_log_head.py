@@ -1,4 +1,4 @@
-"""What the first lines of a fio log say of the rest: single operations or averages, of which window, in which unit.
+"""Detect from the first lines of a fio log whether it holds single operations or averages, and their window and unit.
 
 What it models: a block size of 0 marks averages; the time from one to the next is their window. fio 2, and fio 3 before
 3.17, write four columns: the first latencies in microseconds, the second in nanoseconds. No operation takes longer than
@@ -24,25 +24,28 @@ _OLD_COLUMNS: Final = 4
 _BEGINNING: Final = 100
 """Operations that are looked at for the unit."""
 _ROUNDED_MS: Final = 10
-"""What the time of an operation may be off by: it is a whole number, and the clock of the log begins a little later."""
+"""Possible error of an operation's time.
+
+It is rounded to whole milliseconds, and the clock of the log begins a little later.
+"""
 
 
 class Head(msgspec.Struct, frozen=True):
     """The beginning of a log."""
 
     single: bool
-    """Whether every line is one operation."""
+    """Whether every line is a single operation."""
     window_ms: float | None
-    """Of averages, the time from one to the next."""
+    """Time between two averages; None for single operations."""
     columns: int
     last_ms: int
     """The time of the last line of the log."""
     nanoseconds: bool
-    """Whether the values, taken for latencies, are surely nanoseconds."""
+    """Whether the values of the log, if they are latencies, are certainly in nanoseconds."""
 
 
 def head_of(lines: Sequence[str], last_ms: int) -> Head:
-    """What whole lines of a log say, of which there is one at least; those with numbers that cannot be are skipped."""
+    """Derive the properties of a log from at least one complete line; lines with impossible numbers are skipped."""
     texts = [[whole(part) for part in line.split(",")[:4]] for line in lines[:_LINES_MAX]]
     rows = [[value for value in row if value is not None] for row in texts if None not in row]
     single = any(row[3] != 0 for row in rows)

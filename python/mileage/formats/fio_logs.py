@@ -48,25 +48,25 @@ _DIRECTIONS: Final = ("read", "write", "discard")
 
 
 class Part(msgspec.Struct):
-    """What one log holds, summed per interval and direction."""
+    """Contents of one log, summed per interval and direction."""
 
     kind: str
     single: bool
-    """Whether every line is one operation."""
+    """Whether every line is a single operation."""
     last_ms: int
     rows: list[tuple[int, ...]]
     """Interval, direction, bucket, lines, sum, least and greatest of the values, sum of the block sizes."""
     window_ms: float | None = None
-    """Of averages, the time from one to the next."""
+    """Time between two averages; None for single operations."""
 
 
 def knows(source: Source) -> bool:
-    """Whether a file's name and first line are those of such a log."""
+    """Whether a file has the name and the first line of such a log."""
     return bool(_NAME.fullmatch(source.path.name) and _LINE.fullmatch(source.text_head.split("\n")[0]))
 
 
 def is_empty(path: Path) -> bool:
-    """Whether this is a log into which fio logged nothing, as that of submission latencies often is."""
+    """Whether the log is empty, as logs of submission latencies often are."""
     return bool(_NAME.fullmatch(path.name)) and path.is_file() and path.stat().st_size == 0
 
 

@@ -1,8 +1,8 @@
-"""What the options of a fio job say of a run: its label, its settings, how much was outstanding.
+"""Derive label, settings and queue depth of a run from the options of its fio job.
 
 What it models: options under their main names and aliases, global ones below the job's own. The label is what was
 done, at which size, depth and number of jobs; the name of the job only where nothing else is known.
-What it refuses: nothing; an option that is not there is left to what fio's figures show.
+An option that is not there is left to what fio's figures show.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     @property
     def pattern(self) -> str:
-        """What is done, "randread"; empty where it is unknown."""
+        """Access pattern, such as "randread"; empty where it is unknown."""
         return self.values.get("rw", "").partition(":")[0]
 
     @property
     def verifies(self) -> bool:
-        """Whether what was written is read back."""
+        """Whether written data is read back and compared."""
         return self.values.get("verify", "0") not in ("0", "null")
 
     @property
@@ -97,7 +97,7 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether the engine waits for each operation."""
+        """Whether the I/O engine is synchronous."""
         return self.values.get("ioengine", "psync") in _SYNCHRONOUS
 
     def outstanding(self, workers: int) -> int | None:
@@ -139,7 +139,10 @@ class FioOptions(msgspec.Struct, frozen=True):
         return ", ".join(words)
 
     def cell_key(self, workers: int) -> CellKey:
-        """What was done, in words of every tool; without threads where an option makes it something else."""
+        """Key of the cell in terms that all tools share.
+
+        It omits the number of threads where an option gives threads another meaning.
+        """
         values, pattern = self.values, self.pattern
         name = f"fio.{pattern}"
         mix = values.get("rwmixread") or self._reads_of_writes() or "50"

@@ -3,7 +3,7 @@
 What it models: two documents after one another are of one run when fio began at the same moment in both (the time of
 the document less `elapsed`), no total of any job is smaller in the second one, and the jobs ran on in between. The last
 document of a run holds all of it; those before are a part of it and no runs of their own.
-What it refuses: nothing; documents without a time stamp are runs of their own.
+Documents without a time stamp are runs of their own.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mileage.formats.numbers import number
 _LISTS: Final = ("jobs", "client_stats")
 _TOTALS: Final = ("total_ios", "io_bytes", "runtime")
 _BEGIN_S: Final = 1.1
-"""How far two computed begins of one run lie apart at most: fio rounds `elapsed` up to whole seconds."""
+"""Maximum difference between two computed start times of the same run: fio rounds `elapsed` up to whole seconds."""
 _BEGIN_WITHOUT_MS_S: Final = 2.1
-"""The same for documents whose time is in whole seconds too."""
+"""The same maximum for documents whose own time is in whole seconds."""
 _RAN_ON_MIN: Final = 0.3
 """Least share of the time between two documents in which some job of one run was running."""
 
@@ -40,7 +40,7 @@ class Reports(NamedTuple):
     """The last one that has all jobs."""
     documents: int
     torn: Document | None = None
-    """One that came after it and was cut off."""
+    """A later report that was truncated."""
 
 
 def last_reports(found: Sequence[Document]) -> list[Reports]:
@@ -57,7 +57,7 @@ def last_reports(found: Sequence[Document]) -> list[Reports]:
 
 
 def _is_later(before: Document, after: Document) -> bool:
-    """Whether a document is of the same run as the one before it."""
+    """Whether a document belongs to the same run as the one before it."""
     times = [_time_s(document.value) for document in (before, after)]
     begins = [_begin_s(document.value) for document in (before, after)]
     if None in times or None in begins:
@@ -76,13 +76,13 @@ def _is_later(before: Document, after: Document) -> bool:
 
 
 def _time_s(value: dict[str, Any]) -> float | None:
-    """When a document was written, in seconds since 1970."""
+    """Time at which a document was written, in seconds since 1970."""
     exact = number(value.get("timestamp_ms"))
     return exact / 1000 if exact is not None else number(value.get("timestamp"))
 
 
 def _begin_s(value: dict[str, Any]) -> float | None:
-    """When fio began, in seconds since 1970; of clients, which have no `elapsed`, when the longest job did."""
+    """Start time of fio in seconds since 1970; of clients, which report no `elapsed`, that of the longest job."""
     written_s = _time_s(value)
     elapsed = [time for job in jobs_of(value) if (time := number(job.get("elapsed"))) is not None]
     lasted_s = max(elapsed) if elapsed else max(map(_runtime_s, _totals(value).values()), default=0.0)
@@ -94,7 +94,7 @@ def _runtime_s(totals: dict[str, float]) -> float:
 
 
 def _totals(value: dict[str, Any]) -> Totals:
-    """What each job has done so far, by its name, group, host and number among jobs of one name."""
+    """Totals of each job so far, by its name, group, host and number among jobs of the same name."""
     found: Totals = {}
     counts: Counter[tuple[str, ...]] = Counter()
     for job in jobs_of(value):

@@ -2,7 +2,7 @@
 
 What it models: the same log-linear buckets as the engine's: below 256 ns one each, above 128 to a power of two, so that
 a value is known to 0.4 %. What another tool counted in a wider bin stands where that tool says the bin is.
-What it refuses: nothing; values that are no whole numbers of nanoseconds are skipped.
+Values that are no whole numbers of nanoseconds are skipped.
 """
 
 from __future__ import annotations

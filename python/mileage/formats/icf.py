@@ -59,7 +59,7 @@ class Line:
 
 @dataclass
 class Worker:
-    """One worker: how it loads its targets, and which specifications are assigned to it."""
+    """One worker: its targets, its load, and the access specifications assigned to it."""
 
     name: str
     outstanding: int = 1
@@ -141,7 +141,7 @@ class _Reader:
         return [int(word) for word in words[:count]]
 
     def take(self, at: int, key: str, found: Configuration) -> None:
-        """What stands below one heading."""
+        """Process the lines below one heading."""
         values = self._values(at)
         if not values:
             return
@@ -214,7 +214,7 @@ class _Reader:
                 )
 
     def _of_worker(self, key: str, values: list[tuple[int, str]], worker: Worker) -> bool:
-        """Whether the heading is one of a worker."""
+        """Whether the heading belongs to a worker."""
         at, text = values[0]
         if key.startswith("number of outstanding ios"):
             (worker.outstanding,) = self._numbers(at, text.split(",")[0], 1)

@@ -49,7 +49,7 @@ class Source(msgspec.Struct, frozen=True):
 
     @property
     def wide(self) -> bool:
-        """Whether it is UTF-16, as PowerShell and CrystalDiskMark write it, by its first two bytes."""
+        """Whether the file is UTF-16, as PowerShell and CrystalDiskMark write it, by its first two bytes."""
         return self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
     @property
@@ -58,7 +58,7 @@ class Source(msgspec.Struct, frozen=True):
         return self._text(self.head)
 
     def data(self) -> bytes:
-        """All bytes. Raises Refused when there are too many to read whole, or they changed meanwhile."""
+        """The whole content. Raises Refused when there are too many to read whole, or they changed meanwhile."""
         if self.size > TEXT_MAX:
             raise Refused(
                 self.path,
@@ -80,7 +80,7 @@ class Source(msgspec.Struct, frozen=True):
         return data
 
     def text(self) -> str:
-        """All bytes as text, line ends as they are. Raises Refused as :meth:`data`."""
+        """The whole content as text, with line ends unchanged. Raises Refused as :meth:`data`."""
         return self._text(self.data())
 
     def _text(self, data: bytes) -> str:

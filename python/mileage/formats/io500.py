@@ -31,17 +31,17 @@ _TALK: Final = re.compile(
     r"\s*\[(?:Summary|Leaving|Starting|Exec|Results|Skipping|Creating|FIND)\]|One or more test phases invalid|"
     r"Running the IO500 Benchmark|\s*The result files are stored in the directory"
 )
-"""What the shell script and the program print besides, where their output was kept."""
+"""Lines of the shell script and the program that surround the results."""
 _SETTINGS: Final = ("tasks", "nodes", "api", "xfersize", "blocksize", "segments", "items", "options")
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return any(_RESULT.fullmatch(line.rstrip("\r")) for line in source.text_head.split("\n")[:500])
 
 
 def read(source: Source) -> Result:
-    """All runs of a summary. Raises Refused when it holds none."""
+    """Read all runs of a summary. Raises Refused when it holds none."""
     result = Result(tool="io500", version=None, layout=LAYOUT, runs=[])
     seen: set[tuple[str | None, ...]] = set()
     for at, raw in enumerate(source.lines(), 1):

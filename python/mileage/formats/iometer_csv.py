@@ -23,12 +23,12 @@ MIB: Final = 1 << 20
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return _MARK in source.text_head and "IOps" in source.text_head
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it has no columns of IOMeter."""
+    """Read all runs of a file. Raises Refused when it has no columns of IOMeter."""
     text = "\n".join(source.lines()).replace("\0", "\ufffd").replace("\r", "\n")
     if _MARK not in text:
         raise Refused(source.path, found=f"no line that begins with {_MARK!r}", code="not-understood")

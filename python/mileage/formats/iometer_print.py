@@ -2,7 +2,7 @@
 
 What it models: the columns from the kind of row to the queue depth, in IOMeter's order; a response time is in
 milliseconds, a MiB 2^20 bytes and a MB 10^6.
-What it refuses: nothing. Columns of networks and of raw ticks are omitted.
+Columns of networks and of raw ticks are omitted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class Row:
-    """One specification's figures; times in nanoseconds, `seconds` the length of the run."""
+    """The figures of one specification; times in nanoseconds, `seconds` the length of the run."""
 
     specification: str
     workers: int
@@ -34,7 +34,7 @@ class Row:
     bytes_read: int
     bytes_written: int
     mean_ns: tuple[float, float, float]
-    """Of all, of reads, of writes; 0 where there are none."""
+    """Mean latency of all operations, of reads, and of writes; 0 where there are none."""
     max_ns: tuple[float, float, float]
 
 

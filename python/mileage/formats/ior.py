@@ -1,9 +1,9 @@
-"""What IOR's text, JSON and CSV have in common: one run for each transfer phase of each repetition.
+"""Code shared by the readers of IOR's text, JSON and CSV: one run for each transfer phase of each repetition.
 
 What it models: bandwidth in MiB/s (IOR's MB/s next to it are 10^6 bytes), IOPS as printed for the iteration (the
 summary divides by another time, so that the two differ), times in seconds. IOR's "latency" is the least over the ranks
 of each rank's mean: it is kept in `printed` and is not taken for a latency of the run.
-What it refuses: nothing; the readers name what they do not understand.
+The readers name what they do not understand.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def _moved(asked: int | None, figures: Mapping[str, Any], stonewall: bool) -> tu
 
 
 def _half_a_digit(printed: Any) -> float:
-    """By how much a printed figure may be below the one that was rounded; 0 for a number that is none of text."""
+    """Maximum rounding error of a printed figure; 0 for a number that was not text."""
     if not isinstance(printed, str):
         return 0.0
     return 0.5 * 10.0 ** -len(printed.partition(".")[2])
 
 
 def tasks_of(options: Mapping[str, str]) -> int | None:
-    """How many ranks took part; IOR 2 calls them clients."""
+    """The number of ranks; IOR 2 calls them clients."""
     return whole(options.get("tasks", "")) or whole(options.get("clients", "").split(" ")[0])
 
 
@@ -125,7 +125,7 @@ def exact_size(text: str) -> int | None:
 
 
 def by_repetitions(runs: list[ToolRun], repetitions: int | None) -> list[str]:
-    """What is lost where a file has fewer repetitions of a phase than IOR says that it did."""
+    """Warnings where a file has fewer repetitions of a phase than IOR reports to have done."""
     counts: dict[str, int] = {}
     for run in runs:
         counts[run.cell] = counts.get(run.cell, 0) + 1

@@ -35,13 +35,13 @@ _NAMES: Final = {
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     head = source.text_head
     return _HEAD in head or bool(_DOCUMENT.search(head))
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it holds none of IOR's results."""
+    """Read all runs of a file. Raises Refused when it holds none of IOR's results."""
     result = Result(tool="ior", version=None, layout=LAYOUT, runs=[])
     if _HEAD in source.text_head:
         _table(source, result)

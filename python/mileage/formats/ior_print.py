@@ -1,7 +1,7 @@
 """IOR's own listing, CSV and JSON, as version 4 lays them out; its formulas are in `judge.tasks`.
 
 What it models: a repetition's phases with their times; the summary's figures of all repetitions. A MiB is 2^20 bytes.
-What it refuses: nothing. A line of the removal is omitted, since it is not timed.
+A line of the removal is omitted, since it is not timed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Setting:
-    """What IOR prints of its options; sizes in bytes."""
+    """Settings as IOR prints them; sizes in bytes."""
 
     command: str
     machine: str
@@ -110,7 +110,7 @@ def options_of(setting: Setting) -> dict[str, Any]:
 
 
 def listing_head(setting: Setting, hosts: Sequence[str]) -> str:
-    """What stands above the results."""
+    """The lines above the results."""
     path = f"{setting.file_name}.00000000" if setting.own_files else setting.file_name
     lines = [
         f"IOR-{VERSION}: MPI Coordinated Test of Parallel I/O",

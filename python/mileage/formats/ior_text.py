@@ -88,12 +88,12 @@ _WHOLE: Final = 3600.0
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return bool(_BEGINS.search(source.text_head))
 
 
 def read(source: Source) -> Result:
-    """All runs of a listing. Raises Refused when it is none of IOR's."""
+    """Read all runs of a listing. Raises Refused when it is none of IOR's."""
     if not knows(source):
         raise Refused(
             source.path,
@@ -109,7 +109,7 @@ def read(source: Source) -> Result:
 
 
 class _State(msgspec.Struct):
-    """One IOR of a file."""
+    """State of the reader within the output of one call of IOR."""
 
     began: int = 0
     options: dict[str, str] = {}
@@ -118,7 +118,7 @@ class _State(msgspec.Struct):
     summary: list[str] = []
     """Names of the summary's columns, once its heading was read."""
     means: dict[str, tuple[int, float, float, int | None]] = {}
-    """Of each phase of the summary: line, maximum and mean in MiB/s, and the repetitions."""
+    """For each phase of the summary: line, maximum and mean in MiB/s, and the number of repetitions."""
     finished: bool = False
 
 
@@ -128,7 +128,7 @@ class _Reader:
         self.state = _State()
 
     def line(self, at: int, line: str) -> None:
-        """One line, from the first to the last."""
+        """Process one line."""
         if found := _BEGINS.match(line):
             self.end()
             self.state = _State(began=at)

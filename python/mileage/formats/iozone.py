@@ -3,7 +3,7 @@
 What it models: a figure is bytes per second where IOzone prints kB/sec (its kB is 1024 bytes), operations per second
 with `-O`, whole microseconds per operation with `-N`. A single stream moves the whole file once in every test, so that
 its time follows from the rate. A figure of 0 stands for a test that was not done.
-What it refuses: nothing; the readers name what they do not understand.
+The readers name what they do not understand.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ CHILDREN: Final = {
     "fwriters": "fwrite",
     "freaders": "fread",
 }
-"""What -t calls its children, and the test that they do."""
+"""The names that -t gives its children, with the test of each."""
 ROWS: Final = {
     "initial write": "write",
     "rewrite": "rewrite",
@@ -140,7 +140,7 @@ def children(
 
 
 def unit_of_command(command: str) -> Unit:
-    """What -O and -N of a command line make of every figure."""
+    """Unit of every figure, after -O and -N of the command line."""
     words = command.split()
     if "-O" in words:
         return "ops/s"

@@ -1,7 +1,7 @@
 """IOzone's own text: the table of a single stream, the blocks of several children, and the reports of `-R`.
 
 What it models: the layout of IOzone 3.471, column for column, of figures that are given as values. A kB is 1024 bytes.
-What it refuses: nothing; a test that was not done prints as IOzone prints it (blank, or 0 with -+n).
+A test that was not done prints as IOzone prints it (blank, or 0 with -+n).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 Measure = Literal["kB", "ops", "us"]
-"""What the figures are: kB per second, operations per second (-O) or microseconds per operation (-N)."""
+"""Unit of the figures: kB per second, operations per second (-O) or microseconds per operation (-N)."""
 
 COLUMNS: Final = (
     *(("write", 9), ("rewrite", 9), ("read", 9), ("reread", 9), ("random_read", 9), ("random_write", 9)),
@@ -64,7 +64,10 @@ CHILDREN: Final = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table: a file and a record in kB, and the figure of each test; blank when not done."""
+    """One row of the table: file size and record in kB, and the figure of each test.
+
+    Blank when the test was not done.
+    """
 
     file_kb: int
     record_kb: int
@@ -74,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Child:
-    """What one child moved, in kB or operations, and its rate per second."""
+    """Work of one child in kB or operations, and its rate per second."""
 
     moved: float
     rate: float
@@ -82,7 +85,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Block:
-    """One test of several children; `parent` is the rate that the parent sees."""
+    """One test of several children; `parent` is the rate as the parent process measures it."""
 
     test: str
     children: tuple[Child, ...]
@@ -118,7 +121,7 @@ def table_row(row: Row) -> str:
 
 
 def table_reports(rows: Sequence[Row], records_kb: Sequence[int], cpu: bool) -> str:
-    """What follows "Excel output is below:": a report for each test that any row has."""
+    """The reports after "Excel output is below:": one for each test that any row has."""
     tests = [test for test in REPORTS if any(test in row.values for row in rows)]
     texts = [
         _report(REPORTS[test], rows, records_kb, [f" {row.values.get(test, 0)} " for row in rows])

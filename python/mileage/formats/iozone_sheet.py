@@ -38,12 +38,12 @@ Sheet = dict[int, dict[int, str | float]]
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return source.head[:2] == _BEGIN and source.head[2:4] in (b"\x04\x00", b"\x06\x00")
 
 
 def read(source: Source) -> Result:
-    """All runs of a sheet. Raises Refused when it is none of IOzone's."""
+    """Read all runs of a sheet. Raises Refused when it is none of IOzone's."""
     if not knows(source):
         raise Refused(source.path, "it does not begin as a BIFF2 spreadsheet does", code="not-understood")
     result = Result(tool="iozone", version=None, layout=LAYOUT, runs=[])
@@ -101,7 +101,7 @@ def _value(kind: int, body: bytes) -> str | float | None:
 
 
 def _parts(sheet: Sheet, result: Result) -> None:
-    """One part per test: a title, record sizes, then rows of file sizes."""
+    """Split the sheet into one part per test: a title, record sizes, then rows of file sizes."""
     unit: Unit = unit_of_command(result.command or "")
     test: str | None = None
     records: dict[int, int] = {}

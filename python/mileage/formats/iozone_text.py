@@ -1,4 +1,4 @@
-"""What IOzone prints: one stream (also -O, -N, -a), several processes (-t), and the -R report after them.
+"""Reader of IOzone's output: one stream (also -O, -N, -a), several processes (-t), and the -R report after them.
 
 What it models: the table of one stream by the places of its columns, as tests that were not done leave blanks; of
 several processes what the children saw, which is the figure of IOzone's own report. The -R report repeats these: it is
@@ -55,17 +55,17 @@ _EACH: Final = re.compile(r"\s*Each process writes a ([0-9]+) kByte file in ([0-
 _NEAR: Final = 4
 """Columns by which a figure may miss the place of its column's heading."""
 _APART: Final = 1.1
-"""What the children saw over what the parent saw, above which they did not all run at the same time."""
+"""Ratio of the children's throughput to the parent's above which the children did not all run at the same time."""
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     head = source.text_head
     return BEGINS in head or '"Writer report"' in head or '"Throughput report Y-axis' in head
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it holds none of IOzone's headings."""
+    """Read all runs of a file. Raises Refused when it holds none of IOzone's headings."""
     if not knows(source):
         raise Refused(source.path, found=f"neither {BEGINS!r} nor a report of IOzone", code="not-understood")
     result = Result(tool="iozone", version=None, layout=LAYOUT, runs=[])
@@ -78,13 +78,13 @@ def read(source: Source) -> Result:
 
 
 class _State(msgspec.Struct):
-    """Where in one output of IOzone the reader is."""
+    """State of the reader within one output of IOzone."""
 
     began: int = 0
     unit: Unit = "kB/s"
     command: str = ""
     ends: list[int] | None = None
-    """Where the columns of the table end."""
+    """End of each column of the table."""
     record_kb: int | None = None
     file_kb: int | None = None
     current: ToolRun | None = None
@@ -95,7 +95,7 @@ class _State(msgspec.Struct):
     runs: list[ToolRun] = []
     reported: list[tuple[int, ToolRun]] = []
     apart: list[tuple[float, ToolRun]] = []
-    """What the children saw over what the parent saw."""
+    """Ratios of the children's throughput to the parent's."""
     complete: bool = False
     contributors: bool = False
 
@@ -106,7 +106,7 @@ class _Reader:
         self.state = _State()
 
     def line(self, number: int, line: str) -> None:
-        """One line, from the first to the last."""
+        """Process one line."""
         if BEGINS in line:
             self.end()
             self.state = _State(began=number)

@@ -3,7 +3,7 @@
 What it models: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
 lines that no JSON document printed one member per line can have, these lines are removed and reported. Of a
 document that stops too soon, the whole elements of its lists are kept, and what stands before them.
-What it refuses: nothing. Bare nan and inf become null; a document nested too deep to decode, or with a number of
+Bare nan and inf become null; a document nested too deep to decode, or with a number of
 thousands of digits, is reported as not understood.
 """
 
@@ -26,7 +26,7 @@ TRIES_MAX: Final = 1000
 REPAIRS_MAX: Final = 10
 """Damaged documents that are looked into, each at the cost of the whole rest of the file."""
 _OPENING: Final = ("", "{", "}", "[", "]", '"', ",")
-"""How a line of a document begins, unless it is a lone value."""
+"""Possible beginnings of a line within a document, unless the line is a single value."""
 _VALUE: Final = re.compile(
     r"\s*(?:[-+]?[0-9.][-+0-9.eE]*|true|false|null|[-+]?(?:nan|inf)\w*)\s*,?\s*", re.IGNORECASE
 )
@@ -85,7 +85,7 @@ def documents(text: str) -> tuple[list[Document], list[Unread]]:
 
 
 def _beginning(text: str, at: int) -> int | None:
-    """Where the next line begins whose first character opens an object."""
+    """Start of the next line whose first character opens an object."""
     found = re.compile(r"^[ \t\r]*\{", re.MULTILINE).search(text, at)
     return found.end() - 1 if found else None
 
@@ -103,7 +103,7 @@ def _line(text: str, at: int) -> int:
 
 
 def _damaged(text: str, start: int, line: int, found: list[Document], unread: list[Unread]) -> int:
-    """What is whole of the document that begins in `line`, at `start`. Returns where to continue."""
+    """Recover the complete parts of a damaged document that begins in `line`, at `start`. Returns where to continue."""
     rest = text[start:]
     cleaned, taken = _without_foreign_lines(rest, line)
     value, end, why = _decode(cleaned, 0)

@@ -57,11 +57,11 @@ class _Row(msgspec.Struct, frozen=True):
     line: int
     figures: dict[str, float | None]
     mixed: bool
-    """Whether the table is one of those that take the fastest task for all, or mix tasks and iterations."""
+    """Whether the table takes the fastest task for all, or mixes tasks and iterations."""
 
 
 class _Call(msgspec.Struct):
-    """One call of mdtest, or what it did with one number of tasks."""
+    """One call of mdtest, or its part for one number of tasks."""
 
     began: int
     levels: dict[str, str]
@@ -72,17 +72,17 @@ class _Call(msgspec.Struct):
     table: str = ""
     columns: list[str] = []
     done: dict[str, list[tuple[int, float, float]]] = {}
-    """Of each name the iterations that -v prints: line, seconds, operations per second."""
+    """For each test the iterations that -v prints: line, seconds, operations per second."""
     finished: bool = False
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     return bool(_BEGINS.search(source.text_head))
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it is none of mdtest's."""
+    """Read all runs of a file. Raises Refused when it is none of mdtest's."""
     if not knows(source):
         raise Refused(
             source.path,
@@ -109,7 +109,7 @@ def read(source: Source) -> Result:
 
 
 def _line(result: Result, call: _Call, at: int, line: str) -> bool:
-    """One line of a call; whether it is one with a meaning."""
+    """Process one line of a call, and return whether it was understood."""
     text = line.strip()
     if found := _SUMMARY.search(line):
         call.table, call.iterations = (found[1] or "rate").strip(), whole(found[2])

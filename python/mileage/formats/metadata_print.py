@@ -2,7 +2,6 @@
 
 What it models: mdtest's rates over the iterations, with the deviation that divides by their number less one; metarates'
 rates of the fastest, the slowest and the mean task, and of all.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def mdtest_table(rates: dict[str, list[float]]) -> str:
 
 @dataclass(frozen=True)
 class Rates:
-    """One test of metarates: the seconds of each task, and the files of each."""
+    """One test of metarates: seconds and number of files of each task."""
 
     test: str
     files: int
@@ -60,7 +59,7 @@ _WORDS: Final = {
 
 
 def metarates_lines(rates: Sequence[Rates]) -> str:
-    """What metarates prints of its tests."""
+    """Output of metarates for its tests."""
     lines = []
     for one in rates:
         begin, unit = _WORDS[one.test]

@@ -36,13 +36,13 @@ _KNOWN: Final = re.compile(
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     head = source.text_head
     return "run parameters:" in head and "number of files used" in head
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it holds no rate."""
+    """Read all runs of a file. Raises Refused when it holds no rate."""
     result = Result(tool="metarates", version=None, layout=LAYOUT, runs=[])
     settings: dict[str, str] = {}
     for at, line in enumerate(source.lines(), 1):

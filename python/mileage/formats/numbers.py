@@ -2,7 +2,7 @@
 
 What it models: a number is finite and not negative, or it is not there: tools print NaN, infinity and -1 where they do
 not know. Sizes are words of a tool; which power their letters mean is the tool's.
-What it refuses: nothing; what is no number is None.
+What is no number is None.
 """
 
 from __future__ import annotations

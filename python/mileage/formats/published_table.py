@@ -42,7 +42,10 @@ UNITS: Final = {
     "p99": {name: 1e9 * scale for name, scale in _TIMES_S.items()},
     "time": _TIMES_S,
 }
-"""By metric its units, each in the unit that is stored: bytes/s, operations/s, nanoseconds, seconds."""
+"""The accepted units of each metric, with the factor to the stored unit.
+
+Bytes/s, operations/s, nanoseconds, seconds.
+"""
 _BYTES_MAX: Final = 64 << 20
 IGNORED: Final = ("table", "case")
 """Columns that say where a cell was printed, not which cell it is."""
@@ -69,7 +72,7 @@ def read_published(path: Path) -> tuple[tuple[str, ...], tuple[PublishedCell, ..
 
 
 def prints_arms(path: Path) -> bool:
-    """Whether the table prints mean and deviation of both arms. Raises Refused for a file that is not a table."""
+    """Whether the table has mean and deviation of both arms. Raises Refused for a file that is not a table."""
     return ARMS[0] in _rows(path)[0]
 
 

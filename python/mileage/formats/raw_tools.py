@@ -1,4 +1,4 @@
-"""What hdparm -T -t and dd print.
+"""Readers of the output of hdparm -T -t and dd.
 
 What it models: hdparm's MB are 2^20 bytes, and its rate is taken from the megabytes and the seconds that it prints only
 where it prints no rate; dd's bytes and seconds are exact, and its own rate, in MB of 10^6, is rounded, so that the rate
@@ -39,13 +39,13 @@ _TIMES: Final = re.compile(r"\s*(?:real|user|sys)\s+[0-9]+m[0-9.,]+s\s*")
 
 
 def knows(source: Source) -> bool:
-    """Whether a file begins as this layout does."""
+    """Whether the beginning of a file has this layout."""
     lines = source.text_head.split("\n")
     return any(_TIMING.fullmatch(line) or _COPIED.fullmatch(line.rstrip("\r")) for line in lines[:2000])
 
 
 def read(source: Source) -> Result:
-    """All runs of a file. Raises Refused when it holds no line of hdparm or dd."""
+    """Read all runs of a file. Raises Refused when it holds no line of hdparm or dd."""
     result = Result(tool="", version=None, layout=LAYOUT, runs=[])
     device = records = ""
     for at, raw in enumerate(source.lines(), 1):

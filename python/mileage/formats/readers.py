@@ -20,13 +20,13 @@ from mileage.formats.sanitize import sound
 
 
 class Reader(Protocol):
-    """What a module of a layout has."""
+    """Functions that the module of each layout provides."""
 
     def knows(self, source: Source) -> bool:
-        """Whether a file begins as this layout does."""
+        """Whether the beginning of a file has this layout."""
 
     def read(self, source: Source) -> Result:
-        """All runs of a file. Raises Refused when it holds none."""
+        """Read all runs of a file. Raises Refused when it holds none."""
 
 
 LAYOUTS: Final = {
@@ -68,7 +68,7 @@ def reader_named(layout: str) -> Reader:
 
 
 def read_source(source: Source, layout: str | None = None) -> Result:
-    """What a file holds, read as the layout that is named, or as the first that knows it. Raises Refused."""
+    """Read a file in the named layout, or in the first layout that recognises it. Raises Refused."""
     known = layout or layout_of(source)
     if known is None:
         raise Refused(
@@ -94,7 +94,7 @@ def layout_of(source: Source) -> str | None:
 def read_sources(
     sources: Sequence[Source], layout: str | None = None, advance: Callable[[int], None] | None = None
 ) -> list[tuple[Source, Result]]:
-    """What several files hold, in their order; logs of fio that belong together are one run.
+    """Read several files, in their order; logs of fio that belong together become one run.
 
     Logs of one prefix in two folders are two runs. A run of fio's JSON that names the prefix of its logs takes them up,
     those of its own folder where there are several. `advance` is called with the bytes of each file, or of files that

@@ -1,4 +1,4 @@
-"""What a file that no reader knows seems to be, and what to do about it.
+"""Identify a file that no reader accepts, and advise what to do.
 
 What it models: marks in the beginning of a file, by which a person would see whose it is: the tool's name, a heading,
 the form of a line. Each has an advice: the option by which the tool prints what can be read, or the command for it.
@@ -117,7 +117,7 @@ _MARKS: Final = tuple(
 
 
 def seems(source: Source) -> str:
-    """What a file seems to be, and what to do: "it seems to be fio's normal text; run fio with ..."."""
+    """Identify a file and give advice: "it seems to be fio's normal text; run fio with ..."."""
     head = source.text_head
     if b"\0" in source.head and not source.wide:
         return "no reader knows this file, which is binary; import the text that the tool printed"

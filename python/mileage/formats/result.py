@@ -1,8 +1,8 @@
-"""What a reader makes of another tool's file: runs with the figures that the tool gives, in our units.
+"""Results read from another tool's file: runs with the tool's figures, in Mileage's units.
 
 What it models: a run is one execution of one test at one setting. Bytes, seconds and nanoseconds; what the tool does
 not say is None or missing, never a guess. `printed` keeps the tool's own numbers under the tool's own names.
-What it refuses: nothing; readers refuse a file as a whole, and name lines that they do not understand.
+Readers refuse a file as a whole, and name lines that they do not understand.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Unread(msgspec.Struct, frozen=True):
     line: int
     """From 1; 0 for the file as a whole."""
     text: str
-    """What stands there, shortened."""
+    """The text that was not understood, shortened."""
     why: str
-    """What was expected."""
+    """The text that was expected."""
 
 
 class ToolRun(msgspec.Struct, kw_only=True):
@@ -38,13 +38,16 @@ class ToolRun(msgspec.Struct, kw_only=True):
     cell: str
     """Test and setting, "fio.randread 4 KiB, depth 32"; runs with equal cells are repetitions."""
     key: CellKey = CellKey()
-    """What was done, as a study's cells have it; without threads and depth where the file does not state enough."""
+    """Identity of the measurement, as for the cells of a study.
+
+    Without threads and depth where the file does not state enough.
+    """
     kind: Kind
-    """Which figure is the headline."""
+    """Kind of the main figure: throughput, operations or time."""
     title: str = ""
-    """What was done, in a few words."""
+    """Description of the test in a few words."""
     line: int = 0
-    """Where it stands in the file, from 1; 0 when the file has no lines."""
+    """Line of the run in the file, from 1; 0 when the file has no lines."""
     call: int = 0
     """The line in which its call of the tool begins; 0 where the file is of one call, or does not say."""
     levels: dict[str, str] = {}
@@ -60,15 +63,21 @@ class ToolRun(msgspec.Struct, kw_only=True):
     latency: dict[str, Histogram] = {}
     """Histograms as the table `latency` has them, by kind of operation; see `histogram`."""
     quantiles_ns: dict[str, float] = {}
-    """What the tool prints of latencies: `mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of what was done most."""
+    """Latencies of the most frequent kind of operation, as the tool prints them.
+
+    Keys: `mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`.
+    """
     latency_sum_ns: float | None = None
     """Sum of all latencies, for Little's law."""
     submission_counted: bool = True
-    """Whether the time until an operation was submitted is in that sum; without it the sum is a lower bound."""
+    """Whether the sum of latencies includes the time until an operation was submitted.
+
+    Without it the sum is a lower bound.
+    """
     outstanding: int | None = None
     """Operations that could be outstanding at once."""
     device_bytes: int | None = None
-    """What the device moved meanwhile, both directions."""
+    """Bytes that the device moved during the run, in both directions."""
     series: ImportedSeries | None = None
     """Per interval, as the table `series` has it; see `fio_logs`."""
     counters: dict[str, int] = {}
@@ -78,28 +87,28 @@ class ToolRun(msgspec.Struct, kw_only=True):
     notes: list[str] = []
     """Notes that a reader needs next to the figures."""
     error: str | None = None
-    """What failed, where the tool says so."""
+    """Error that the tool reports."""
     invalid: str | None = None
-    """Why the figures must not be compared, where the tool itself says so; they stand all the same."""
+    """The tool's own statement that the figures are invalid for comparisons; the figures are still shown."""
 
     @property
     def measured(self) -> bool:
-        """Whether there is any figure to judge."""
+        """Whether the run has a figure that can be judged."""
         return any(getattr(self, name) is not None for name in SAMPLE_METRICS)
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """What one file holds."""
+    """Contents of one file."""
 
     tool: str
     """"fio", "iozone", "ior" ..."""
     version: str | None
-    """As the tool writes it; None where the file does not say."""
+    """Version as the tool writes it; None where the file does not state it."""
     layout: str
     """Name of the reader."""
     runs: list[ToolRun]
     began: str | None = None
-    """When the tool began, as it says."""
+    """Start time as the tool writes it."""
     command: str | None = None
     """The command line, where the file has it."""
     machine: dict[str, str] = {}
@@ -109,4 +118,4 @@ class Result(msgspec.Struct, kw_only=True):
     unread: list[Unread] = []
     """Lines that were not understood."""
     lost: list[str] = []
-    """What a damaged file no longer has, in sentences."""
+    """Descriptions of the missing parts of a damaged file."""

@@ -2,7 +2,7 @@
 
 What it models: texts of one harmless line each, of bounded length; figures
 that are finite and fit the tables.
-What it refuses: nothing; a figure that cannot be becomes None, and is named among what was not understood.
+A figure that cannot be becomes None, and is named among what was not understood.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def read_trace(path: Path) -> tuple[TraceOp, ...]:
 
 
 def trace_file(path: Path, operations: tuple[TraceOp, ...]) -> TraceFile:
-    """What a plan must know of a trace that was read from a path."""
+    """Summary of a trace file for the plan."""
     moved = [op for op in operations if op.kind != "sync"]
     unit = math.gcd(_UNIT_MAX, *(number for op in moved for number in (op.offset_bytes, op.length_bytes)))
     return TraceFile(

@@ -3,7 +3,7 @@
 Models each run by a few sums that must agree with each other whatever the device: Little's law joins rate, latency
 and concurrency; bytes that no device delivered came from memory; bytes that the device moved beyond ours are
 somebody else's; time in which nothing was outstanding belongs to the client.
-Refuses nothing: what was not counted is "unknown", never "good".
+What was not counted is "unknown", never "good".
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True):
-    """One audit over all runs: how it stands, in words with its figure, and a veto where it failed."""
+    """One audit over all runs: its state, its figure in words, and a veto where it failed."""
 
     name: str
     state: State
@@ -80,7 +80,7 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:
-    """What paced the runs: the device in a closed loop, the clock in an open one that keeps up.
+    """Find what paced the runs: the device in a closed loop, the clock in an open loop that keeps up.
 
     A share above the whole contradicts itself, and one of completion alone may be small while the client submits: from
     neither follows that the device was busy.

@@ -109,7 +109,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     headline: tuple[CellVerdict, ...]
     vetoes: tuple[str, ...] = ()
     tortured: bool = True
-    """Whether there was torture between the two stages."""
+    """Whether the target was worn between the two stages."""
     overall: MeanRatio | None = None
     """The headline's cells together; None for fewer than two, or where they do not share their units."""
     only_baseline: tuple[str, ...] = ()
@@ -120,15 +120,18 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
     subject: str = "this drive"
-    """What two stages are of, in words."""
+    """The object that both stages measured, in words."""
     wear: str = ""
-    """What was written between two stages, in words ("190 GiB of writes"); empty: not known."""
+    """The amount written between the two stages, in words ("190 GiB of writes"); empty: not known."""
     activities: dict[str, str] = {}
-    """By cell, what is done in it, in words ("writes 128 KiB blocks in sequence"), where it has such words."""
+    """The activity of each cell in words ("writes 128 KiB blocks in sequence"), for cells that have such words."""
     groups: dict[str, MeanRatio] = {}
-    """By workload, its headline cells together; empty where the workloads are not known, or `overall` is None."""
+    """Combined ratio of the headline cells of each workload.
+
+    Empty where the workloads are not known, or `overall` is None.
+    """
     ranking: str = ""
-    """All levels of the compared factor in their order, in words; empty for fewer than three."""
+    """Order of all levels of the compared factor, in words; empty for fewer than three."""
     band: ModelBand | None = None
     """On a virtual drive, the same comparison over choices that are not published; None where none was tried."""
 

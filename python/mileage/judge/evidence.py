@@ -1,4 +1,4 @@
-"""What the samples of one cell and metric say, before any correction for the number of cells.
+"""Estimate the change of one cell and metric from its samples, before any correction for the number of cells.
 
 Models the choice of the unit of inference: the highest level that was repeated. Stages of two or more cycles
 are compared by cycle (each cycle one log ratio, minus its sham's); stages of one cycle by run, which is

@@ -34,7 +34,10 @@ EXPECTED: Final = (
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What must not be. `share` is relative (0.05 = 5 %), 0 where none is named; `cells` a pattern with `*` and `?`."""
+    """A condition that fails the gate.
+
+    `share` is relative (0.05 = 5 %), 0 where none is named; `cells` a pattern with `*` and `?`.
+    """
 
     text: str
     cells: str
@@ -44,7 +47,7 @@ class Rule(msgspec.Struct, frozen=True):
     share: float
 
     def sentence(self) -> str:
-        """What a cell that fails is or is not: "are slower by more than 5 %"."""
+        """Statement about a failing cell: "are slower by more than 5 %"."""
         by = f" by more than {100 * self.share:.6g} %" if self.share else ""
         metric = f" in {self.metric}" if self.metric else ""
         if self.word == "not shown":
@@ -53,10 +56,10 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class GatedCell(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule looks at of a judged cell; the fields as in :class:`mileage.judge.CellVerdict`."""
+    """The fields of a judged cell that a rule reads; the same as in :class:`mileage.judge.CellVerdict`."""
 
     name: str
-    """As it is printed: the cell, with its metric where that is no rate."""
+    """Printed name: the cell, with its metric unless that is a rate."""
     cell: str
     metric: str
     verdict: Verdict
@@ -116,7 +119,7 @@ def _fails(rule: Rule, cell: GatedCell) -> bool:
 
 
 def _shown_within(cell: GatedCell, share: float) -> bool:
-    """Whether the cell is worse by at most a share, at 5 % one-sided: the end of its 90 % interval says so.
+    """Whether the cell is shown to be worse by no more than a share, at 5 % one-sided.
 
     No correction for the number of cells is due: all of them must be shown (intersection-union).
     """

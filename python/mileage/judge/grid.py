@@ -108,7 +108,7 @@ def ranking(arms: Mapping[str, Sequence[float]], *, alpha: float = 0.05) -> tupl
 
 
 def trend(values: Sequence[float]) -> Trend:
-    """Whether one value per level, the levels in order, goes up or down with the level.
+    """Test whether one value per level, with the levels in order, rises or falls with the level.
 
     Spearman's rho; p by counting every order up to eight levels, beyond by Student's t on n - 2.
     ValueError: fewer than four levels, or a value that is not finite.
@@ -130,7 +130,7 @@ def trend(values: Sequence[float]) -> Trend:
 
 
 def trend_of_runs(levels: Sequence[Sequence[float]]) -> Trend:
-    """Whether the runs go up or down with their level, the levels in order, each with its runs.
+    """Test whether the runs rise or fall with their level, with the levels in order.
 
     Spearman's rho between level and value over all runs, equal ones by their mean rank; p by Student's t on n - 2.
     ValueError: fewer than four levels, a level without a run, or a value that is not finite.

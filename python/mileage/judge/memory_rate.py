@@ -3,7 +3,7 @@
 Models a run by its rate and the streams that made it, each of which waits for its operation. A device needs some
 microseconds to answer; a stream that goes through the page cache is held up by it and by the copy. What the device
 itself moved, where that is known, says more than both.
-Refuses nothing: a rate that a device could have is no proof that it had it.
+A rate that a device could have is no proof that it had it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STREAM_MAX: Final = 3e9
 """Bytes per second of one stream through the page cache above which hardly a device is behind it."""
 BRIEF_S: Final = 1.0
 BRIEF_STREAM_MAX: Final = 1e9
-"""The same for a run shorter than `BRIEF_S`, which fits into memory."""
+"""The same limit for a run shorter than `BRIEF_S`, whose data fits into memory."""
 
 
 class RateFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class MemoryRate(msgspec.Struct, frozen=True):
 
 
 def memory_rate(run: RateFacts) -> MemoryRate | None:
-    """Why the rate of a run comes from memory; None where nothing says so."""
+    """Detect that the rate of a run comes from memory; None where nothing indicates it."""
     if run.moved_bytes and run.device_bytes is not None:
         share = 1 - run.device_bytes / run.moved_bytes
         if share > MEMORY_MAX:

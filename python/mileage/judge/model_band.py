@@ -3,7 +3,7 @@
 What it models: the comparison repeated on drives that differ from the one measured in one figure each. Where the
 statistical interval says how well the result of this model is known, the band says how much the result depends on the
 model. Combinations of choices are not tried, so the true range may be wider.
-What it refuses: nothing; a choice without a result is counted and omitted from the range.
+A choice without a result is counted and omitted from the range.
 """
 
 from __future__ import annotations

@@ -35,7 +35,10 @@ class Overload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Knee(msgspec.Struct, frozen=True):
-    """Of several offered rates: the highest that was kept, and the lowest that was not (None: not reached)."""
+    """Limit of a target among several offered rates.
+
+    The highest that it kept, and the lowest that it did not (None: not reached).
+    """
 
     kept: float | None
     lost: float | None
@@ -87,7 +90,9 @@ def knee(points: Sequence[Overload]) -> Knee:
 def omission(
     *, service_p99_ns: float, response_p99_ns: float | None, longest_ns: float, elapsed_ns: float
 ) -> str:
-    """One sentence on what the latencies of a run cannot show, or an empty one. Times in nanoseconds.
+    """One sentence on latencies that a run cannot show (coordinated omission), or an empty one.
+
+    Times in nanoseconds.
 
     A closed loop (no response time) that stopped for `longest_ns` issued nothing meanwhile: the operations that would
     have waited are missing from its percentiles.

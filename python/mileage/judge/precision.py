@@ -1,4 +1,4 @@
-"""How well a few repetitions know the value of each cell, and how small a difference they could still find.
+"""Precision of each cell after a few repetitions, and the smallest difference that they could still detect.
 
 What it models: cells measured in randomised blocks, whose noise is pooled: the standard deviation of the logarithms
 around each cell's own mean, with the degrees of freedom of all cells together. The half-width is Student's t for the
@@ -22,12 +22,12 @@ _EXPONENT_MAX = 700.0
 
 
 class Precision(msgspec.Struct, frozen=True):
-    """What is known after some blocks."""
+    """Precision reached after some blocks."""
 
     blocks: int
     """Repetitions of the cell that has fewest."""
     half_width: float
-    """Of the 95 % interval of a cell's mean, as a share of it; infinite where nothing is known."""
+    """Half-width of the 95 % interval of a cell's mean, as a share of the mean; infinite where it is unknown."""
     detectable: float
     """The smallest relative difference of two cells that would be found in 80 % of cases."""
 

@@ -45,23 +45,23 @@ class PublishedVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True):
-    """What was assumed of the arm whose spread is not printed, and what follows for every cell, in order."""
+    """An assumption about the arm whose spread is not printed, and the verdict of every cell under it, in order."""
 
     name: str
     df: int
     cells: tuple[PublishedVerdict, ...]
 
     def count(self, verdict: Verdict) -> int:
-        """How many cells have this verdict (differences by Benjamini-Hochberg)."""
+        """Count the cells with a verdict (differences by Benjamini-Hochberg)."""
         return sum(cell.verdict == verdict for cell in self.cells)
 
     def below(self, family: Literal["raw", "bh", "holm"], alpha: float) -> int:
-        """How many cells have a p of at most `alpha`, as it is or adjusted for the whole table."""
+        """Count the cells with a p value of at most `alpha`, unadjusted or adjusted for the whole table."""
         return sum(getattr(cell, f"p_{family}") <= alpha for cell in self.cells)
 
     @property
     def equivalent(self) -> int:
-        """How many cells are shown to lie within the margin (interval of confidence 1 - 2 alpha inside it)."""
+        """Count the cells shown to lie within the margin (interval of confidence 1 - 2 alpha inside it)."""
         return self.count("same") + self.count("real but irrelevant")
 
 

@@ -28,7 +28,7 @@ METRICS: Final = {
 
 
 class PrintedArm(msgspec.Struct, frozen=True):
-    """What is printed of one arm: mean and standard deviation (n - 1) in one unit, over `runs` runs."""
+    """Printed figures of one arm: mean and standard deviation (n - 1) in one unit, over `runs` runs."""
 
     mean: float
     sd: float

@@ -49,7 +49,9 @@ Floats = NDArray[np.float64]
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """What a series does. `change` is relative: of the part that is named against the level next to it.
+    """Shape of a series over time.
+
+    `change` is relative: of the part that is named against the level next to it.
 
     slow/fast start: the first `intervals` are `change` below/above the others. fall, rise: from interval `intervals` on
     (from 0) the level is another one. several levels: `intervals` of them, the lowest `change` below the highest.
@@ -63,7 +65,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes_level(self) -> bool:
-        """Whether the mean of the run is one of different things."""
+        """Whether the series has several levels, so that its mean describes none of them."""
         return self.kind not in ("steady", "not shown", "too short")
 
 
@@ -176,7 +178,7 @@ def _lag(centred: Floats) -> int:
 
 
 def _start(series: Floats, phi: float) -> int:
-    """How many of the first intervals, fewer than a level has, differ from all others; 0 for none.
+    """Length of a slow or fast start: how many of the first intervals differ from all later ones; 0 for none.
 
     Their mean is compared with that of the others in standard errors, which allow for noise that remembers.
     """

@@ -204,7 +204,7 @@ def _kind(series: Floats, segments: Sequence[Segment], phi: float, relevance: fl
 
 
 def _drifts(series: Floats, segments: Sequence[Segment], phi: float, relevance: float) -> bool:
-    """Whether a straight line fits the series better than its levels do, with a slope that matters.
+    """Whether a straight line with a relevant slope fits the series better than its levels do.
 
     The line has two figures, k levels have 2k - 1; they are weighed by BIC with the noise's long-run variance.
     """

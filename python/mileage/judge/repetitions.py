@@ -1,4 +1,4 @@
-"""What a few repetitions of one measurement say about its value: the median, and how well the mean is known.
+"""Centre and precision of a few repetitions of one measurement: the median, and a confidence interval of the mean.
 
 The interval is Student's t on the logarithms (n - 1 degrees of freedom), so it is one of the geometric mean, and its
 ends are ratios. Two values are needed; with a standard deviation of zero the interval is the value itself.

@@ -53,7 +53,7 @@ def relative_deviation(values: Sequence[float]) -> float | None:
 def barely(
     effect: float, interval: tuple[float, float] | None, margin: float, deviation: float | None
 ) -> str:
-    """Why a difference that is there is barely one, to follow "barely: "; empty where it clearly is one.
+    """Reason why a detected difference is close to the limit, worded to follow "barely: "; empty where it is clear.
 
     All arguments are on one scale on which no change is 0. `interval`: of confidence 95 %. `margin`: the largest
     difference that does not matter. `deviation`: the larger standard deviation of the runs of both arms.

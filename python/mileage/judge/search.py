@@ -23,7 +23,7 @@ DONE_SHARE: Final = 0.98
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """One rate that was tried."""
+    """One rate that the search tried."""
 
     rate: int
     """Operations per second that were due."""
@@ -32,7 +32,7 @@ class Probe(msgspec.Struct, frozen=True):
     latency_ns: float
     """The quantile that the goal names, from when operations were due."""
     kept: bool
-    """Whether the goal was kept."""
+    """Whether the target kept the goal at this rate."""
 
 
 def probe_of(rate: int, done_per_s: float, latency_ns: float, goal_ns: float) -> Probe:

@@ -57,7 +57,7 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
 
 
 def unmatched(comparison: Comparison) -> list[str]:
-    """What has another name on the other side, and what only one of the two measured: a sentence for each."""
+    """Sentences about cells with another name in the other study, and about cells that only one of the two measured."""
     sides = (
         (comparison.baseline, comparison.only_baseline),
         (comparison.candidate, comparison.only_candidate),
@@ -116,7 +116,7 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
 def _many(
     comparison: Comparison, family: Sequence[CellVerdict], decided: Sequence[CellVerdict], emphasis: str
 ) -> str:
-    """Of many cells the counts lead: the largest of many ratios is mostly the luckiest."""
+    """Sentence for many cells: the counts come first, because the largest of many ratios is mostly chance."""
     first, subject, _ = _scene(comparison)
     found = [
         f"{sum(p is not None and p <= comparison.alpha for p in ps)} by {name}"
@@ -157,7 +157,7 @@ def lead_of(comparison: Comparison) -> CellVerdict | None:
 
 
 def _band(comparison: Comparison, lead: CellVerdict) -> str:
-    """What the result is over the choices that are not published; empty where none was tried."""
+    """Range of the result over assumed drive properties that are not published; empty where none was varied."""
     if comparison.band is None or not (words := band_range(comparison, lead)):
         return ""
     counted = comparison.band.counted(lead.cell, lead.metric)
@@ -180,7 +180,7 @@ def group_words(group: MeanRatio) -> str:
 
 
 def _whether(comparison: Comparison, answer: str) -> str:
-    """That the question of the comparison has this answer."""
+    """Answer to the question of the comparison."""
     first, subject, than = _scene(comparison)
     question = f"whether {subject} is faster or slower {than} is {answer}"
     return _capital(f"{first}, {question}" if first else question)
@@ -204,7 +204,7 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
 
 
 def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
-    """What is done at which rate instead of which; empty where the metric is no rate or a mean is missing."""
+    """Activity with its rates in both arms; empty where the metric is not a rate or a mean is missing."""
     rates = [_rate(lead.metric, mean) for mean in (lead.mean_candidate, lead.mean_baseline)]
     unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
     if not all(rates) or not unit:
@@ -291,7 +291,7 @@ def _decimals(ratio: float, interval: Interval | None) -> int:
 
 
 def _counts(family: Sequence[CellVerdict]) -> str:
-    """How many cells have which verdict: "slower in 3 of 6 cells, same within 2 % in 2"."""
+    """Number of cells with each verdict: "slower in 3 of 6 cells, same within 2 % in 2"."""
     total = f"{len(family)} cell" if len(family) == 1 else f"{len(family)} cells"
     order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
     parts: list[str] = []
@@ -349,7 +349,7 @@ def _largest(comparison: Comparison, cells: Sequence[CellVerdict]) -> str:
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
-    """Why cells have no interval, where some have none although both arms were measured."""
+    """Explain why cells have no interval although both arms were measured."""
     lacking = [cell for cell in family if cell.ci95 is None and cell.note]
     if not lacking or not (comparison.units_baseline and comparison.units_candidate):
         return ""
@@ -391,5 +391,5 @@ def _capital(text: str) -> str:
 
 
 def listed(items: Sequence[str]) -> str:
-    """One or more texts in a row: "a, b and c"."""
+    """Join texts to a list: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,4 +1,4 @@
-"""All levels of a factor side by side: who leads in each cell, and whether the rate follows the level.
+"""Rank all levels of a factor in each cell, and test whether the rate follows the level.
 
 Models what a comparison of two arms omits: the third. Ranks are those of `grid.ranking` (Welch on logs, Holm over
 all pairs of the cell); levels whose names are rising numbers get the trend of `grid.trend_of_runs`, and no other
@@ -23,7 +23,7 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """One level in one cell: the geometric mean of its `n` runs, in the metric's unit, and of the best mean.
+    """Rank of one level in one cell: the geometric mean of its `n` runs, in the metric's unit, and of the best mean.
 
     `first` to `last` are the ranks that it does not differ from, 1 the largest; None where it could not be ranked.
     """
@@ -71,7 +71,7 @@ def standings(
 
 
 def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """All levels in their order, one order after the other with the cells that have it; empty for fewer than three.
+    """Describe the order of all levels, each order with the cells that have it; empty for fewer than three levels.
 
     ">" is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no common
     one.

@@ -1,4 +1,4 @@
-"""Whether a series of rounds has arrived: the industry's rule to the letter, and one that a slow decay does not pass.
+"""Test whether a series of rounds is steady: the rule of the SNIA, and a stricter one that a slow decay does not pass.
 
 The rule of the SNIA performance test specification (PTS 2.0.2, definition 2.1.24) looks at five rounds: range at most
 20 % of the mean, and the excursion of the fitted line over the window at most 10 % of it. It is a test of flatness:

@@ -1,4 +1,4 @@
-"""One cell in figures: centre, spread and extremes of its runs, each with its definition.
+"""Summary statistics of one cell: centre, spread and extremes of its runs, each with its definition.
 
 Models the runs of one cell as they are: nothing is dropped by value. Means of rates come in two forms that answer
 two questions: the geometric mean is what ratios are made of, the total-work rate is all bytes over all time.
@@ -93,7 +93,7 @@ def median_interval(values: Sequence[float]) -> tuple[tuple[float, float] | None
 
 
 def total_work_rate(work: Sequence[float], times_s: Sequence[float]) -> float:
-    """All work over all time, in units of work per second: what the device did while it was measured.
+    """Pooled rate: all work divided by all time, in units of work per second.
 
     ValueError for unequal lengths or no time at all.
     """

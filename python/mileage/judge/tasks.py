@@ -4,7 +4,7 @@ What it models: what each tool computes from the same times, named for what it i
 n, its latency is the smallest of the tasks' means, its operations per second of 2010 omit the segments; mdtest's
 rate is the slowest task's times the tasks. Ours are a phase's operations over its time from the earliest start to the
 latest end, histograms of all operations, and deviations that divide by n - 1.
-What it refuses: nothing; times are above 0 and lists hold at least one value.
+Times are above 0 and lists hold at least one value.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Column(NamedTuple):
 
 
 def column(values: Sequence[float]) -> Column:
-    """Of the repetitions of a phase."""
+    """Statistics of a phase over its repetitions."""
     return Column(max(values), min(values), math.fsum(values) / len(values), deviation_over_n(values))
 
 
@@ -69,7 +69,7 @@ class Summary(NamedTuple):
 
     mib_s: Column
     operations_per_s: Column
-    """As newer versions of IOR have it: transfers over the whole time."""
+    """Operations per second as newer versions of IOR define them: transfers divided by the whole time."""
     mean_s: float
 
 
@@ -96,18 +96,18 @@ def mdtest_tree_per_s(directories: int, trees: int, time_s: float) -> float:
 
 
 class MetaratesFigures(NamedTuple):
-    """What metarates prints of a test, in operations per second."""
+    """Figures that metarates prints for a test, in operations per second."""
 
     max_rate: float
     min_rate: float
-    """Of a task."""
+    """Lowest rate of a task."""
     average_rate: float
     total_rate: float
     """The slowest task's, times the tasks."""
 
 
 def metarates_figures(files: int, times_s: Sequence[float]) -> MetaratesFigures:
-    """Of `files` of all tasks together, who share them equally."""
+    """Figures of a test in which all tasks together handle `files` files, in equal shares."""
     each = files / len(times_s)
     slowest = each / max(times_s)
     return MetaratesFigures(each / min(times_s), slowest, files / math.fsum(times_s), slowest * len(times_s))

@@ -36,7 +36,7 @@ class WithinRun(msgspec.Struct, frozen=True):
 
 
 def within_run(values: Sequence[float]) -> WithinRun:
-    """What a series of finite values, one per interval, says of its own mean.
+    """Precision of a run's mean, from its series of finite values, one per interval.
 
     n_eff = n (1 - rho) / (1 + rho), rho the correlation of neighbours, held at 0 or above (first-order model).
     Batch means: the shortest batch whose means correlate by at most 0.1, h = t(0.975, k - 1) s / sqrt(k).
@@ -76,6 +76,6 @@ def _effective(n: int, rho: float) -> float:
 
 
 def _correlation(centred: _Series) -> float:
-    """Of neighbours in a series whose mean is taken off."""
+    """Correlation of neighbours in a series with mean zero."""
     square = float(centred @ centred)
     return float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0

@@ -11,7 +11,7 @@ import msgspec
 
 
 class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a cell measures. Equal identities of two studies mean the same measurement."""
+    """Identity of a cell's measurement. Equal identities of two studies mean the same measurement."""
 
     workload: str = ""
     """Its name: "throughput.write"; of a cell of another tool, the tool's own words."""
@@ -28,12 +28,17 @@ class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
     table: str = ""
     """NAME of its table, where another table has the same cell."""
     work: str = ""
-    """What is done, in words that two tools share: "random_read"; empty where only the name states it."""
+    """Workload in words that tools share, such as "random_read".
+
+    Empty where only the tool's name of the test describes it.
+    """
     called: str = ""
     """The workload as the label has it, where that is not its name: "iops.random" with another share of reads."""
     shown: dict[str, str] = {}
-    """What the label lists, in order, as property and value: {"record": "4 KiB", "reads": "70 %"}. An empty value
-    holds the place of a record that is among the factors."""
+    """Parts of the label, in order, as property and value: {"record": "4 KiB", "reads": "70 %"}.
+
+    An empty value holds the place of a record that is among the factors.
+    """
 
     @property
     def name(self) -> str:
@@ -47,7 +52,7 @@ class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def label(self) -> str:
-        """How the cell is called in texts and tables; unique in a study."""
+        """Name of the cell in texts and tables; unique in a study."""
         return ", ".join([*self._own_parts(), *_words(self.factors)])
 
     @property
@@ -62,12 +67,12 @@ class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def properties(self) -> dict[str, str]:
-        """What the label lists, by the name of the property; `test` is the workload, `record` may be empty."""
+        """Parts of the label by property; `test` is the workload, `record` may be empty."""
         return {"test": self.name, "record": "", **self.shown}
 
     @property
     def meaning(self) -> tuple[object, ...] | None:
-        """What two studies of different tools compare cells by; None where a tool does not state enough."""
+        """Identity for comparisons between studies of different tools; None where a tool does not state enough."""
         if self.threads is None or self.depth is None:
             return None
         levels = (tuple(sorted(self.levels.items())), tuple(sorted(self.factors.items())))
@@ -96,7 +101,7 @@ class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def alike(ours: Mapping[str, CellKey], others: Mapping[str, CellKey]) -> dict[str, str]:
-    """Of each of the others' labels the one of ours that means the same: an equal label, else an equal meaning.
+    """Match labels of another study to ours: an equal label, else an equal meaning.
 
     A meaning that a study has twice matches nothing: which of the two cells is meant cannot be known.
     """
@@ -122,7 +127,7 @@ def _words(levels: Mapping[str, str]) -> list[str]:
 
 
 def _part(name: str, value: str) -> str:
-    """One property as the label has it: "4 KiB", "1 thread", "70 % reads", "rate 1000/s"."""
+    """One property in the form of a label: "4 KiB", "1 thread", "70 % reads", "rate 1000/s"."""
     if name == "record" or not value:
         return value
     if name == "threads":

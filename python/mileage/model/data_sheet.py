@@ -2,7 +2,7 @@
 
 What it models: quoted rates with the conditions that the sheet states (None where it states none), rated endurance,
 power, price, reliability, form factor and link. A data sheet may exist for a drive that no profile models.
-What it refuses: nothing; `plan.data_sheet_reader` reads and checks the file.
+`plan.data_sheet_reader` reads and checks the file.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 T = TypeVar("T")
 
 Confidence = Literal["source", "seed", "inferred", "memory", "assumed"]
-"""As in drive profiles; a data sheet has no fitted or defined figures."""
+"""Confidence in a figure, as in drive profiles; a data sheet has no fitted or defined figures."""
 Medium = Literal["slc", "mlc", "tlc", "qlc", "flash", "xpoint", "disk", "smr-disk"]
-"""What stores the data; "flash" where the kind of cell is not stated."""
+"""Storage medium; "flash" where the kind of cell is not stated."""
 FormFactor = Literal["2.5-inch", "3.5-inch", "m.2", "u.2", "u.3", "e1.s", "pcie-card"]
 RateWorkload = Literal["random_read", "random_write", "sequential_read", "sequential_write"]
 RateUnit = Literal["mb_per_s", "iops", "mean_us"]
@@ -38,7 +38,7 @@ class Quoted(msgspec.Struct, Generic[T], frozen=True, forbid_unknown_fields=True
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one drive costs, at a date."""
+    """Price of one drive on a date."""
 
     value: float
     """Above 0, in units of the currency."""
@@ -67,10 +67,10 @@ class QuotedRate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DataSheet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a maker promises of one model of a drive."""
+    """The figures that a maker states for one model of a drive."""
 
     name: str
-    """As the file is called."""
+    """Name of the drive, equal to that of the file."""
     title: str
     capacity_bytes: Quoted[int]
     medium: Quoted[Medium]
@@ -106,7 +106,7 @@ class DataSheet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _PCIE_LANE_MB_PER_S: Final = {1: 250.0, 2: 500.0, 3: 984.6, 4: 1969.2, 5: 3938.5}
-"""Of one lane and direction: 2.5 and 5 GT/s with 8b/10b, then 8, 16 and 32 GT/s with 128b/130b."""
+"""Data rate of one lane in one direction: 2.5 and 5 GT/s with 8b/10b, then 8, 16 and 32 GT/s with 128b/130b."""
 
 LINKS_MB_PER_S: Final[dict[str, float | None]] = {
     "sata": None,
@@ -123,7 +123,7 @@ LINKS_MB_PER_S: Final[dict[str, float | None]] = {
         for lanes in (1, 2, 4, 8, 16)
     },
 }
-"""What a link carries at most, in MB/s, by the names that drive profiles use; None where its generation is not stated.
+"""Highest data rate of each link in MB/s, by its name in drive profiles; None where its generation is not stated.
 
 SATA 1.5, 3 and 6 Gb/s and SAS 3, 6 and 12 Gb/s carry 8 of 10 bits as data.
 """

@@ -2,7 +2,7 @@
 
 What it models: log-linear buckets, one for each nanosecond below 256 and 128 to each power of two above, so that a
 latency is known to 0.4 %. Counts in equal buckets add up, so a merged histogram is exact.
-What it refuses: nothing; `store.line_check` compares the parts of a histogram from a file.
+`store.line_check` compares the parts of a histogram from a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from mileage.model.numbers import Count, Total
 
 SUB_BITS: Final = 7
-"""Each power of two has 2^7 buckets."""
+"""Binary logarithm of the number of buckets in each power of two (2^7)."""
 LINEAR: Final = 1 << (SUB_BITS + 1)
 """Latencies below this, in nanoseconds, have a bucket each."""
 
@@ -46,7 +46,7 @@ class Histogram(msgspec.Struct, frozen=True):
 
     @staticmethod
     def merge(histograms: Iterable[Histogram]) -> Histogram:
-        """One histogram of all values of several."""
+        """Merge several histograms into one."""
         filled = [histogram for histogram in histograms if histogram.count]
         if len(filled) == 1:
             return filled[0]

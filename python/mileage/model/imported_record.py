@@ -1,4 +1,4 @@
-"""What another tool says of a run, as a value: the figures that it printed, and what can be read of its run.
+"""Record of a run of another tool: the figures that it printed, and settings read from its output.
 
 What it models: None where the tool does not say; bytes, seconds and nanoseconds. A run that Mileage did has a
 `model.run_record.RunRecord` instead.
@@ -14,7 +14,7 @@ from mileage.model.numbers import Count, Figure
 
 
 class ImportedSeries(msgspec.Struct):
-    """What another tool says of each interval; None where it does not say."""
+    """Figures of each interval, as another tool reports them; None where it does not."""
 
     interval_ns: Count
     bytes_read: list[Count | None]
@@ -42,7 +42,7 @@ class Reported(msgspec.Struct, frozen=True):
 
 
 class ImportedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What another tool says of a run."""
+    """Record of a run as another tool reports it."""
 
     reported: Reported
     bytes_read: Count | None
@@ -53,18 +53,18 @@ class ImportedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, as far as the tool prints them."""
     latency_sum_ns: Figure | None
     submission_counted: bool = True
-    """Whether the time until an operation was submitted is in that sum."""
+    """Whether that sum includes the time until an operation was submitted."""
     outstanding: Count | None
     """Operations that could be outstanding at once."""
     device_bytes: Count | None
-    """What the device moved meanwhile, both directions."""
+    """Bytes that the device moved during the run, in both directions."""
     latency: dict[str, Histogram]
     series: ImportedSeries
     counters: dict[str, Count]
     notes: list[str]
     error: str | None
     invalid: str | None = None
-    """Why the figures must not be compared, where the tool itself says so."""
+    """The tool's own statement that the figures are invalid for comparisons."""
     file: str
     line: Count
     printed_names: list[str] = []

@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="un
 
 
 class _Place(Entry, frozen=True, kw_only=True, tag="unknown"):
-    """Where in the plan a line belongs."""
+    """Position of a journal line in the plan."""
 
     session: str = ""
     cycle: Number
@@ -68,7 +68,7 @@ class Run(_AnyRun, frozen=True, kw_only=True, tag="run"):
     finished: str
     record: RunRecord
     watch: dict[str, int] = {}
-    """What else the machine did meanwhile, by name."""
+    """Activity of the machine during the run, by counter."""
 
 
 class ImportedRun(_AnyRun, frozen=True, kw_only=True, tag="run"):
@@ -101,7 +101,7 @@ class Study(Entry, frozen=True, kw_only=True, tag="study"):
     files: dict[SealedFile, Hash] = {}
     started: str | None
     began: str | None = None
-    """Of an imported study the date as the tool wrote it."""
+    """For an imported study, the start time as the tool wrote it."""
     imported_at: str | None = None
 
 
@@ -140,26 +140,26 @@ class Failed(Entry, frozen=True, kw_only=True, tag="failed"):
     cause: str
     message: str
     record: RunRecord | None = None
-    """What was done until then."""
+    """Record of the work done before the failure."""
     at: str = ""
 
 
 class Finding(Entry, frozen=True, kw_only=True, omit_defaults=True, tag="unknown"):
-    """What a rule found that ends repetition: whether enough was measured, and its figures, as far as it has them."""
+    """Result of a stop rule for repetitions: whether enough was measured, and the figures behind it."""
 
     rule: Literal["precision", "pts-steady", "steady"]
     enough: bool
     cells: Count = 0
     half_width: float | None = None
-    """Of the pooled 95 % interval, as a share of the mean."""
+    """Half-width of the pooled 95 % interval, as a share of the mean."""
     precision: float | None = None
     """The half width that was asked for."""
     detectable: float | None = None
     """The least difference that would be found in 80 % of cases."""
     range: float | None = None
-    """Of the rounds in the window, as a share of their mean."""
+    """Range of the rounds in the window, as a share of their mean."""
     excursion: float | None = None
-    """Of the straight line through the window, likewise."""
+    """Excursion of the fitted line over the window, as a share of the mean."""
     drift: float | None = None
     """Relative change over 20 rounds, with its 90 % interval."""
     low: float | None = None
@@ -196,14 +196,14 @@ class Rewrite(_Place, frozen=True, kw_only=True, tag="rewrite"):
 
 
 class SessionEnd(Entry, frozen=True, kw_only=True, tag="session"):
-    """All runs of a session are done."""
+    """Entry that follows the last run of a session."""
 
     session: str
     finished: str
 
 
 class End(Entry, frozen=True, kw_only=True, tag="end"):
-    """All runs of the study are done."""
+    """Entry that follows the last run of the study."""
 
     finished: str
 
@@ -226,7 +226,7 @@ class Choice(Entry, frozen=True, kw_only=True, tag="choice"):
     reason: str
     ratios: list[ChoiceRatio] = []
     failure: str = ""
-    """Why there are no ratios."""
+    """Reason for missing ratios."""
     at: str
 
 
@@ -247,7 +247,7 @@ class EnvironmentChange(Entry, frozen=True, kw_only=True, tag="environment"):
 
 
 class Calibrated(Entry, frozen=True, kw_only=True, tag="calibrated"):
-    """How many times its own count a cell does in each run."""
+    """Factor by which the length of each run of a cell is multiplied, so that runs last long enough."""
 
     cell: str
     run: Count
@@ -313,5 +313,5 @@ ENTRY_TYPES: Final[tuple[type[Entry], ...]] = (
 
 
 def kind_of(entry: Entry | type[Entry]) -> str:
-    """What the member `kind` of an entry, or of a type of entries, says."""
+    """Value of the member `kind` of an entry, or of a type of entries."""
     return str(entry.__struct_config__.tag)

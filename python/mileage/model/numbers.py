@@ -1,7 +1,7 @@
 """The ranges of numbers that the journal holds: they enter the types, so that decoding refuses what cannot be.
 
 What it models: counts that fit into a table's column; times and rates that are none below zero.
-What it refuses: nothing by itself; a decoder of a type that uses these does.
+A decoder of a type that uses these does.
 """
 
 from __future__ import annotations

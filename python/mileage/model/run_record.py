@@ -1,4 +1,4 @@
-"""What one run left behind, as a value: operations and bytes by kind, latencies, series, counters.
+"""The record of one run: operations and bytes by kind, latencies, series, counters.
 
 What it models: `RunRecord` and its parts as `mileage-measure` defines them (`_core.record_schema`; a test compares the
 two), and after these what only Python adds to a record: the tests of a set, the tasks of a run of IOR or mdtest.
@@ -35,7 +35,7 @@ def summed(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 class Series(msgspec.Struct, frozen=True):
-    """What a run did in each interval; all lists have one entry per interval. The last interval may be cut short."""
+    """Activity in each interval of a run; all lists have one entry per interval. The last interval may be cut short."""
 
     interval_ns: Count
     bytes_read: list[Count]
@@ -67,7 +67,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a run cost the machine."""
+    """Resources that a run used on the machine."""
 
     user_ns: Count = 0
     system_ns: Count = 0
@@ -94,7 +94,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Concurrency(msgspec.Struct, frozen=True):
-    """What all threads had done when the first one ended."""
+    """Work of all threads up to the end of the first one."""
 
     first_done_ns: Count
     first_done_bytes: Count
@@ -111,7 +111,7 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What was really written, measured on a sample."""
+    """Compressibility and duplication of the written data, measured on a sample."""
 
     sample_bytes: Count
     packed: list[Packed]
@@ -120,7 +120,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class ThreadRecord(msgspec.Struct, frozen=True):
-    """What one thread did."""
+    """Work of one thread."""
 
     tid: Count | None
     """None in virtual time."""
@@ -144,7 +144,7 @@ class Mismatch(msgspec.Struct, frozen=True):
 
 
 class OperationLog(msgspec.Struct, frozen=True):
-    """What became of the log of single operations."""
+    """State of the log of single operations."""
 
     written: Count
     lost: Count
@@ -152,7 +152,7 @@ class OperationLog(msgspec.Struct, frozen=True):
 
 
 class RunError(msgspec.Struct, frozen=True):
-    """Why a run ended before its stop rule."""
+    """Error that ended a run before its stop rule."""
 
     kind: str
     """The operating system's name for it, such as `ENOSPC`."""
@@ -160,7 +160,7 @@ class RunError(msgspec.Struct, frozen=True):
 
 
 class ThreadCalls(msgspec.Struct, frozen=True):
-    """One thread's calls and bytes, as the kernel counts them."""
+    """Calls and bytes of one thread, as counted by the kernel."""
 
     tid: Count = 0
     rchar: Count = 0
@@ -173,7 +173,7 @@ class ThreadCalls(msgspec.Struct, frozen=True):
 
 
 class TaskRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one task of IOR, mdtest or metarates did; spans are first and last nanosecond since the common start."""
+    """Work of one task of IOR, mdtest or metarates; spans are first and last nanosecond since the common start."""
 
     task: Count
     host: str
@@ -181,9 +181,9 @@ class TaskRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes: Count
     operations: Count
     clock_offset_ns: int | None = None
-    """What the clock of its machine shows more than the first task's; None where all have one clock."""
+    """Offset of the machine's clock against the first task's; None where all share a clock."""
     clock_bound_ns: Count | None = None
-    """By how much that may be wrong."""
+    """Maximum error of that offset."""
     open_ns: tuple[int, int] | None = None
     transfer_ns: tuple[int, int] | None = None
     close_ns: tuple[int, int] | None = None
@@ -208,7 +208,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class WorkerRates(msgspec.Struct, frozen=True):
-    """What IOzone prints of workers: of each, and of all together."""
+    """Rates that IOzone prints for several workers: of each, and of all together."""
 
     children: list[Moved]
     parent: Moved
@@ -231,7 +231,7 @@ class TestResult(msgspec.Struct, frozen=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run left behind; of a set of tests the sums, with the record of each test in `results`.
+    """The record of one run; for a set of tests the sums, with the record of each test in `results`.
 
     Bytes, nanoseconds and operations that completed. `elapsed_ns` is the denominator of every rate.
     """
@@ -249,14 +249,18 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """First submission to the end of the final sync."""
     elapsed_ns: Count
     latency: dict[str, Histogram]
-    """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `response` of these from when they were
-    due, in the open loop."""
+    """Latencies by kind of operation: `read`, `write`, `sync`, `discard`, `metadata`.
+
+    `response` counts from the time when an operation was due, in the open loop.
+    """
     series: Series
     warm_up: Series | None = None
-    """What completed of the operations that began in the warm-up, over time; nothing else in the record has them. None
-    without a warm-up, and in records of earlier versions."""
+    """Series of the operations that began in the warm-up, which no other part of the record counts.
+
+    None without a warm-up, and in records of earlier versions.
+    """
     counters: dict[str, Count]
-    """What explains the result, by name: the change of each counter over the run."""
+    """Change of each counter over the run, by name; counters explain the result."""
     threads: list[ThreadRecord] = []
     usage: Usage = Usage()
     concurrency: Concurrency | None = None
@@ -266,17 +270,17 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     mismatches: list[Mismatch] = []
     log: OperationLog | None = None
     notes: list[str] = []
-    """What a reader must know in addition to the figures, a sentence each."""
+    """Notes that a reader needs to interpret the figures, one sentence each."""
     error: RunError | None = None
     interrupted: bool = False
     audit: list[ThreadCalls] | None = None
     """The kernel's own count for each thread of a run on a file; None where it keeps none."""
     results: list[TestResult] | None = None
-    """Of a set of tests."""
+    """For a set of tests, the result of each."""
     tasks: list[TaskRecord] = []
-    """Of a run of IOR, mdtest or metarates."""
+    """For a run of IOR, mdtest or metarates, the work of each task."""
     phases: Phases | None = None
-    """Of a run of IOR."""
+    """For a run of IOR, its phases."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> RunRecord:
@@ -291,7 +295,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def merge(records: Sequence[RunRecord]) -> RunRecord:
-        """One record of runs that were done one after the other: counts and times add up, latencies merge exactly.
+        """Merge the records of runs that were done one after the other.
+
+        Counts and times add up, latencies merge exactly.
 
         It has no series, threads or usage: those of different runs have nothing in common.
         """

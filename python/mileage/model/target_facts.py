@@ -1,4 +1,4 @@
-"""What a plan must know of a target, as a value.
+"""The facts about a target that planning needs.
 
 What it models: the facts that decide whether a study fits and how its files are sized.
 What it refuses: handles, paths to open, anything that touches the target. Planning stays pure.
@@ -21,7 +21,7 @@ class FigureAlternative(msgspec.Struct, frozen=True):
     alternative: str
     """The value that it may have instead."""
     reason: str
-    """Why, in words."""
+    """Reason for the alternative, in words."""
 
     @property
     def change(self) -> str:
@@ -33,7 +33,7 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
 
     kind: str
-    """How it is used: as "dir", "file", "block", "virtual" or "null". A file system that Mileage makes is a "dir"."""
+    """Kind of access: "dir", "file", "block", "virtual" or "null". A file system that Mileage makes is a "dir"."""
 
     name: str
     """The path, or the name of the virtual drive, as the user wrote it."""
@@ -72,24 +72,24 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """Size of the device on which a file system is made, or of a loop device; 0 for others."""
 
     identity: str = ""
-    """What distinguishes this device from another one at the same path; "" where nothing does."""
+    """Identifier of the device, to detect another one at the same path; "" if there is none."""
 
     memory_file_system: str = ""
     """Type of the file system that a target lies in if it is memory, such as "tmpfs"; "" for others."""
 
     hole_bytes: int = 0
-    """Of a file that is used in place, bytes that were never written: reads of them reach no device."""
+    """For a file that is used in place, bytes that were never written: reads of them reach no device."""
 
     alignment: str = ""
-    """Where the device starts on its disk, in words; "" where that is not known."""
+    """Offset of the partition on its disk, in words; "" where it is not known."""
 
     trims: bool = True
     """False for a virtual drive that ignores or refuses discards (TRIM)."""
 
     alternatives: tuple[FigureAlternative, ...] = ()
-    """Of a virtual drive, what its unpublished figures may be instead."""
+    """For a virtual drive, possible other values of its unpublished figures."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What its kind can do; of an imported study, what no kind can."""
+        """Capabilities of its kind; an imported study has none."""
         return capabilities_of(self.kind)

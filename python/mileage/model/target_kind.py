@@ -1,8 +1,8 @@
-"""What each kind of target can do: one row per kind.
+"""Capabilities of each kind of target: one row per kind.
 
 What it models: the capabilities that plans, prepares and reports depend on. A new kind of target is a row here and a
 class in `targets`; nothing else asks how its name begins.
-What it refuses: nothing. A text that names no known kind has the capabilities of none; `targets` refuses it.
+A text that names no known kind has the capabilities of none; `targets` refuses it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of target. What is not given is what a real target without files or a device cannot do."""
 
     scheme: str = ""
-    """What the name of such a target begins with, before the colon."""
+    """Prefix of the target's name, before the colon."""
     form: str = ""
-    """How such a target is written: "dir:PATH"."""
+    """Form in which such a target is written: "dir:PATH"."""
     simulated: bool = False
     """Time is simulated; the state can be saved and restored."""
     moves_bytes: bool = True
@@ -27,25 +27,28 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     has_files: bool = False
     """Runs can make files and directories in it."""
     has_work_file: bool = False
-    """It is a work file of the size that the study gives, unless its content is kept."""
+    """Whether it is a work file of the size that the study gives, unless its content is kept."""
     in_place: bool = False
-    """It is the user's own file or device: it can be used as it is, and its content is given up only by name."""
+    """Whether it is the user's own file or device, used as it is.
+
+    Its content is overwritten only if the user names it.
+    """
     is_block_device: bool = False
-    """It has a request queue, and a file system can be made on it."""
+    """Whether it has a request queue, and a file system can be made on it."""
     is_made: bool = False
     """Mileage makes the device and removes it."""
     can_trim: bool = False
-    """All of it can be discarded."""
+    """Whether all of it can be discarded."""
     can_purge: bool = False
-    """It can be purged in each way of `state.purge`."""
+    """Whether it can be purged in each way of `state.purge`."""
     unused_keys: tuple[str, ...] = ()
     """Keys of a workload that have no effect on it; those of calls are known to have none where none are made."""
     unused_reason: str = ""
-    """Why its keys have none."""
+    """Reason why some keys have no effect on it."""
 
     @property
     def is_real(self) -> bool:
-        """Whether it is storage that is measured with the clock of the host."""
+        """Whether it is real storage, measured with the clock of the host."""
         return self.moves_bytes and not self.simulated
 
     @property
@@ -83,5 +86,5 @@ _NONE: Final = Capabilities()
 
 
 def capabilities_of(target: str) -> Capabilities:
-    """What a target, or a kind by its scheme alone, can do: that of "loop:1GiB" or "loop"."""
+    """Capabilities of a target, such as "loop:1GiB", or of a kind given by its prefix, such as "loop"."""
     return TARGET_KINDS.get(target.partition(":")[0], _NONE)

@@ -2,7 +2,7 @@
 
 What it models: the one definition for every place that prints it, from the counters of a record or of its series.
 Below 1 only where a drive stores less than it is given (compression, duplicates, rewrites in its buffer).
-What it refuses: nothing; a target that does not count both has no write amplification.
+A target that does not count both has no write amplification.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 HOST: Final = "host_bytes_written"
 FLASH: Final = "flash_bytes_programmed"
 MEDIA: Final = (FLASH, "media_bytes_written")
-"""What flash and what a disk calls the bytes that reach its medium; a drive has one of them."""
+"""Names of the counter of bytes written to the medium, of flash and of disks; a drive has one of them."""
 
 
 def write_amplification(counters: Mapping[str, int]) -> float | None:

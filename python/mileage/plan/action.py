@@ -1,8 +1,7 @@
-"""What a planned run does: I/O, work on files, a pause, or bringing its target back.
+"""The action of a planned run: I/O, work on files, a pause, or a reset of its target.
 
 What it models: a union of values that know their bytes, whether they write, and how long they take at assumed rates;
 `mileage.execute.run` has one row for each that performs it. A new family of work on files is a row of `FileJob`.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Io(msgspec.Struct, frozen=True):
 
     @property
     def caching(self) -> Caching | None:
-        """What the page cache does meanwhile; None for a virtual drive."""
+        """State of the page cache during the run; None for a virtual drive."""
         return self.reach.caching if self.reach is not None else None
 
     @property
@@ -88,7 +87,7 @@ class Io(msgspec.Struct, frozen=True):
 
 
 class _Still(msgspec.Struct, frozen=True):
-    """What moves no bytes."""
+    """An action that moves no bytes."""
 
     bytes_read: ClassVar[int] = 0
     bytes_written: ClassVar[int] = 0

@@ -1,4 +1,4 @@
-"""How a real target is reached: the calls, and what goes with them.
+"""The system calls by which a real target is accessed, and their options.
 
 What it models: the `Options` and the `Api` of the Rust crate `mileage-engine`, and the words for an API in study
 files and on the command line: "pread", "seek", "vectored:4", "mmap", "stdio:64KiB", "uring", "uring:batch=8".
@@ -58,7 +58,7 @@ URING: Final = ApiTable(uring=Uring())
 
 
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the engine uses a real target. The default is `pread` and `pwrite` through the page cache."""
+    """Options for the engine's access to a real target. The default is `pread` and `pwrite` through the page cache."""
 
     direct: bool = False
     """Past the page cache (O_DIRECT)."""

@@ -1,4 +1,4 @@
-"""What the page cache does in a run, as a value.
+"""The state of the page cache during a run, as a value.
 
 What it models: the words of `cache`: "direct", "cold", "dropped", "hot", "warm" and "limited:SIZE".
 What it refuses: other words, and limits in which a process has no room to work.
@@ -19,7 +19,7 @@ _FORMS: Final = 'direct, cold, dropped, hot, warm or a limit such as "limited:2G
 
 
 class Caching(msgspec.Struct, frozen=True):
-    """What the page cache does."""
+    """State of the page cache during a run."""
 
     mode: Mode
     limit_bytes: int = 0
@@ -36,7 +36,7 @@ _PLAIN: Final[dict[str, Mode]] = {
 
 
 def read_cache(text: str) -> Caching:
-    """What a word for the page cache means. Raises ValueError."""
+    """Parse a word for the state of the page cache. Raises ValueError."""
     if text in _PLAIN:
         return Caching(_PLAIN[text])
     word, colon, rest = text.partition(":")

@@ -1,7 +1,6 @@
 """The keys of a study's cells, in the order of its tables; and those of plans that were made without them.
 
 What it models: a table's cells are all combinations of its workloads, records, threads, depths and levels of `vary`.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Slot(NamedTuple):
 
     named: NamedWorkload
     record: Size | None
-    """As the table has it; None where the workload has its own."""
+    """Record size in the table; None where the workload has its own."""
     threads: int
     depth: int
     levels: Levels
@@ -90,7 +89,7 @@ def _keyed(slot: Slot, key: CellKey) -> Slot:
 
 
 def workload_pairs(names: Sequence[str], cells: Iterable[Cell]) -> dict[str, tuple[str, str]]:
-    """By the label of a cell its workload and what is left of the label without it, for cells that can be compared.
+    """Workload of each comparable cell, and the rest of its label, by the cell's label.
 
     These are the cells of two workloads, `names`, that one table measured at the same sizes and levels: all but the
     workload is equal. Where nothing else is in the label, what is left of it is "all".
@@ -205,7 +204,10 @@ def _name(named: NamedWorkload, done: NamedWorkload) -> str:
 
 
 def _work(done: NamedWorkload) -> str:
-    """What is done where a pattern and a share of reads state it whole: "random_read", "sequential_70"; else ""."""
+    """Workload in words that tools share, where pattern and share of reads define it: "random_read", "sequential_70".
+
+    Else "".
+    """
     if not isinstance(done.pattern, str) or done.how.discards:
         return ""
     verb = {100: "read", 0: "write"}.get(done.read_percent, str(done.read_percent))

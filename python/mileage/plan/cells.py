@@ -50,7 +50,7 @@ _FIELDS: Final = {
     "load.think.every_operations": "burst",
     "load.warm_up_ns": "warm_up",
 }
-"""Where a field of a workload comes from in a study, when it has another name there."""
+"""Names of workload fields in study files, where they differ."""
 _RATES: Final[tuple[Kind, ...]] = ("throughput", "iops")
 
 
@@ -123,7 +123,7 @@ class _Making:
     def _io_of(
         self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
     ) -> dict[str, Workload | Reach | str | bool | None]:
-        """What a cell of blocks has: `workload`, `title`, `reach` and `power_cut`."""
+        """Fields of a cell of block I/O: `workload`, `title`, `reach` and `power_cut`."""
         named = slot.named
         # A level replaces the table's own key before anything is derived from it, so that a varied key and a fixed one
         # are checked and converted by the same code.
@@ -144,7 +144,10 @@ class _Making:
     def _job_of(
         self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
     ) -> dict[str, FileJob]:
-        """What a cell of work on files has: `job`, the run that measures it, and of a set all its tests in a table."""
+        """Fields of a cell of work on files.
+
+        `job`, the run that measures it, and for a set all its tests in a table.
+        """
         named, cache = slot.named, self._study.state.cache
         job = cast(type[Suite], named.job)
         how = how_in(msgspec.structs.replace(measure, **slot.levels))
@@ -171,7 +174,7 @@ class _Making:
         return {"job": msgspec.structs.replace(made, limit_bytes=limit_bytes)}
 
     def _are_jobs_sound(self, path: str, measure: Measure, found: list[NamedWorkload]) -> bool:
-        """Whether a table gives work on files only what it knows; what else it gives is reported."""
+        """Whether a table gives work on files only keys that it knows; others are reported."""
         if not found:
             return True
         known = self._faults.found
@@ -345,12 +348,12 @@ def _threads_words(threads: int) -> str:
 
 
 def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str:
-    """What a cell does, in a few words: the workload's own, unless a study changes its shares."""
+    """Description of a cell in a few words: the workload's own, unless the study changes its shares."""
     return named.title if done.does == named.does else workload.in_words
 
 
 def _reach_problem(reach: Reach | None, depth: int) -> Refusal | None:
-    """What an API cannot honour; None when it can honour all."""
+    """A requested option that the API cannot honour; None when it honours all."""
     if reach is None:
         return None
     api = reach.options.api
@@ -375,7 +378,7 @@ def _reach_problem(reach: Reach | None, depth: int) -> Refusal | None:
 
 
 def _processes_problem(processes: int, workload: Workload) -> Refusal | None:
-    """What prevents a workload from using several processes; None when nothing does."""
+    """Reason why a workload cannot use several processes; None when it can."""
     if processes > workload.threads:
         shared = _threads_words(workload.threads)
         return Refusal(
@@ -394,7 +397,7 @@ def _processes_problem(processes: int, workload: Workload) -> Refusal | None:
 
 
 def _kind(named: NamedWorkload, metrics: Sequence[Metric]) -> Kind:
-    """What its rates are judged as: the workload's own kind, or the one rate that a study asks for."""
+    """Kind of the judged rate: the workload's own, or the single rate that a study asks for."""
     asked = [kind for kind in _RATES if kind in metrics]
     return asked[0] if len(asked) == 1 else named.kind
 

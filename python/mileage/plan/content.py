@@ -1,4 +1,4 @@
-"""What is written, and how much of what is read is compared with it, as Python holds it.
+"""The content of writes, and the share of reads that is compared with it.
 
 What it models: `Content` and `Verify` of the Rust crate `mileage-workload`. One without numbers is a word
 ("zeros", "all"); one with numbers is a table of one entry that has its name.
@@ -45,7 +45,7 @@ Content = ContentName | ContentTable
 
 
 class Sampled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One read in `one_in` is compared, drawn by seed."""
+    """Compare one read in `one_in`, drawn by seed."""
 
     one_in: int
     """Reads for each one that is compared, 2 or more."""

@@ -2,7 +2,7 @@
 
 What it models: the types and ranges that stand at the fields of the structs, and nowhere else. msgspec says what is
 wrong in a sentence only; this is the one place that reads it.
-What it refuses: nothing; a mismatch is a value, and who converts decides what follows from it.
+A mismatch is a value, and who converts decides what follows from it.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Mismatch(NamedTuple):
     steps: list[str]
     """The keys and indices that lead to it."""
     what: str
-    """What msgspec says of it."""
+    """Error message of msgspec."""
     struct: type[msgspec.Struct]
 
     @property
     def is_missing(self) -> bool:
-        """Whether a key that must be given is not there."""
+        """Whether the error is a missing key that is required."""
         return _MISSING.fullmatch(self.what) is not None
 
     @property
@@ -97,7 +97,7 @@ class Mismatch(NamedTuple):
 
 
 def mismatch_of(error: msgspec.ValidationError, struct: type[msgspec.Struct]) -> Mismatch:
-    """What an error of msgspec says of a value that is no `struct`."""
+    """The mismatch described by an error of msgspec, for a value that is not a `struct`."""
     match = _AT.fullmatch(str(error))
     assert match is not None
     # msgspec writes "[...]" for the value of a key that it does not name.
@@ -107,7 +107,7 @@ def mismatch_of(error: msgspec.ValidationError, struct: type[msgspec.Struct]) ->
 
 
 def is_in_range(value: msgspec.Struct) -> bool:
-    """Whether the numbers of a struct that was made in Python are those that its types allow."""
+    """Whether the numbers of a struct made in Python are within the ranges of its types."""
     try:
         msgspec.convert(msgspec.to_builtins(value), type(value))
     except msgspec.ValidationError:

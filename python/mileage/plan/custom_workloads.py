@@ -41,7 +41,7 @@ _UNREAD: Final = TraceFile(path="", sha256="", operations=1)
 """Stands for a trace that nobody has read yet, when only the study itself is checked."""
 
 Traces = Mapping[str, TraceFile]
-"""What must be known of each trace, by its path as the study has it."""
+"""Summary of each trace, by its path as the study has it."""
 
 
 def how_in(table: OwnWorkload | Measure | Torture) -> IoOptions:
@@ -109,7 +109,7 @@ def _own_workload(
 
 
 _LINES: Final = "pattern.access.lines"
-"""Where the core finds the lines of an access specification."""
+"""Path of the lines of an access specification, in the core's messages."""
 
 
 class _Wrong(Refused):

@@ -23,7 +23,7 @@ from mileage.plan.faults import Faults, join
 from mileage.plan.study_reader import parse_toml
 
 DAYS_PER_YEAR: Final = 365
-"""As makers count: TBW = DWPD x capacity x 365 x years."""
+"""Days per year as makers count: TBW = DWPD x capacity x 365 x years."""
 HOURS_PER_YEAR: Final = 8766
 CONTRADICTION_MIN: Final = 0.02
 """Share by which two statements of one quantity differ when that is reported."""
@@ -89,7 +89,7 @@ def _without_unknown(
 
 
 def _is_read(faults: Faults, key: str, value: Any) -> bool:
-    """Whether the value of a key can be read; what is wrong with it is reported."""
+    """Whether the value of a key can be read; a fault is reported."""
     if key not in _PLAIN:
         keys = _PRICE_KEYS if key == "price" else _FIGURE_KEYS
         if not isinstance(value, dict):
@@ -105,7 +105,7 @@ def _is_read(faults: Faults, key: str, value: Any) -> bool:
 def _is_whole(
     faults: Faults, path: str, table: dict[str, Any], known: tuple[str, ...], required: tuple[str, ...]
 ) -> bool:
-    """Whether a table has the keys that it must have and no unknown ones, and a source that says something."""
+    """Whether a table has all required keys, no unknown ones, and a source that is not empty."""
     wrong = bool(_without_unknown(faults, path, table, known))
     for key in required:
         if key not in table:
@@ -229,7 +229,7 @@ def _impossible_rate(sheet: DataSheet, path: str, rate: QuotedRate) -> Iterator[
 
 
 def rate_mb_per_s(rate: QuotedRate) -> float | None:
-    """What a quoted rate moves, in MB/s; None where the size of its records is not stated, or it is a latency."""
+    """Quoted rate in MB/s; None where the size of its records is not stated, or it is a latency."""
     if rate.unit == "mb_per_s":
         return rate.value
     if rate.unit == "mean_us" or rate.record_bytes is None:

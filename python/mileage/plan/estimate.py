@@ -1,4 +1,4 @@
-"""What a plan will cost, before anything is touched.
+"""Estimate the time and the bytes written of a plan, before anything is touched.
 
 What it models: bytes and time of each run from its stop rule and from assumed rates, which
 `Estimate.assumption` states. Bytes are upper bounds, except for runs that only time ends, where they follow
@@ -32,7 +32,7 @@ StageKey = tuple[str, int, str, str]
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """What a plan will cost."""
+    """Estimated cost of a plan."""
 
     cells: int
     runs: int
@@ -56,7 +56,7 @@ class Estimate(msgspec.Struct, frozen=True):
     time_s: float
     """Time that the user waits, in seconds: I/O, pauses, keeping the state of drives, the report."""
     assumption: str
-    """What the time rests on."""
+    """Assumption behind the estimated time."""
 
 
 def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
@@ -90,7 +90,7 @@ def _most_share(plan: Plan, whole: Callable[[Setting], int | None]) -> float:
 
 
 def _most(plan: Plan, whole: Callable[[Setting], int | None]) -> tuple[float, Setting] | None:
-    """Of each target the share that is written of a size of it: the largest of all, and its setting."""
+    """The largest amount written to a target relative to its size, and the setting that causes it."""
     runs: dict[int, list[PlannedRun]] = {}
     for run in plan.runs:
         runs.setdefault(plan.setting_of(run).instance, []).append(run)

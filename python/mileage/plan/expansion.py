@@ -6,7 +6,6 @@ cycle took and therefore cannot come first; in each arm the stages; in a stage t
 hold each cell once (a cell with fewer repetitions is missing from the last ones). Within a block the cells that differ
 only in their setting, or are the two workloads that the study compares, follow each other in random order, so that what
 is compared is close in time.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Tortures = Mapping[str, tuple[Workload, Reach | None]]
 
 
 class _Place(NamedTuple):
-    """Where in the study a run stands."""
+    """Position of a run in the study."""
 
     session: str
     cycle: int
@@ -198,13 +197,13 @@ class Expansion:
             )
 
     def _stem(self, cell: Cell) -> str:
-        """What is measured, without the levels of the study's factors: equal for what is compared."""
+        """The measured workload without the levels of the study's factors: equal for cells that are compared."""
         if cell.job is None and cell.label in self._pairs:
             return f"{cell.table} {cell.key.without_workload().stem}"
         return cell.stem or cell.unit
 
     def _reset(self, at: _Place, block: int) -> Iterator[PlannedRun]:
-        """What keeps a block from what the one before left."""
+        """The reset before a block, so that it does not begin in the state that the block before left."""
         carryover = self._study.state.carryover
         if carryover in ("none", PURGE_EACH):
             return
@@ -216,7 +215,7 @@ class Expansion:
                 yield from self._preparing(at, stage, block)
 
     def _reset_for(self, at: _Place, block: int, cell: Cell) -> Iterator[PlannedRun]:
-        """What keeps a run from what any run before it left on its target."""
+        """The reset before a run, so that it does not begin in the state that an earlier run left on its target."""
         instance = self._settings[cell.setting].instance
         key = (at.session, at.cycle, at.arm, instance)
         if self._study.state.carryover == PURGE_EACH and key in self._measured:

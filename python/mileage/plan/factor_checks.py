@@ -1,7 +1,7 @@
-"""What must hold of the factors of a study before their levels are looked at one by one.
+"""Check the factors of a study, before their levels are checked one by one.
 
 What it models: names, kinds, keys and levels of [factor.*] tables, `exclude`, `order`, `aa` and `state.carryover`.
-What it refuses: nothing itself; each rule that is broken is a path and what is wrong there.
+Each rule that is broken is a path and what is wrong there.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Refusa
 
 
 def _key(study: Study, path: str, factor: Factor, kind: str, key: str) -> Iterator[Refusal]:
-    """What a factor of a known kind changes."""
+    """The key that a factor of a known kind changes."""
     if factor.key is not None and kind in ("target", "label"):
         yield Refusal(
             f"{path}.key",
@@ -241,7 +241,7 @@ def _exclude(study: Study) -> Iterator[Refusal]:
 
 
 def excluded_by(study: Study, index: int) -> Iterator[bool]:
-    """Whether the exclusions remove every combination."""
+    """Check whether the exclusions remove every combination."""
     alone = msgspec.structs.replace(study, exclude=(study.exclude[index],))
     for combination in itertools.product(*(named_levels(study, name) for name in study.factor)):
         yield excluded(alone, dict(zip(study.factor, combination, strict=True)))

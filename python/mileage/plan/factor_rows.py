@@ -1,7 +1,6 @@
-"""What a plan says of its factors: levels, order, sessions, and the smallest difference that it can see.
+"""Rows of `mileage plan` about factors: levels, order, sessions, and the minimum detectable difference.
 
 What it models: rows of the text of `mileage plan`.
-What it refuses: nothing.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What it models: a `Setting` for every combination that is not excluded, with the target, the state and the keys of the
 workloads at its levels; and the A/A setting, the baseline a second time under another name.
-What it refuses: nothing; `study_checks` refuses factors that make no sense, and the settings that come of them are
+`study_checks` refuses factors that make no sense, and the settings that come of them are
 resolved like studies of their own.
 """
 
@@ -44,7 +44,7 @@ Levels = Mapping[str, str]
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One combination of levels: what is measured, in which state, and what each workload changes for it."""
+    """One combination of levels: the target, its state, and the changes to each workload."""
 
     levels: dict[str, str]
     """Name of the level of each factor; empty in a study without factors."""
@@ -61,7 +61,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Each level with its factor, as labels of cells have it: "cache warm", "kernel 6.1"."""
+        """The levels with their factors, in the form of cell labels: "cache warm", "kernel 6.1"."""
         return tuple(f"{name} {level}" for name, level in self.levels.items())
 
     @property
@@ -83,7 +83,7 @@ def session_of(labels: Levels) -> str:
 
 
 def kind_of(name: str, factor: Factor) -> FactorKind | None:
-    """What a factor changes: as it says, or as its name says; None when neither does."""
+    """Kind of a factor: as stated, or as its name implies; None when neither defines it."""
     if factor.kind is not None:
         return next((kind for kind in KINDS if kind == factor.kind), None)
     if name in TARGET_NAMES:
@@ -120,7 +120,7 @@ def named_levels(study: Study, name: str) -> dict[str, FactorLevel]:
 
 
 def excluded(study: Study, levels: Levels) -> bool:
-    """Whether a combination is excluded; the A/A level is excluded where the baseline is."""
+    """Whether a combination is excluded; the A/A level is excluded together with the baseline."""
 
     def matches(name: str, level: FactorLevel) -> bool:
         text = str(level).lower() if isinstance(level, bool) else str(level)
@@ -149,7 +149,7 @@ def settings_of(study: Study) -> tuple[Setting, ...]:
 
 
 def _makes_drive(study: Study, name: str) -> bool:
-    """Whether each level of a factor has a virtual drive of its own; the A/A level has one like the baseline's."""
+    """Whether each level of a factor has a virtual drive of its own; the A/A level has a drive like the baseline's."""
     return kind_of(name, study.factor[name]) in ("target", "profile")
 
 

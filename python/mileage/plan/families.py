@@ -240,7 +240,7 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("rw", "readwrite"), "sequential_mix"),
     **dict.fromkeys(("trim", "randtrim", "random_trim", "unmap", "random_discard"), "discard"),
 }
-"""What other tools call a workload, and what it is called here."""
+"""Names of workloads in other tools, and their names here."""
 
 
 def find_workloads(

@@ -31,15 +31,15 @@ class Programs(NamedTuple):
     """A workload that is a program: each with its arguments, run without a shell."""
 
     command: tuple[str, ...]
-    """What is measured."""
+    """The measured program with its arguments."""
     before: tuple[str, ...] | None = None
-    """What prepares each run; its time does not count."""
+    """Program that prepares each run; its time does not count."""
     cleanup: tuple[str, ...] | None = None
-    """What cleans up after each run; its time does not count."""
+    """Program that cleans up after each run; its time does not count."""
 
 
 class JobRequest(NamedTuple):
-    """What a cell of a study asks of a family."""
+    """Settings of a cell that a family of work on files converts to a job."""
 
     test: str
     """The test that the cell measures, without the family's name: "read"."""
@@ -65,7 +65,7 @@ class JobRequest(NamedTuple):
 
 
 class JobOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How work on files is done, apart from its value; what a family has no use for is not there."""
+    """Options of work on files, apart from its value; each family reads the options that it knows."""
 
     pin_cpus: tuple[int, ...] | UnsetType = UNSET
     timeout_ns: int | UnsetType = UNSET
@@ -79,14 +79,14 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     """Work on files for the core, as it takes it. What a family is, its class attributes state."""
 
     value: msgspec.Struct
-    """What the core takes as JSON; each family has a type of its own."""
+    """The job in the form of the core's JSON; each family has a type of its own."""
     options: JobOptions
     names: tuple[str, ...]
-    """Of a set of tests, those whose figures are wanted: "iozone.read"."""
+    """For a set of tests, the names of the reported ones: "iozone.read"."""
     bytes: int
     """Bytes that it moves, as far as that is known beforehand."""
     bytes_read: int = 0
-    """Of these, bytes that are known to be read."""
+    """Bytes of these that are known to be read."""
     operations: int = 0
     """Names and inodes that it works on."""
     occupies: int = 0
@@ -99,9 +99,9 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     tests: ClassVar[dict[str, str]] = {}
     """Its named workloads, without its own name, and what each does."""
     tool: ClassVar[str] = ""
-    """Whose tests they are: "IOR"; empty where they are of no tool."""
+    """Tool whose tests the family runs, such as "IOR"; empty where there is no such tool."""
     kind: ClassVar[Literal["throughput", "iops"]] = "iops"
-    """Which margin their rates are judged by."""
+    """Relevance margin by which the rates are judged."""
     records: ClassVar[dict[str, str]] = {}
     """Tests with a record of their own, where a study gives none."""
     how: ClassVar[IoOptions] = IoOptions()
@@ -115,17 +115,20 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     stops: ClassVar[tuple[str, ...]] = ()
     """The keys of a stop rule that it knows."""
     stop_advice: ClassVar[str] = ""
-    """What to do about another one; `{name}` is the workload."""
+    """Advice on another stop rule; `{name}` is the workload."""
     keeps_cache: ClassVar[str] = ""
-    """Why the page cache cannot be brought into a state before it; empty where that is refused as any key."""
+    """Reason why the page cache cannot be brought into a state before the run.
+
+    Empty where a refusal needs no reason.
+    """
     has_record: ClassVar[bool] = False
-    """Whether a record must be given for it."""
+    """Whether a record size is required."""
     has_size: ClassVar[bool] = False
-    """Whether it visits the work area, so that the record divides that."""
+    """Whether the job visits the work area, so that the record must divide its size."""
     size_advice: ClassVar[str] = "--record says how large each file is, --operations how many there are"
-    """Which options give its size in place of that of the work area."""
+    """Options that define the amount of work in place of the size of the work area."""
     is_set: ClassVar[bool] = False
-    """Whether one run gives the figures of all its tests that a table lists."""
+    """Whether one run gives the figures of all its tests in a table."""
 
     @classmethod
     def word(cls) -> str:
@@ -208,7 +211,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
 
     @property
     def caching(self) -> Caching:
-        """What the page cache does meanwhile."""
+        """State of the page cache during the run."""
         return Caching("limited", self.limit_bytes) if self.limit_bytes else Caching("warm")
 
     @property

@@ -19,7 +19,7 @@ from mileage.plan import sizes
 EXT4_BLOCK_BYTES: Final = 4096
 KINDS: Final = ("ext4", "xfs", "btrfs")
 LABEL_PREFIX: Final = "mlg-"
-"""What the label of a file system of Mileage's begins with; the first 8 digits of the plan's hash follow."""
+"""Prefix of the label of file systems made by Mileage; the first 8 digits of the plan's hash follow."""
 SAFE_MOUNT: Final = ("nosuid", "nodev", "noexec")
 """Options that every file system of Mileage's is mounted with."""
 
@@ -182,7 +182,7 @@ _MKFS: Final[dict[str, Callable[[dict[str, str | None]], list[str]]]] = {
 
 
 def _flag(words: dict[str, str | None], word: str) -> bool:
-    """Whether a word without a value is given; it is taken out."""
+    """Take a word without a value out of the options, and return whether it was given."""
     if word not in words or words[word] is not None:
         return False
     del words[word]
@@ -202,7 +202,7 @@ def _size(word: str, text: str) -> int:
 
 
 def _multiple(word: str, text: str, unit: int) -> int:
-    """How many units a size is; it must be a whole number of them, 1 or more."""
+    """Convert a size to a whole number of units, 1 or more."""
     size = _size(word, text)
     if size == 0 or size % unit:
         raise ValueError(f"{word}={text}: expected a multiple of {sizes.exact_bytes(unit)}")

@@ -1,7 +1,7 @@
-"""Where a study comes from that another tool measured: the plan says so, and nothing can be run from it.
+"""Origin of a study that another tool measured; such a plan cannot be run.
 
 What it models: the files with their hashes, the tool and its version as the files say them.
-What it refuses: nothing; whoever would run such a plan asks `Plan.imported` first.
+Whoever would run such a plan asks `Plan.imported` first.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ class ImportedFile(msgspec.Struct, frozen=True):
     """One file that was imported."""
 
     path: str
-    """As the user named it."""
+    """Path as the user gave it."""
     sha256: str
-    """Of its bytes, 64 hexadecimal digits."""
+    """SHA-256 of the file's bytes, 64 hexadecimal digits."""
     size_bytes: int
     layout: str
     """The reader that understood it."""
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """What made the study."""
+    """Tool and files of an imported study."""
 
     tool: str
     """"fio", "iozone" ..."""
     version: str | None
-    """As the files say it; None where they do not."""
+    """Version as the files state it; None where they do not."""
     files: tuple[ImportedFile, ...]
 
     @property

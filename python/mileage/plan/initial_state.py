@@ -72,7 +72,7 @@ def check_state(state: State, target: str) -> Iterator[Refusal]:
 
 
 class Used(msgspec.Struct, frozen=True):
-    """How full a new file system is made, and how."""
+    """How full a new file system is made before it is measured, and by which method."""
 
     how: str
     """"fill" or "aged"."""
@@ -81,7 +81,7 @@ class Used(msgspec.Struct, frozen=True):
 
 
 def used(state: State, seed: int) -> Used | None:
-    """What is done to a new file system before it is measured; None for nothing. `state` has been checked."""
+    """Treatment of a new file system before it is measured; None for none. `state` has been checked."""
     for how in ("fill", "aged"):
         if (text := getattr(state, how)) is not None:
             return Used(how, _percent(text), seed)
@@ -181,7 +181,7 @@ def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[Refusal]:
 
 
 def settings_of_device(state: State) -> dict[str, str]:
-    """What is written to the files of the device's request queue, by their names."""
+    """Values to write to the files of the device's request queue, by file name."""
     found = {}
     if state.scheduler is not None:
         found["scheduler"] = state.scheduler

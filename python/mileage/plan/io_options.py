@@ -37,9 +37,9 @@ class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     discards: Percent | None = None
     """Share of operations that discard, 0..100 percent, taken before the reads."""
     content: str | None = None
-    """What is written: "incompressible", "zeros", "compressible=50,duplicate=20" and others."""
+    """Content of writes: "incompressible", "zeros", "compressible=50,duplicate=20" and others."""
     verify: str | None = None
-    """How many of the reads are compared with what was written: "off", "all" or "1 in 100"."""
+    """Share of the reads that is compared with what was written: "off", "all" or "1 in 100"."""
     generation: Generation | None = None
     """Number of this writing of the target: what is verified must have been written with the same one."""
     sync: Sync | None = None
@@ -91,15 +91,15 @@ class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processes: Threads | None = None
     """Processes over which the threads are spread; at most as many as there are threads."""
     block: int | str | None = None
-    """Of ior.*: what a task has of a segment, a multiple of the record."""
+    """For ior.*: a task's part of a segment, a multiple of the record."""
     segments: Count | None = None
-    """Of ior.*: segments of a file, each with one block of every task."""
+    """For ior.*: segments of a file, each with one block of every task."""
     reorder: int | str | None = None
-    """Of ior.*: each task reads what task rank + N wrote (modulo the tasks), or "random"."""
+    """For ior.*: each task reads the data that task rank + N wrote (modulo the tasks), or "random"."""
     tree: str | None = None
-    """Of mdtest.*: directories as DEPTHxBRANCH, such as "2x3", or "2x3,leaves" for items in the last level only."""
+    """For mdtest.*: directories as DEPTHxBRANCH, such as "2x3", or "2x3,leaves" for items in the last level only."""
     stride: TaskDistance | None = None
-    """Of mdtest.*: each task inspects what task rank + N created (modulo the tasks)."""
+    """For mdtest.*: each task inspects the items that task rank + N created (modulo the tasks)."""
 
 
 HOW_KEYS: Final = IoOptions.__struct_fields__
@@ -108,12 +108,12 @@ CALL_KEYS: Final = ("api", "cache", "dsync", "settle", "touch", "timeout", "log"
 
 
 class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a run reaches a real target."""
+    """How a run accesses a real target: calls, page cache, logs and files."""
 
     options: EngineOptions = EngineOptions()
     """Options of the engine."""
     caching: Caching = Caching("warm")
-    """What the page cache does."""
+    """State of the page cache."""
     settle_ns: int = 0
     """Rest after what is dirty was written out, before the first operation."""
     log: bool = False
@@ -236,7 +236,10 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
 
 
 def load_of(how: IoOptions, capacity_bytes: int) -> Load:
-    """When operations start, on a target of a capacity. `how` has passed `check_how`."""
+    """Load model of the options: when operations start, on a target of a given capacity.
+
+    `how` has passed `check_how`.
+    """
     opened = None
     if how.rate is not None:
         ramp = None
@@ -252,7 +255,7 @@ def load_of(how: IoOptions, capacity_bytes: int) -> Load:
 
 
 def reach_of(how: IoOptions, target: Capabilities, cache: str, depth: int) -> Reach | None:
-    """How a target of a kind is reached; None for a drive in virtual time.
+    """How a target of a kind is accessed; None for a drive in virtual time.
 
     `cache` is the study's own, where the table gives none. Without an `api`, more than one operation in flight per
     thread means io_uring, since no other API can.

@@ -128,7 +128,7 @@ class Suite(Job, tag="iozone", frozen=True):
         yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:
-        """The same set with a run's seed; 0 where its files stay, since another call compares them."""
+        """The same set with a run's seed; seed 0 where the files stay, because another call compares them."""
         return super().with_seed(0 if self.value.keep else seed)
 
     def words(self) -> list[str]:

@@ -16,7 +16,7 @@ from mileage.plan import sizes
 from mileage.plan.ranges import Count, Percent
 
 PAUSE: Final = "2 s"
-"""How long IOzone rests after each test of several children."""
+"""Pause that IOzone makes after each test of several children."""
 
 
 class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -38,7 +38,7 @@ def read_levels(text: str, read: Callable[[str], int] | None) -> tuple[int | str
 
 
 def _continued(before: list[int], last: int, text: str) -> list[int]:
-    """What follows the values before two dots, up to and with the last value."""
+    """The values that continue a list written with two dots, up to and including the last one."""
     previous = before[-2] if len(before) > 1 else None
     current = before[-1]
     if previous is None:

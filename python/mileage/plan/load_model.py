@@ -1,4 +1,4 @@
-"""When operations start, as Python holds it.
+"""The load model: when operations start.
 
 What it models: the `Load` of the Rust crate `mileage-workload`. The default is the closed loop: the next
 operation as soon as one completes. Rates are totals over all threads.
@@ -23,7 +23,7 @@ class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to_operations_per_s: int
     """At its end, 1 or more."""
     over_ns: int
-    """How long it takes, in nanoseconds, 1 or more."""
+    """Duration of the ramp in nanoseconds, 1 or more."""
 
 
 class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

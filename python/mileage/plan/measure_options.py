@@ -3,7 +3,6 @@
 What it models: an option's name, the key that it sets and where, the form of its value, and its line of help. From the
 rows come the command line, what is asked of a measurement, and the names of options in refusals. A new option is a row
 here, a field of `IoOptions` (or of `MeasurementRequest`), and what the field does.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ class Option(NamedTuple):
     """One option."""
 
     name: str
-    """As it is typed, without dashes."""
+    """Name as it is typed, without dashes."""
     help: str
     unit: str = ""
-    """What stands for its value in the help; empty where it has none."""
+    """Placeholder of its value in the help; empty for an option without a value."""
     form: Form | tuple[str, ...] = "text"
-    """How its value is read; a tuple has the only values there are."""
+    """How its value is parsed; a tuple lists the only accepted values."""
     sets: Literal["how", "asked", ""] = "how"
-    """Whose field it is: `IoOptions`, `MeasurementRequest`, or neither, where the command itself uses it."""
+    """Type that has the field it sets: `IoOptions`, `MeasurementRequest`, or none, where the command itself uses it."""
     field: str = ""
     """The name of that field where it is another one."""
     path: str = ""

@@ -29,7 +29,7 @@ METADATA: Final = {
 
 
 class NamesValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done to how many files, as the core's `Metadata`."""
+    """The operation and the number of files, as the core's `Metadata`."""
 
     operation: str
     files: int

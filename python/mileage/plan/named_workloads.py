@@ -2,7 +2,6 @@
 
 What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
 with Mileage; a study's [workload.NAME] tables add their own.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {
     "iops": ("iops", "p99"),
     "time": ("time",),
 }
-"""What is recorded of a workload of each kind unless a study says otherwise."""
+"""Default metrics of each kind of workload."""
 
 
 class NamedWorkload(msgspec.Struct, frozen=True):
@@ -41,14 +40,14 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     name: str
     """"throughput.write"."""
     title: str
-    """What it does, in a few words."""
+    """Description in a few words."""
     pattern: Pattern
     read_percent: int
     """0..100 percent of the operations."""
     kind: Kind
-    """Which relevance margin it is judged by."""
+    """Relevance margin by which it is judged."""
     metrics: tuple[Metric, ...]
-    """What is recorded of it unless a study says otherwise."""
+    """Metrics recorded by default."""
     how: IoOptions = IoOptions()
     """The keys that it sets; `reads` is in `read_percent`."""
     record: str | None = None
@@ -56,13 +55,13 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     stop: StopRule | None = None
     """Its own end, where a study gives none."""
     once: bool = False
-    """Whether it ends at the end of its span at the latest."""
+    """Whether a run ends at the end of its span at the latest."""
     alone: bool = False
-    """Whether it is asked for by its own name only, and its family (`iozone.*`) leaves it out."""
+    """Whether it runs only when requested by its own name, and a family (`iozone.*`) does not include it."""
     job: type[Job] | None = None
-    """Of work on files, its family; None for a workload of blocks."""
+    """For work on files, its family; None for block I/O."""
     programs: Programs | None = None
-    """Of a program, what is run."""
+    """For a program, the commands to run."""
 
     @property
     def test(self) -> str:
@@ -71,17 +70,17 @@ class NamedWorkload(msgspec.Struct, frozen=True):
 
     @property
     def visits_area(self) -> bool:
-        """Whether it visits the work area, so that its record must divide that."""
+        """Whether it visits the work area, so that the record must divide its size."""
         return self.job is None or self.job.has_size
 
     @property
     def has_record(self) -> bool:
-        """Whether a record must be known for it."""
+        """Whether its record size must be known."""
         return self.job is None or self.job.has_record
 
     @property
     def does(self) -> Does:
-        """What its operations do, in percent of them."""
+        """Share of each kind of operation, in percent."""
         return does(self.pattern, self.read_percent, self.how.discards or 0)
 
     @property

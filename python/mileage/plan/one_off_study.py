@@ -42,16 +42,16 @@ NAME: Final = "measure"
 FILL: Final = "fill"
 """Name of the stage and the table that write what is read."""
 WORKLOAD: Final = "random_read"
-"""What is measured unless something else is asked for."""
+"""Default workload."""
 RUN_TIME: Final = "10 s"
-"""How long a run takes unless its end is given."""
+"""Default duration of a run."""
 FILE_BYTES: Final = 1 << 30
 """Size of what is visited, where the target is larger and no size is given."""
 ROOM_SHARE: Final = 4
 """Without a size, the work file takes at most one part in four of what is free."""
 _FILL_RECORD: Final = 1 << 20
 _UNIT: Final = 1 << 16
-"""What a size of our own choice is a multiple of."""
+"""Granularity of a size that Mileage chooses itself."""
 LISTED: Final = ("workload", "record", "threads", "depth")
 """Keys that take a list in a study file itself."""
 _VARY_NAMES: Final = {"span": "size", "span_start": "start"}
@@ -60,15 +60,15 @@ _BY_PATH: Final = {option.path or option.key: option for option in OPTIONS}
 
 
 class MeasurementRequest(msgspec.Struct, frozen=True):
-    """What a user asks of one measurement; None means the default."""
+    """Options of one measurement; None means the default."""
 
     target: str
     kept: bool
-    """Whether the target has a content that is used in place."""
+    """Whether the target has content that is used in place."""
     room_bytes: int
     """Bytes that the measurement may occupy, or that the kept target has."""
     cache: str
-    """What the page cache does unless `how` or the workload says otherwise."""
+    """Default state of the page cache, unless `how` or the workload sets another."""
     workload: str | None = None
     """None for reads at random places."""
     record: str | None = None
@@ -88,7 +88,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True):
     fidelity: bool = False
     seed: int = 1
     traces: dict[str, TraceFile] = msgspec.field(default_factory=dict)
-    """What must be known of the traces that are replayed, by their paths."""
+    """Summaries of the traces that are replayed, by their paths."""
 
 
 def one_off(asked: MeasurementRequest) -> Study:
@@ -286,7 +286,7 @@ _IN_RANGE: Final = {
     "hot_cold": "1 to 99 percent of the places and 0 to 100 percent of the operations, such as hot_cold:10/90",
     "partly_sequential": "0 to 100 percent of jumps, such as partly_sequential:10",
 }
-"""What the numbers of a pattern may be."""
+"""Ranges of the numbers of a pattern."""
 
 
 def _numbered(base: str, rest: str) -> PatternTable:
@@ -363,7 +363,7 @@ def _table(
     records: tuple[str, ...],
     meant: dict[str, tuple[NamedWorkload, ...]],
 ) -> Measure:
-    """What is measured with one set of records; `shared` has the keys that all tables share."""
+    """The [measure] table for one set of record sizes; `shared` has the keys that all tables share."""
     named = [found for members in meant.values() for found in members]
     words = tuple(meant)
     return msgspec.structs.replace(

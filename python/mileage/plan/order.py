@@ -37,7 +37,7 @@ def block_order(seed: int, cycle: int, block: int, cells: Sequence[str]) -> list
 
 
 def setting_order(seed: int, cycle: int, block: int, stem: str, units: Sequence[str]) -> list[str]:
-    """What a block measures of one cell at every setting, each once, in an order of its own for each cell."""
+    """Random order of the settings within a block, each once, drawn separately for each cell."""
     if len(units) < 2:
         return list(units)
     return sorted(units, key=lambda unit: (derive(seed, "setting", cycle, block, stem, unit), unit))

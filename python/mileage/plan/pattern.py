@@ -1,4 +1,4 @@
-"""Which record comes next, as Python holds it.
+"""The access pattern: which record comes next.
 
 What it models: the `PatternKind` of the Rust crate `mileage-workload`. A pattern without numbers is a word
 ("sequential"); one with numbers is a table of one entry that has its name: `{"stride": {"step_records": 17}}`.
@@ -104,7 +104,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """IOR's layout: segments of one block per task, cut into transfers of the record."""
 
     block_bytes: int
-    """One task's part of a segment, a multiple of the record."""
+    """A task's part of a segment in bytes, a multiple of the record."""
     order: IorOrderName | IorOrder = "in_order"
     """Order of the transfers, and whose part is visited."""
 
@@ -113,7 +113,7 @@ class TraceOp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One operation of a trace."""
 
     at_ns: int
-    """When it was issued, in nanoseconds since the trace began."""
+    """Time of the operation, in nanoseconds since the trace began."""
     kind: Kind
     offset_bytes: int
     length_bytes: int
@@ -132,17 +132,17 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A trace that lies in a file, and what must be known of it. Its operations take its place before a run."""
 
     path: str
-    """Where it was read from."""
+    """Path of the file."""
     sha256: str
     """64 hexadecimal digits over its operations, so that a changed file is noticed."""
     operations: int
-    """How many, 1 or more."""
+    """Number of operations, 1 or more."""
     reads: int = 0
-    """How many of them read."""
+    """Number of reads."""
     writes: int = 0
-    """How many of them write."""
+    """Number of writes."""
     syncs: int = 0
-    """How many of them sync."""
+    """Number of syncs."""
     bytes: int = 0
     """Bytes that they read and write together."""
     largest_bytes: int = 512
@@ -158,7 +158,7 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def discards(self) -> int:
-        """How many of the operations discard."""
+        """Number of discards."""
         return self.operations - self.reads - self.writes - self.syncs
 
 
@@ -186,7 +186,7 @@ class PatternTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     ior: Ior | None = None
     trace: Trace | None = None
     trace_file: TraceFile | None = None
-    """Of Python only: Rust is given the `trace` itself."""
+    """Trace in Python only; the core receives the `trace` itself."""
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -208,12 +208,12 @@ def is_sequential(pattern: Pattern) -> bool:
 
 
 def is_own_master(pattern: Pattern) -> bool:
-    """Whether operations differ in size, kind and place as the pattern itself says."""
+    """Whether the pattern itself defines size, kind and position of each operation."""
     return pattern_word(pattern) in ("access", "trace", "trace_file")
 
 
 def unit_bytes(pattern: Pattern, record_bytes: int) -> int:
-    """What every offset and length of a workload is a multiple of: the record, unless operations differ in size."""
+    """Common divisor of all offsets and lengths of a workload: the record, unless operations differ in size."""
     if isinstance(pattern, PatternTable) and pattern.access is not None:
         return math.gcd(*(line.size_bytes for line in pattern.access.lines))
     if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
@@ -222,7 +222,7 @@ def unit_bytes(pattern: Pattern, record_bytes: int) -> int:
 
 
 class Does(msgspec.Struct, frozen=True):
-    """What a workload's operations do; the shares are in percent of them, and add up to 100 but for syncs."""
+    """Shares of a workload's operations in percent; they add up to 100, syncs not counted."""
 
     read: float
     write: float
@@ -230,7 +230,7 @@ class Does(msgspec.Struct, frozen=True):
 
 
 def does(pattern: Pattern, read_percent: int, discard_percent: int) -> Does:
-    """What operations do: as the pattern itself says, or else as the shares do."""
+    """Shares of a workload's operations: as the pattern defines them, or else as the workload does."""
     if isinstance(pattern, PatternTable) and pattern.access is not None:
         reads = sum(line.share_percent * line.read_percent for line in pattern.access.lines) / 100
         return Does(reads, 100 - reads, 0.0)

@@ -1,7 +1,7 @@
 """The text of `mileage plan`: what will be done and what it costs, before anything is touched.
 
 What it models: one page of plain text. Lines are at most `width` columns, unless a single word is longer.
-What it refuses: nothing; what a study is refused for is part of the text.
+What a study is refused for is part of the text.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def stage_words(plan: Plan, stage: Stage) -> str:
-    """What is done in a stage."""
+    """Description of a stage's runs."""
     if stage.measure is not None:
         tables = plan.study.measures_of(stage)
         cells = [cell for cell in plan.cells if cell.table in tables]
@@ -118,7 +118,7 @@ def stage_words(plan: Plan, stage: Stage) -> str:
 
 
 def _writing(plan: Plan, name: str, run: PlannedRun) -> str:
-    """What a run of a [torture.NAME] table does, and what its tasks are on the target of that run."""
+    """Description of a [torture.NAME] table's runs, and the number of tasks."""
     assert run.workload is not None
     processes = run.reach.processes if run.reach is not None else 1
     tasks = plan.study.torture[name].tasks
@@ -139,7 +139,7 @@ def _rounds(table: Torture) -> str:
 
 
 def _title(plan: Plan, torture: str) -> str:
-    """What a [torture.NAME] table's workload does; "" for one of the user's own without a title."""
+    """Title of a [torture.NAME] table's workload; "" for a user's workload without a title."""
     word = plan.study.torture[torture].workload
     for spelling in (word, f"pattern.{word}", f"pattern.{word}_read"):
         if spelling in WORKLOADS and word not in plan.study.workload:
@@ -153,7 +153,7 @@ def cell_words(study: Study, cell: Cell) -> str:
 
 
 def measured_words(study: Study, cell: Cell) -> str:
-    """What is measured in a cell, by which metrics, and how often."""
+    """Description of a cell: workload, metrics and number of repetitions."""
     processes = cell.reach.processes if cell.reach is not None else 1
     phrase = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
     table = study.measure[cell.table]

@@ -1,8 +1,8 @@
-"""What a resolved study comes to: the runs in the order in which they are done.
+"""The plan of a resolved study: the runs, in the order in which they are done.
 
 What it models: the plan as a value, with the hash that names it. Two plans with the same hash do the same
 I/O.
-What it refuses: nothing; `resolve` makes plans and refuses.
+`resolve` makes plans and refuses.
 """
 
 from __future__ import annotations
@@ -48,27 +48,30 @@ class Cell(msgspec.Struct, frozen=True):
     kind: Literal["throughput", "iops", "time"]
     """Which relevance margin its rates are judged by."""
     metrics: tuple[Metric, ...]
-    """What is recorded: words of `named_workloads.METRICS`."""
+    """Recorded metrics: words of `named_workloads.METRICS`."""
     blocks: int
-    """How often it is measured in each stage of each cycle and arm."""
+    """Number of measurements in each stage of each cycle and arm."""
     workload: Workload | None
     """The I/O, with seed 0; every run has a seed of its own. None for work on files, which `job` says."""
     title: str = ""
-    """What the workload does, in a few words."""
+    """Description of the workload in a few words."""
     reach: Reach | None = None
-    """How a real target is reached; None for a virtual drive."""
+    """How a real target is accessed; None for a virtual drive."""
     job: FileJob | None = None
     """Work on files; cells of one set of tests have equal jobs."""
     unit: str = ""
-    """What is run to measure the cell: its label, or that of the set of tests that it belongs to."""
+    """Label of the run that measures the cell: its own, or that of the set of tests that contains it."""
     setting: int = 0
     """Index of its setting in the plan."""
     stem: str = ""
     """The label without the levels of the study's factors: what cells of different settings have in common."""
     key: CellKey = CellKey()
-    """What it measures, from which the labels are rendered; empty in plans of earlier versions (see `with_keys`)."""
+    """Identity of the measurement, from which labels are rendered.
+
+    Empty in plans of earlier versions (see `with_keys`).
+    """
     power_cut: bool = False
-    """Whether the power is cut at the end of each run, and the writes that this loses are counted."""
+    """Whether the power is cut at the end of each run, and the lost writes are counted."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):
@@ -91,7 +94,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     cell: str
     """Label of the cell; NAME of the [torture.NAME] table for torture, prepare and the sham's idling."""
     metrics: tuple[Metric, ...]
-    """What is recorded; empty for everything that is not measured."""
+    """Recorded metrics; empty for runs that are not measured."""
     workload: Workload | None
     """The I/O, with this run's seed; None for role "idle"."""
     seed: int
@@ -102,7 +105,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """For the sham's idling: index of the torture run whose duration is waited, from first submission to the
     end of the final sync; None for others."""
     reach: Reach | None = None
-    """How a real target is reached; None for a virtual drive and for pauses."""
+    """How a real target is accessed; None for a virtual drive and for pauses."""
     job: FileJob | None = None
     """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
     setting: int = 0
@@ -110,13 +113,13 @@ class PlannedRun(msgspec.Struct, frozen=True):
     session: str = ""
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
     turn: int = 1
-    """Of tortures and preparations that are done in rounds, the round, from 1."""
+    """For tortures and preparations in rounds: the number of the round, from 1."""
     power_cut: bool = False
     """Whether the power is cut at its end."""
 
     @property
     def reads_back(self) -> bool:
-        """Whether it reads what a torture wrote."""
+        """Whether the run reads the data that a torture wrote."""
         return self.role != "measure" and self.cell.endswith(READ_BACK)
 
     @property
@@ -126,7 +129,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
 
     @property
     def action(self) -> Action:
-        """What it does; nothing, of a run that another tool did."""
+        """Action of the run; none for a run that another tool did."""
         if self.job is not None:
             return self.job
         if self.workload is not None:
@@ -157,7 +160,7 @@ class Plan(msgspec.Struct, frozen=True):
     areas: dict[int, int] = {}
     """Size of each work area in bytes, by `Setting.instance`, where they differ: drives of different size."""
     imported: Imported | None = None
-    """Where it comes from when another tool did it; its cells have no workload, and it cannot be run."""
+    """Origin of a study that another tool measured; its cells have no workload, and it cannot be run."""
 
     def setting_of(self, run: PlannedRun) -> Setting:
         """The setting of a run."""
@@ -172,7 +175,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def virtual(self) -> bool:
-        """Whether no run takes real time."""
+        """Whether all runs are in simulated time."""
         return self.facts.virtual and all(facts.virtual for facts in self.others.values())
 
     @property
@@ -186,7 +189,7 @@ class Plan(msgspec.Struct, frozen=True):
         return file_bytes_of(self.runs)
 
     def facts_of(self, setting: Setting) -> TargetFacts:
-        """What is known of a setting's target."""
+        """Facts about a setting's target."""
         return self.others.get(setting.place, self.facts)
 
     def area_bytes(self, setting: Setting) -> int:
@@ -286,7 +289,10 @@ def _hash_of(parts: dict[str, Any]) -> str:
 
 
 def hash_is_right(plan_json: bytes) -> bool:
-    """Whether the JSON of a plan has the hash that it states; of an imported study it is that of other tools' files."""
+    """Whether the JSON of a plan has the hash that it states.
+
+    An imported study is hashed by the files of the other tool.
+    """
     try:
         parts: Any = decode_json(plan_json)
         return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]

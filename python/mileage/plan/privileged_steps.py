@@ -2,7 +2,7 @@
 
 What it models: changes to the machine other than reading and writing the work area: devices and file systems made,
 mounted, emptied; memory limited; the whole machine's cache dropped. Each is undone on the way out, unless it says so.
-What it refuses: nothing; whether they may be taken, `resolve` says.
+Whether they may be taken, `resolve` says.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class PrivilegedStep(msgspec.Struct, frozen=True):
     """One step that needs root."""
 
     text: str
-    """What is done, in words."""
+    """Description of the step."""
     destroys: bool = False
-    """Whether what was there before is lost for good."""
+    """Whether the step destroys existing data."""
 
 
 def steps_of(study: Study, facts: TargetFacts, runs: tuple[PlannedRun, ...]) -> tuple[PrivilegedStep, ...]:

@@ -70,7 +70,7 @@ TITLES: Final = {
     "ior-large": "IOR of 2010: four tasks write and read back files of 15 GB, 256 KiB at a time, ten times",
     "honest": "the whole work area filled, then overwritten twice at random places, 4 KiB to 256 KiB",
 }
-"""What each torture does, in a few words."""
+"""Description of each torture in a few words."""
 
 
 def with_profiles(study: Study) -> Study:

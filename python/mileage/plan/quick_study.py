@@ -4,7 +4,7 @@ What it models: the same stages, cells and comparison with one cycle, no sham ar
 short runs and, on a file, a small work file. On a real target every measured run ends after half a second and the
 tortures together after 20 seconds, so that a slow disk takes about a minute; preparation is never cut short,
 because what is read must have been written. The result is a study like any other: it says what will be done.
-What it refuses: nothing. Its result is descriptive; a judgement needs the full study.
+Its result is descriptive; a judgement needs the full study.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUN_BYTES_MAX: Final = 64 << 20
 RUN_OPERATIONS_MAX: Final = 2000
 """Enough for a 99th percentile: ten operations lie above it at 1000."""
 RUN_FILES_MAX: Final = 200
-"""Of tests that make files: a slow file system creates some hundred a second."""
+"""Number of files of tests that make files: a slow file system creates some hundred a second."""
 RUN_TIME_NS_MAX: Final = 500_000_000
 TORTURE_TIME_NS_MAX: Final = 20_000_000_000
 TORTURE_MULTIPLE_MAX: Final = 4
@@ -163,7 +163,7 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
 
 
 def _fewer_rounds(table: Torture) -> Torture:
-    """One round, or where rounds end steady, hardly more than the rules need."""
+    """Reduce the rounds to one, or where rounds end steady, to hardly more than the rules need."""
     return msgspec.structs.replace(table, rounds=1 if table.until is None else min(table.rounds, ROUNDS_MAX))
 
 

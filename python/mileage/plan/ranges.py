@@ -1,7 +1,7 @@
 """Ranges of the plain options of a study, as types: msgspec refuses what is outside, and the JSON schema shows them.
 
 What it models: each range once. What needs more than one number is a rule of `study_checks`, or of the core.
-What it refuses: nothing by itself; a value is checked where it becomes part of a study (`conversion`).
+A value is checked where it becomes part of a study (`conversion`).
 """
 
 from __future__ import annotations

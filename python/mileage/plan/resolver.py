@@ -157,7 +157,7 @@ class _Part:
 
 
 def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
-    """By instance of a target the size of its work area in bytes, which every record of the study divides.
+    """Size of the work area of each instance of a target, in bytes; every record of the study divides it.
 
     A drive's area is the whole of it, so that drives of different size are each filled; work files all have the size of
     the smallest. Raises BrokenStudy.
@@ -272,7 +272,7 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
 def _refusals_of(
     parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]
 ) -> Iterator[Refusal]:
-    """Why a plan may not be started on each of its targets."""
+    """Reasons why a plan may not be started on its targets, by target."""
     targets = [part.setting.place for part in parts]
     for number, part in enumerate(parts):
         if targets.index(targets[number]) == number:
@@ -283,7 +283,7 @@ def _refusals_of(
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[Refusal]:
-    """Why a plan may not be started on this target."""
+    """Reasons why a plan may not be started on this target."""
     needed = occupied_bytes(work_bytes, runs)
     if uses_file(study, facts) and needed > facts.free_bytes:
         room = f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}"

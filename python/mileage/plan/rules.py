@@ -1,8 +1,8 @@
-"""What a rule that is broken is, and the largest numbers that fields of the core hold.
+"""A violated rule as a value, and the largest numbers that the core's fields hold.
 
 What it models: the path of a field, and what is wrong there. The rules themselves are the core's, and those of
 `ranges`.
-What it refuses: nothing; who states the rules decides what follows from them.
+Who states the rules decides what follows from them.
 """
 
 from __future__ import annotations

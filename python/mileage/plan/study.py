@@ -219,7 +219,7 @@ class Torture(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     record: Size
     """Size of one operation."""
     amount: Size
-    """How much is written: a size, or a multiple of the work area such as "2.2x"."""
+    """Amount to write: a size, or a multiple of the work area such as "2.2x"."""
     span: Size = "file"
     """The part of the work area that is written."""
     span_start: Size = 0
@@ -276,7 +276,7 @@ class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is compared with what."""
+    """The two sides of the comparison."""
 
     arms: str = "stage"
     """"stage", the name of a [factor.*] table, or "workload" for two workloads of the last stage that measures."""

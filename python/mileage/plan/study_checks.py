@@ -1,4 +1,4 @@
-"""What must hold in a study whatever its target is.
+"""Check a study by all rules that do not depend on its target.
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: every rule that is broken, with its path, and by name what this version does not do: states other than
@@ -64,7 +64,7 @@ def check_study(study: Study, source: str, faults: Faults | None = None) -> None
 
 
 def blocks_of(repeat: int | Repeat) -> int:
-    """How many randomised blocks a `repeat` asks for, at most."""
+    """Highest number of randomised blocks that a `repeat` asks for."""
     return repeat if isinstance(repeat, int) else repeat.max or repeat.min
 
 

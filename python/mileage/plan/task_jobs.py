@@ -50,7 +50,7 @@ class Tasks(Job, frozen=True):
 
 
 class IorRun(Tasks, tag="ior", frozen=True):
-    """One repetition of IOR; what is read is always written first, by the tasks that read."""
+    """One repetition of IOR; the tasks always write the data before they read it."""
 
     value: Ior
     tests: ClassVar = IOR

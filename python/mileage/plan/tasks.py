@@ -61,15 +61,15 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     segments: int
     """s, 1 or more."""
     files: Files = "shared"
-    """One file for all tasks, or one each (-F)."""
+    """One file for all tasks, or one for each (-F)."""
     phases: tuple[str, ...] = ("write", "read")
     """"write", "read", or both in this order."""
     keep: bool = False
-    """Whether the files stay (-k), and are there for a run that only reads."""
+    """Whether the files are kept (-k), for a later run that only reads."""
     reorder: int = 0
     """In the read phase each task reads what task rank + N wrote (-C -Q)."""
     reorder_random: bool = False
-    """The same, each task a distance of its own, drawn by seed (-Z)."""
+    """As `reorder`, with a random distance for each task, drawn by seed (-Z)."""
     shuffled: bool = False
     """Transfers in random order, the same in every segment (-z)."""
     sync: Sync = "none"
@@ -91,7 +91,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def aggregate_bytes(self) -> int:
-        """What a phase moves: P s b."""
+        """Bytes that a phase moves: P s b."""
         return self.tasks * self.segments * self.block_bytes
 
     @property
@@ -100,7 +100,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.aggregate_bytes // self.transfer_bytes
 
     def distances(self, phase: str) -> list[int]:
-        """Of each task how much further on the task is whose part it visits, 0..P-1."""
+        """For each task, the distance in ranks to the task whose part it visits, 0..P-1."""
         if phase == "write":
             return [0] * self.tasks
         if self.reorder_random:
@@ -108,7 +108,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [self.reorder % self.tasks] * self.tasks
 
     def workload(self, phase: str, distance: int = 0) -> Workload:
-        """What all tasks do in a phase; with `distance`, as a task does it that visits another's part."""
+        """Workload of all tasks in a phase; with `distance`, that of a task that visits another task's part."""
         order: IorOrderName | IorOrder = "random" if self.shuffled else "in_order"
         if distance:
             order = IorOrder(Reordered(distance))
@@ -134,7 +134,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def options(self, phase: str) -> EngineOptions:
-        """How the file is reached in a phase."""
+        """Options for access to the file in a phase."""
         return EngineOptions(
             direct=self.direct,
             api="seek" if self.seek else "positioned",
@@ -193,9 +193,9 @@ class Metarates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     own_directories: bool = False
     """A directory for each task (-u)."""
     fsync: bool = False
-    """Each file is synced before it is closed, in the create test (-s)."""
+    """Whether each file is synced before it is closed, in the create test (-s)."""
     keep: bool = False
-    """Whether the files of the last test stay (-k)."""
+    """Whether the files of the last test are kept (-k)."""
     timeout_ns: int = 0
     seed: int = 0
 
@@ -220,9 +220,9 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     write_bytes: int = 0
     """Size of every file (-w)."""
     read_bytes: int = 0
-    """What is read of it (-e): all, or nothing."""
+    """Bytes read from each file (-e): all of it, or none."""
     fsync: bool = False
-    """Each file is synced before it is closed (-y)."""
+    """Whether each file is synced before it is closed (-y)."""
     shuffled: bool = False
     """Stat in random order (-R)."""
     keep: bool = False
@@ -267,7 +267,7 @@ class TreeShape(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What one task does with names, as the core's `Metadata`; what its operation does not know is not there."""
+    """One task's work on names, as the core's `Metadata`; fields that its operation does not know are absent."""
 
     operation: str
     files: int
@@ -293,7 +293,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _share(value: Metarates | Mdtest, operation: str, names: dict[str, str]) -> Share:
-    """What every share of an operation has."""
+    """Fields that the share of every operation has."""
     made = operation in ("create", "mkdir")
     return Share(
         operation=operation,
@@ -323,7 +323,7 @@ _MDTEST_CALLS: Final = {
     "file_read": ("read", 2),
     "file_remove": ("unlink", 3),
 }
-"""What a test does, and how many strides further on the task is whose items it is done to."""
+"""Operation of each test, and the distance in strides to the task whose items it works on."""
 
 
 def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, Share]:
@@ -351,7 +351,7 @@ def tree_of(value: Mdtest, task: int) -> str:
 
 
 def _node_of(value: Mdtest, task: int) -> str:
-    """How the directories of that tree are called, with a place for their number."""
+    """Name pattern of the directories of that tree, with a placeholder for their number."""
     return f"mdtest_tree.{task}.{{node}}" if value.own_directories else "mdtest_tree.{node}"
 
 

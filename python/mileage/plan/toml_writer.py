@@ -2,7 +2,7 @@
 
 What it models: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
 the text gives an equal study.
-What it refuses: nothing; None is omitted.
+None is omitted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules of single values of a study: sizes, times, names, lists, stop rules and repetitions.
 
 What it models: what makes a value wrong by itself, whatever table it stands in.
-What it refuses: nothing itself; each broken rule is added to the faults of the study with the path of its value.
+Each broken rule is added to the faults of the study with the path of its value.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def does(self) -> Does:
-        """What its operations do, in percent of them."""
+        """Share of each kind of operation, in percent."""
         return does(self.pattern, self.read_percent, self.discard_percent)
 
     @property
@@ -119,7 +119,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def in_words(self) -> str:
-        """What it does, without sizes: "sequential writes", "random, 70 % reads"."""
+        """Description without sizes: "sequential writes", "random, 70 % reads"."""
         pattern = pattern_word(self.pattern).replace("_", " ")
         found = self.does
         if found.discard == 100:

@@ -1,7 +1,7 @@
 """The aspects of a study, throughput, IOPS, metadata and time, and in each its tests with their cells.
 
 Models a test as all cells of one workload; tests of a family that works on names are metadata, the others are what
-their cells are judged as. Refuses nothing; of very many tests the first are drawn, and a sentence counts the others.
+their cells are judged as. Of very many tests the first are drawn, and a sentence counts the others.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def undrawn_tests(view: StudyView) -> list[str]:
 
 
 class Axes(NamedTuple):
-    """What distinguishes the cells of a test: `row` from left to right, `columns` as groups; empty: nothing does."""
+    """Properties that distinguish the cells of a test: `row` from left to right, `columns` as groups; empty: none."""
 
     row: str
     columns: tuple[str, ...]
@@ -121,7 +121,7 @@ def level_words(test: str, name: str, level: str) -> str:
 
 
 def axis_title(test: str, row: str) -> str | None:
-    """What the levels are, where they do not say it themselves."""
+    """Title of an axis, unless its levels state it themselves."""
     if row == "threads":
         return None if level_words(test, row, "1") != "1" else "threads"
     return "record size" if row == "record" else row or None

@@ -57,7 +57,7 @@ def before_after_svg(
 
 
 def torture_words(view: StudyView) -> str:
-    """What the trace shows, in words: the rate at the start and at the end of each cycle, in MB/s."""
+    """Description of the trace in words: the rate at the start and at the end of each cycle, in MB/s."""
     labels = []
     for trace in view.torture:
         rates = trace.rate_bytes_per_s

@@ -1,6 +1,6 @@
 """A virtual drive on paper: its data sheet, and one run on it drawn in characters.
 
-Models plain lines, no escape codes. Refuses nothing: what is not there is omitted.
+Models plain lines, no escape codes. What is not there is omitted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DRAWN_COUNTERS: Final = {
     "sectors_reread": "sectors reread",
     "bands_cleaned": "bands cleaned",
 }
-"""What is drawn of a run, per second: the name of a counter, and its title."""
+"""Counters of a run that are drawn per second, with the title of each."""
 
 
 def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
@@ -69,7 +69,7 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
 
 
 def alternative_lines(alternatives: Sequence[Figure], width: int = 100) -> list[str]:
-    """What unpublished figures may be instead: figure, value, alternative and reason of each."""
+    """Other possible values of unpublished figures: figure, value, alternative and reason of each."""
     lines = [
         "What figures that are not published may be instead (virtual:NAME,KEY=VALUE; mileage run --band):"
     ]
@@ -112,7 +112,7 @@ def _missed(rate: Mapping[str, Any]) -> str:
 
 
 def _rate_workload(rate: Mapping[str, Any]) -> str:
-    """What a rate is meant for: the operations, and the state of the drive before them."""
+    """Conditions of a published rate: the operations, and the state of the drive before them."""
     order, _, direction = rate["workload"].partition("_")
     at = "at random" if order == "random" else "in order"
     parts = [
@@ -183,7 +183,7 @@ def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str,
 
 
 def power_cut_line(cut: Mapping[str, Any]) -> str:
-    """When the power was cut, and which acknowledged writes that lost."""
+    """Time of the power cut, and the acknowledged writes that it lost."""
     lost = cut["lost"]
     text = f"power cut {cut['after_ns'] / _NS_PER_S:.6f} s after the start: "
     if not lost:
@@ -197,7 +197,7 @@ def power_cut_line(cut: Mapping[str, Any]) -> str:
 
 
 def _trimmed(record: RunRecord, mapped: float) -> str:
-    """What the host discarded, what of it the drive held, and the share of all pages that it holds now."""
+    """Pages that the host discarded, how many of them the drive held, and the share of all pages that it holds now."""
     discards, megabytes = record.ops_discarded, record.bytes_discarded / 1e6
     pages = record.counters["trimmed_pages"]
     return (

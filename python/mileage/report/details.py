@@ -1,6 +1,6 @@
-"""What stands below the pictures: highlights per test, every value, the drive's wear, and data to take away.
+"""Content below the pictures: highlights per test, all values, the drive's wear, and downloads.
 
-Models rows of text for the page's template. Refuses nothing; what a study has not, has no rows.
+Models rows of text for the page's template. What a study has not, has no rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _deviation(values: Sequence[float]) -> str:
 
 
 def favours(view: StudyView) -> list[str]:
-    """Which differences favour which arm, a sentence for each that has any."""
+    """Sentences about which differences favour which arm."""
     low, high = view.comparison.baseline, view.comparison.candidate
     sentences = []
     for arm, verdict in ((low, "slower"), (high, "faster")):
@@ -94,7 +94,7 @@ def _values(values: Sequence[float], per_unit: float) -> str:
 
 
 def wear_rows(view: StudyView) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Each figure of the drive's age, before and after the torture of each cycle."""
+    """Each wear figure of the drive, before and after the torture of each cycle."""
     names = dict.fromkeys(wear.name for wear in view.evidence.wear)
     return [
         (
@@ -122,7 +122,7 @@ def values_csv(view: StudyView) -> str:
 
 
 def downloads(view: StudyView) -> list[dict[str, Any]]:
-    """What can be taken from the page: embedded where it is small, else the file next to the page."""
+    """Downloads of the page: embedded if they are small, otherwise links to files next to the page."""
     found = []
     offered = (("values.csv.gz", "every value of the comparison, CSV", values_csv(view)),
                ("plan.toml.gz", "the plan as it was run, TOML", view.evidence.plan_toml))  # fmt: skip

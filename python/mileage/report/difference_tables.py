@@ -2,7 +2,7 @@
 
 Models the tables that benchmark articles print: a row for each size and setting, a column for each test, in it the
 difference of the arithmetic means and the standard deviation of the candidate's runs (n - 1), in percent of their mean;
-next to both, in the CSV files, the change that is judged. Refuses nothing; a test that reads and writes is in the table
+next to both, in the CSV files, the change that is judged. A test that reads and writes is in the table
 of other tests.
 """
 

@@ -1,7 +1,7 @@
 """The page of one workload on a virtual drive: rate, latency and counters over the drive's time.
 
 Models one run. Names come from strangers: every text is escaped by the template, and a content policy forbids all
-loading and every script but the page's own. Refuses nothing; a run that is too short has a page without a picture.
+loading and every script but the page's own. A run that is too short has a page without a picture.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from mileage.store.text_cells import csv_text
 
 
 class DriveRunPage(msgspec.Struct, frozen=True):
-    """What the page shows."""
+    """Content of the page."""
 
     drive: str
     workload: str
     summary: tuple[str, ...]
-    """What came out, a sentence each."""
+    """Results, one sentence each."""
     course: RunTrace | None
     """None: too few operations."""
     counters: tuple[tuple[str, int], ...]
@@ -93,7 +93,7 @@ def render_drive_run(page: DriveRunPage, pictures: Sequence[Picture]) -> str:
 
 
 def _course_csv(course: RunTrace) -> str:
-    """One row for each point of the picture, units in the names of the columns."""
+    """The picture's data: one row for each point, units in the names of the columns."""
     columns: dict[str, Sequence[float]] = {
         "end_s": course.end_s,
         "rate_bytes_per_s": course.rate_bytes_per_s,

@@ -1,6 +1,6 @@
 """The data of the pictures other than the verdicts: rates, latencies and counters of some runs, and the cells' places.
 
-Models plain figures with their units, thinned to what a picture can show. Refuses nothing; whatever a study has not
+Models plain figures with their units, thinned to what a picture can show. Whatever a study has not
 recorded is empty, and no picture of it is drawn.
 """
 
@@ -16,7 +16,7 @@ CACHE_FREE: Final = "free pages of the write cache"
 
 
 class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, or the torture of one cycle, over its intervals; all lists have one entry for each that is shown.
+    """One run, or the torture of one cycle, as lists with one entry per displayed interval.
 
     `end_s` and `moved_bytes` are counted from the start to the end of an interval. Latencies are those of operations
     that ended in it, the largest of the intervals that were joined for the 99th percentile and the maximum; empty where
@@ -37,7 +37,7 @@ class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):
-    """How many operations took longer: `above[i]` is the share of `operations` that took more than `latency_ns[i]`.
+    """Latency tail: `above[i]` is the share of `operations` that took more than `latency_ns[i]`.
 
     `kind` is "service" (from the submission) or "response" (from when an operation was due). `runs` of 1 is one run by
     itself; more are all runs of the arm together.
@@ -109,7 +109,7 @@ class SteadyRounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wear(msgspec.Struct, frozen=True):
-    """One figure of a drive's age, as it stood before and after a cycle's torture."""
+    """One wear figure of a drive, before and after a cycle's torture."""
 
     name: str
     cycle: int
@@ -129,7 +129,9 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it. `cell` is the one that the verdict sentence speaks of, whose runs and latencies are here.
+    """The data of all pictures.
+
+    `cell` is the one that the verdict sentence speaks of, whose runs and latencies are here.
 
     `places` has the distinguishing properties of each cell by name: {"test": "throughput.write",
     "record": "1 MiB", "threads": "4"}. `device_classes` has the class of the device, by the level of the compared
@@ -143,7 +145,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     levels: list[LevelRuns] = []
     baseline_level: str = ""
     factor: str = ""
-    """What `levels` are levels of; empty where stages are compared."""
+    """Name of the compared factor; empty where stages are compared."""
     places: dict[str, dict[str, str]] = {}
     wear: list[Wear] = []
     layouts: list[Layout] = []
@@ -157,7 +159,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     landmarks: list[Landmark] = []
     """Sizes to compare a scan of record sizes with."""
     steps: list[str] = []
-    """Where a scan of record sizes changes its level, in sentences."""
+    """Sentences about the record sizes at which a scan changes its level."""
     files: list[tuple[str, int]] = []
     """Files that stand next to the page, with their sizes in bytes."""
 

@@ -59,13 +59,16 @@ WHOLE: Final = 1040
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """One drawing. `name` names its files and, with hyphens, everything in it; `caption` says what one must know."""
+    """One picture with its caption.
+
+    `name` names its files and, with hyphens, everything in it; `caption` says what one must know.
+    """
 
     name: str
     svg: str
     caption: str = ""
     axes: str = ""
-    """Of time series, as `series_axes` has them; else empty."""
+    """Key of the axes in `series_axes`, for time series; else empty."""
 
 
 class _PictureRequest(NamedTuple):
@@ -166,7 +169,7 @@ def _forest(view: StudyView) -> _PictureRequest | None:
 
 
 def units_counted(view: StudyView) -> str:
-    """How many repetitions a change rests on, with what is counted: "3 cycles", "10 blocks of one run of each arm"."""
+    """Number of repetitions behind a change, with their unit: "3 cycles", "10 blocks of one run of each arm"."""
     found = view.comparison
     n = counted_span([found.units_baseline, found.units_candidate])
     words = f"{found.unit}{'' if n == '1' else 's'}"

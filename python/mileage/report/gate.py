@@ -1,6 +1,6 @@
 """A comparison for the page of a pipeline: workflow commands of GitHub Actions, Markdown, and JUnit's XML.
 
-Models each cell that was judged, the rules that it broke, and the cells that only one side has. Refuses nothing.
+Models each cell that was judged, the rules that it broke, and the cells that only one side has.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _key(cell: CellVerdict) -> tuple[str, str]:
 
 
 def _rules_of(broken: Broken) -> dict[tuple[str, str], list[str]]:
-    """By cell and metric, what it broke."""
+    """Rules that each cell and metric broke."""
     found: dict[tuple[str, str], list[str]] = {}
     for rule, cell in broken:
         found.setdefault((cell.cell, cell.metric), []).append(_broken_words(rule))

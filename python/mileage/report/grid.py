@@ -35,7 +35,7 @@ _FLAT_LABELS: Final = 6
 _MOST_TESTS: Final = 30
 _MOST_FIELDS: Final = 700
 _WHISKER_ROOM: Final = 4.0
-"""How far beyond the bars, in heights of all of them, whiskers are drawn."""
+"""Limit of the axis beyond the bars, as a multiple of their height, within which whiskers are drawn."""
 _BRIGHT: Final = 0.55
 """Share of the range at which letters turn white."""
 _WORST: Final = (0x8A, 0x34, 0x00)

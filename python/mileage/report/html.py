@@ -98,7 +98,7 @@ def grouped_checks(checks: Sequence[ValidityCheck]) -> list[list[ValidityCheck]]
 
 
 def _below(view: StudyView) -> dict[str, Any]:
-    """What stands below the pictures. Highlights of few cells would repeat what the forest plot shows."""
+    """Content below the pictures. Highlights of few cells would repeat what the forest plot shows."""
     many = len(view.headline) > FIRST_SCREEN_ROWS
     environment = environment_rows(view.environments)
     classes = view.evidence.device_classes
@@ -201,7 +201,7 @@ def _pictures(drawn: Mapping[str, Picture]) -> dict[str, Any]:
 
 @cache
 def script_of(*names: str) -> tuple[Any, str]:
-    """These files as a page's only script, which names nothing of a study, and its hash for the content policy."""
+    """Combine files into the only script of the page, and return it with its hash for the content policy."""
     from markupsafe import Markup
 
     folder = resources.files("mileage.report").joinpath("templates")
@@ -211,7 +211,7 @@ def script_of(*names: str) -> tuple[Any, str]:
 
 @cache
 def templates() -> "Environment":
-    """Where the page's templates come from; every text put into one is escaped."""
+    """Environment of the page's templates; it escapes every inserted text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(
@@ -270,7 +270,7 @@ def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
 
 
 def _sorting(cell: CellVerdict) -> tuple[float | None, ...]:
-    """What the columns of numbers are sorted by."""
+    """Sort keys of the numeric columns."""
     low = cell.ci95[0] if cell.ci95 else None
     means = (cell.mean_baseline, cell.mean_candidate, cell.sham_ratio, cell.mde)
     return (cell.ratio, low, cell.p_adjusted, *means, min(cell.n_baseline, cell.n_candidate))

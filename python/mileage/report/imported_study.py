@@ -1,4 +1,4 @@
-"""What another tool reported, for a terminal and as a page.
+"""Text and page with the results of another tool.
 
 Models the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
 can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
@@ -44,7 +44,7 @@ _MEAN: Final = _HEADS.index("mean")
 
 
 class ReportedCell(msgspec.Struct, frozen=True):
-    """All runs of one cell; a figure that a run does not have is missing from its tuple."""
+    """All runs of one cell; each tuple omits runs without that figure."""
 
     cell: str
     title: str
@@ -66,7 +66,7 @@ class UnreadLine(msgspec.Struct, frozen=True):
 
 
 class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown of an imported study."""
+    """Content of the page of an imported study."""
 
     name: str
     tool: str

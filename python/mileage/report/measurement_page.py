@@ -25,7 +25,7 @@ from mileage.store.text_cells import csv_text
 
 
 class MeasuredPage(msgspec.Struct, frozen=True):
-    """What the page shows."""
+    """Content of the page."""
 
     name: str
     question: str
@@ -38,16 +38,16 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     command: str
     identity: dict[str, str]
     answer: str = ""
-    """What was measured and how sure it is, said first; empty where nothing was measured."""
+    """First sentence: the measured rate and its certainty; empty where nothing was measured."""
     unfinished: tuple[str, ...] = ()
-    """What weakens the figures, a sentence each: what is missing or failed, what disturbed the runs."""
+    """Sentences about weaknesses of the figures: missing or failed runs, disturbances."""
     evidence: Evidence = Evidence()
     environments: list[tuple[str, dict[str, str]]] = []
     """One (stage, facts) pair for each snapshot of the machine."""
     factor: str = ""
-    """What the levels of `evidence` are levels of."""
+    """Name of the factor whose levels `evidence` has."""
     checked: str = ""
-    """Of `mileage check` the text that it printed: the drive, its health, its class; empty for others."""
+    """For `mileage check` the text that it printed: the drive, its health, its class; empty for other measurements."""
 
 
 def render_measured(
@@ -86,7 +86,7 @@ def render_measured(
 
 
 def _cleaned(page: MeasuredPage) -> MeasuredPage:
-    """The same page with what could steer shown as escapes, in every text that is shown."""
+    """The same page, with control characters in all shown texts replaced by escapes."""
     return msgspec.structs.replace(
         page,
         name=cleaned_text(page.name),

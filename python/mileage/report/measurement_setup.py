@@ -25,7 +25,7 @@ def setting_text(plan: Plan, width: int = 80) -> str:
 
 
 def setting_lines(plan: Plan) -> tuple[str, str]:
-    """What is measured on which target; and the sizes and ways that all cells share."""
+    """Lines about the measured workload and target, and the sizes and options that all cells share."""
     cells = plan.cells
     if not cells:
         return f"nothing is measured on {plan.study.target}: it is only written to", ""
@@ -48,7 +48,7 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
 
 
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
-    """What distinguishes cells, by their labels: the parts that they do not share; of one cell, its name."""
+    """Short name of each cell, by its label: the parts that not all cells share; for a single cell, its name."""
     parts = {cell.label: [short_name(cell.key.name), *cell.key.parts] for cell in cells}
     common = _common(list(parts.values()))
     short = {cell: ", ".join(part for part in own if part not in common) for cell, own in parts.items()}
@@ -100,7 +100,7 @@ def _words(workload: Workload, reach: Reach | None) -> list[str]:
 
 
 def cache_words(caching: Caching) -> str:
-    """What the page cache did, in words."""
+    """Describe the state of the page cache in words."""
     if caching.mode == "limited":
         return f"page cache emptied, then within {format_bytes(caching.limit_bytes)} of memory"
     return _CACHES[caching.mode]

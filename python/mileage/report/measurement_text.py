@@ -1,4 +1,4 @@
-"""What was measured, for a terminal: a block of lines for one workload and size, a table for several.
+"""Terminal text of a measurement: a block of lines for one workload and size, a table for several.
 
 Models plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
 operations are medians over the runs, latencies are of all runs together. Refuses widths under 80 columns, where the
@@ -30,7 +30,7 @@ _LATENCY: Final = {
     "discard": "discards",
     "metadata": "metadata",
 }
-"""What latencies of several kinds are called; shorter than `_NAME`."""
+"""Names for the latencies of several kinds of operations; shorter than `_NAME`."""
 
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
 
@@ -104,7 +104,7 @@ def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
 
 
 def _needed(quantiles: Sequence[str]) -> str:
-    """How many operations quantiles need: "p99 needs 1,000, p99.9 10,000"."""
+    """Number of operations that quantiles need: "p99 needs 1,000, p99.9 10,000"."""
     needs = [f"{word} {operations_needed(SHARES[_QUANTILES[word]]):,}" for word in quantiles]
     return ", ".join([needs[0].replace(" ", " needs ", 1), *needs[1:]])
 
@@ -151,7 +151,7 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
 
 
 def _device(cell: MeasuredCell) -> str:
-    """What the device counted, whoever asked for it."""
+    """Counters of the device, including the I/O of other programs."""
     found = cell.device
     kinds = (("reads", "read", "read_bytes"), ("writes", "write", "write_bytes"))
     words = [
@@ -206,7 +206,9 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
 
 
 def answer(cells: Sequence[MeasuredCell]) -> str:
-    """What was measured and how sure it is, in a sentence: the rate of a cell, or the lowest and highest of several.
+    """Summarise a measurement in one sentence with its certainty.
+
+    The rate of a cell, or the lowest and highest of several.
 
     Says so where there was one run of each cell, since nothing is known of their spread then, and where the intervals
     of the two ends overlap, since their order is not certain. Empty where nothing was done.
@@ -271,7 +273,7 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
 
 
 def _shows_memory(cell: MeasuredCell) -> bool:
-    """Whether enough of what was read came from memory to be worth a column."""
+    """Whether the share of reads that memory served is large enough for a column."""
     return bool(cell.memory_percent) and max(cell.memory_percent) >= MEMORY_PERCENT_MIN
 
 
@@ -315,7 +317,7 @@ class SpreadText:
 
     @property
     def is_wide(self) -> bool:
-        """Whether half the interval is more than the median, so that no share of the median describes it."""
+        """Whether half the interval exceeds the median, so that a percentage would mislead."""
         return self.low is not None and self.high is not None and self.high - self.low > 2 * self.median
 
     def share_or_interval(self, words: Callable[[float], str]) -> str:

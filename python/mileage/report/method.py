@@ -1,8 +1,8 @@
-"""How a study was measured and judged, in plain sentences made from its plan: the method section of a paper.
+"""The method section of a report: how a study was measured and judged, in sentences made from its plan.
 
 Models what the plan decides: target and state, stages, cells, order, repetition, what was compared by which rule, which
 audits stand next to it, seeds and versions. Every sentence holds for what the plan says, and none is there for what it
-does not. Refuses nothing; what came of it is the report's.
+does not. What came of it is the report's.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
 
 
 def _imported(source: Imported) -> str:
-    """Of a study that another tool did nothing is known but what its files say."""
+    """Method of a study that another tool did, from the statements in its files."""
     files = ", ".join(file.path for file in source.files)
     return (
         f"These figures are what {source.words} reported ({files}); Mileage measured nothing here. In which state the "
@@ -100,7 +100,7 @@ def _began(plan: Plan) -> Iterator[str]:
 
 
 def _cached(plan: Plan) -> Iterator[str]:
-    """What the page cache did, of those cells that could meet one."""
+    """State of the page cache, for cells that could use it."""
     reaches = [cell.reach for cell in plan.cells if cell.workload and cell.reach]
     cachings = list(dict.fromkeys(reach.caching for reach in reaches if reach.options.api != "null"))
     if len(cachings) > 1:
@@ -125,7 +125,7 @@ def _done(plan: Plan) -> Iterator[str]:
 
 
 def _stem(plan: Plan, cell: Cell) -> str:
-    """What is measured in a cell, without the levels at which it is."""
+    """Workload of a cell, without the levels of the factors."""
     return f"{cell.key.stem}: {measured_words(plan.study, cell)}"
 
 
@@ -185,7 +185,7 @@ def _judged(plan: Plan) -> Iterator[str]:
 
 
 def _unit(plan: Plan, by_level: bool) -> str:
-    """What was repeated, and so bears the interval."""
+    """The repeated unit, from which the interval is computed."""
     study = plan.study
     if study.compares_workloads:
         return "The unit is the block: Student's t on the log ratios of the two workloads in each block."

@@ -2,7 +2,7 @@
 
 What it models: the cell that the verdict sentence speaks of in the terminal, every cell on the page; the choice that
 moves that cell most comes first.
-What it refuses: nothing; a choice without a result says why.
+A choice without a result says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class BandRow(NamedTuple):
     instead_of: str
     reason: str
     changes: list[str]
-    """Of each cell."""
+    """Change of each cell."""
 
 
 def _lead(comparison: Comparison) -> CellVerdict | None:

@@ -9,7 +9,7 @@ from mileage.report.wording import percent
 
 
 def ranking_text(ranks: Mapping[str, Sequence[Rank]]) -> str:
-    """Each cell's studies, fastest first; studies that do not differ share their ranks."""
+    """Text of the rankings: each cell's studies, fastest first; studies that do not differ share their ranks."""
     rule = "A range of ranks means: no difference shown (Welch on logs, Holm over all pairs, 5 %)."
     lines = [*textwrap.wrap(f"Ranks by geometric mean. {rule}", 80), ""]
     for cell, places in ranks.items():

@@ -42,7 +42,7 @@ _CAPTION: Final = (
 
 
 class JudgedRow(NamedTuple):
-    """One cell as printed, its verdict where both arms have the same spread, and the reading of its error bar."""
+    """One printed cell: its verdict where both arms have the same spread, and the reading of its error bar."""
 
     cell: PublishedCell
     verdict: PublishedVerdict
@@ -126,7 +126,7 @@ def published_pictures(found: Reanalysis) -> list[Picture]:
 
 
 def _axes(columns: Sequence[str], cells: Sequence[PublishedCell]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Which keys stand from left to right, and which group the bars; keys that all cells share stand nowhere."""
+    """Choose the keys for the horizontal axis and for the groups of bars; keys that all cells share are omitted."""
     varied = [at for at in range(1, len(columns)) if len({cell.keys[at] for cell in cells}) > 1]
     return tuple(varied[:1]), tuple(varied[1:])
 

@@ -26,7 +26,7 @@ def published_text(found: Reanalysis, width: int = 80) -> str:
 
 
 def sentence_of(found: Reanalysis) -> str:
-    """What came out, in one sentence and a second one on the rule of the error bar."""
+    """Result of the table in one sentence, and a second one on the rule of the error bar."""
     both, alone = found.assumptions
     total, margin = len(found.cells), found.margin_percent
     own = sum(rule == "different" for rule in found.own_rule)
@@ -40,7 +40,7 @@ def sentence_of(found: Reanalysis) -> str:
 
 
 def counts_rows(found: Reanalysis) -> list[tuple[str, int, int]]:
-    """What each assumption on the other arm gives: that its spread is the same, or that nothing is known of it."""
+    """Counts of verdicts under each assumption on the other arm: an equal spread, or an unknown one."""
     both, alone = found.assumptions
     alpha = found.alpha
     return [

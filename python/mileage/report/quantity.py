@@ -1,7 +1,7 @@
 """Numbers for people: three significant digits, a unit, and no exponent.
 
 Rates are shown in MiB/s (2^20) and MB/s (10^6), times in the unit that leaves one to three digits before the point.
-Refuses nothing; what cannot be known is "-".
+What cannot be known is "-".
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def get_ready() -> None:
 
 
 class _Process:
-    """One process that draws, on its own fonts or on the machine's."""
+    """One process that renders charts, with its own fonts or those of the machine."""
 
     def __init__(self, *, foreign: bool) -> None:
         env = dict(os.environ) if foreign else {**os.environ, "FONTCONFIG_FILE": str(_FONTS)}
@@ -106,7 +106,7 @@ class _Process:
         _STARTED.append(self._process)
 
     def ask(self, asked: bytes) -> bytes:
-        """What it answers. Raises OSError when it has ended."""
+        """Send a request and return the answer. Raises OSError when it has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         _write(self._process.stdin, asked)
@@ -123,7 +123,7 @@ class _Process:
 
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
 _OWN = threading.local()
-"""Of each thread of the pool, its processes."""
+"""Processes of each thread of the pool."""
 
 
 def _answer(asked: Drawing | Filing) -> _Drawn:

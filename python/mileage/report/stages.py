@@ -137,7 +137,7 @@ def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str
 
 
 def _wrapped(text: str, messages: int) -> list[str]:
-    """One or two lines; what does not fit is cut from the middle of a line."""
+    """Wrap a text into at most two lines; a longer text loses its middle."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > messages:

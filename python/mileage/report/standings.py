@@ -1,4 +1,4 @@
-"""All levels of a factor side by side: the lines for a terminal, the rows of the page, the CSV.
+"""Ranking of all levels of a factor: lines for a terminal, rows of the page, and the CSV.
 
 Models one table per cell, the best level first. A range of ranks says that the level does not differ from its
 neighbours; a trend is named only with its test.
@@ -25,7 +25,7 @@ def rank_words(place: Standing) -> str:
 
 
 def trend_words(found: Trend | None, factor: str) -> str:
-    """What the means do as the level rises, with the test behind it; nothing without a trend to speak of."""
+    """Trend of the means with rising level, and its test; empty without a trend."""
     if found is None:
         return ""
     shown = p_value(found.p)
@@ -58,7 +58,7 @@ def standing_lines(cells: Sequence[CellStandings], factor: str, width: int) -> l
 
 
 def standing_rows(cells: Sequence[CellStandings], factor: str) -> list[dict[str, Any]]:
-    """The same for the page: per cell its label, its trend and (rank, level, mean, share of the best, runs)."""
+    """Rankings for the page: per cell its label, its trend and (rank, level, mean, share of the best, runs)."""
     return [
         {
             "cell": cell.cell,

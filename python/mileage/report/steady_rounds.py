@@ -38,7 +38,7 @@ def steady_chart(
 
 
 def steady_words(found: Sequence[SteadyRounds]) -> str:
-    """What the windows show, in words: the mean, the range and the slope of each against their limits."""
+    """Describe the windows in words: the mean, the range and the slope of each against their limits."""
     lines = []
     for rounds in found[:MOST_PANELS]:
         mean, count = rounds.mean or 1.0, len(rounds.rates_bytes_per_s)

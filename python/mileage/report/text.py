@@ -1,4 +1,6 @@
-"""The same summary for a terminal: verdict, trust, cells, repetition. Plain lines, no escape codes.
+"""Terminal text of a study: verdict, checks, cells, repetitions.
+
+Plain lines, no escape codes.
 
 Models a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
 where the table would lose its columns.
@@ -114,7 +116,7 @@ def _checks(view: StudyView, width: int) -> list[str]:
 
 
 def _standings(view: StudyView, width: int) -> list[str]:
-    """All levels, below the class of each where they differ."""
+    """Rankings of all levels, grouped by device class where the classes differ."""
     classes = view.evidence.device_classes
     rendered = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
     head = [*wrapped(f"Class of device: {rendered}.", width), ""] if rendered else []

@@ -22,7 +22,7 @@ MEDIAN: Final = "#8fb6e3"
 ARM_COLOURS: Final = ("#5b6675", "#1f5fae", "#a34700", "#116b5a", "#7a3a8c", "#7a5c00")
 """Arms and levels in their order: apart in lightness and hue, also for eyes that miss red or green; 4.5:1 on white."""
 PALE_COLOURS: Final = ("#cfd5dd", "#b7cfec", "#f0cdb2", "#b5ded4", "#dcc4e4", "#e5d9a8")
-"""The same, as grounds for lines in them."""
+"""Pale versions of the colours, for areas behind lines."""
 FONT: Final = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 FONT_SIZE: Final = 13
 SMALL_FONT_SIZE: Final = 12

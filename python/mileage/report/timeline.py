@@ -103,7 +103,7 @@ def timeline_chart(
 
 
 def cut_words(traces: Sequence[RunTrace], axis: Axis = "bytes") -> str:
-    """Where the level changes, in words: "level changes at 2.9 GiB"; nothing where it does not."""
+    """Describe in words where the level changes: "level changes at 2.9 GiB"; empty where it does not."""
     shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
     if not shown:
         return ""
@@ -181,7 +181,7 @@ def _medians(
 
 
 def _cuts(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> list[float]:
-    """Where the level changes, the changes of several runs that lie close together as one; at most six."""
+    """Positions of level changes, close ones of several runs merged; at most six."""
     longest = max(_along(trace, axis)[-1] for trace in traces) / per_unit
     places = sorted(
         _along(trace, axis)[cut - 1] / per_unit for trace in traces for cut in trace.cuts if cut > 0
@@ -282,7 +282,7 @@ def _shades(
 
 
 def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[vega.Marks]:
-    """Who is who, above the panel: the arms in their colours, or what each dash means."""
+    """Legend above the panel: the arms in their colours, or the meaning of each dash."""
     kinds = list(dict.fromkeys(kind for _, kind, _ in lines if kind))
     if not kinds and len(colour) == 1:
         return []

@@ -18,7 +18,7 @@ CheckState = Literal["ok", "warn", "bad", "unknown"]
 
 
 class ValidityCheck(msgspec.Struct, frozen=True):
-    """One audit of the study: what was audited, how it stands, and the number behind it in a few words."""
+    """One validity check: its subject, its state, and its figure in a few words."""
 
     name: str
     state: CheckState
@@ -42,7 +42,7 @@ class TortureTrace(msgspec.Struct, frozen=True):
 
 
 class RunShape(msgspec.Struct, frozen=True):
-    """What happened inside one torture run: its kind of run and its levels.
+    """Rate levels inside one torture run.
 
     `kind` is a word of `mileage.judge.regimes`. `levels_bytes_per_s` has one rate per level, `cut_bytes` the bytes
     written where each later level begins, known to `cut_error_bytes` (what one interval wrote).
@@ -86,7 +86,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     factor: str = ""
     harmless: bool = False
-    """Whether it went through `cleaned`."""
+    """Whether `cleaned` was applied."""
     standings: tuple[CellStandings, ...] = ()
     evidence: Evidence = Evidence()
 
@@ -126,7 +126,7 @@ def cleaned(view: StudyView) -> StudyView:
 
 
 def cleaned_evidence(evidence: Evidence) -> Evidence:
-    """The same with its texts replaced as in `cleaned`."""
+    """The same evidence with its texts replaced as in `cleaned`."""
     return msgspec.convert(_clean(msgspec.to_builtins(evidence)), Evidence)
 
 

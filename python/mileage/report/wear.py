@@ -1,7 +1,7 @@
-"""What the torture did to the drive's age: each of its gauges before and after, one line for each cycle.
+"""Chart of the drive's wear by the torture: each gauge before and after, one line for each cycle.
 
 Models the table of wear as a picture: a panel per gauge, which starts at zero, the first interval of the torture left
-and the last one right. Refuses nothing; a target without gauges has no such picture.
+and the last one right. A target without gauges has no such picture.
 """
 
 from __future__ import annotations

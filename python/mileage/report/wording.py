@@ -1,4 +1,4 @@
-"""How verdicts, ratios and quantities are written, the same in every picture, table and line of text.
+"""Formats of verdicts, ratios and quantities, the same in all pictures, tables and texts.
 
 Models the sign that goes with each verdict, so that none rests on colour alone, and the units a reader meets:
 stored are bytes, seconds and nanoseconds; shown are MB/s (in tables with MiB/s below it), operations per second, and
@@ -102,7 +102,7 @@ def decided_by_correction(cell: CellVerdict) -> bool:
 
 
 def correction_note(comparison: Comparison) -> str:
-    """Why cells are undecided whose intervals exclude no change, or nothing."""
+    """Explain why cells are undecided although their intervals exclude no change; empty if there are none."""
     found = [cell for cell in comparison.cells if decided_by_correction(cell)]
     if not found:
         return ""
@@ -245,7 +245,7 @@ def arithmetic_percent(cell: CellVerdict) -> str:
 
 
 def barely_words(cell: CellVerdict) -> str:
-    """Why a cell that is faster or slower is only barely so; empty for others and where it clearly is."""
+    """Reason why a verdict is close to its limit; empty where it is clear."""
     if cell.verdict not in ("faster", "slower") or not cell.ratio:
         return ""
     spreads = [

@@ -47,7 +47,7 @@ def bar_pictures(view: StudyView) -> list[Charted]:
 
 
 def bar_words(view: StudyView) -> str:
-    """What a bar, a dot and a whisker are."""
+    """Explain bars, dots and whiskers."""
     arm = " of the torture arm" if view.comparison.sham_removed else ""
     n = counted_span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
     return (
@@ -58,7 +58,7 @@ def bar_words(view: StudyView) -> str:
 
 
 def stands_alone(view: StudyView, test: DrawnTest) -> bool:
-    """Whether the bars of a test are one panel, which has room on a page."""
+    """Whether the bars of a test are a single panel, which fits on a page."""
     return not axes_of(test.cells, view.evidence.places).columns
 
 
@@ -88,7 +88,7 @@ def change_pictures(view: StudyView) -> list[Charted]:
 
 
 def map_picture(view: StudyView, *, narrow: bool = False) -> Charted | None:
-    """All changes as coloured fields."""
+    """Picture with all changes as coloured fields."""
     if not _is_large(view):
         return None
     grids: list[Grid] = []
@@ -140,7 +140,7 @@ def _grids(view: StudyView) -> list[tuple[Grid, str]]:
 
 
 def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
-    """Whether a level's ranks share none with the baseline's, by cell and level."""
+    """Whether a level's ranks differ completely from the baseline's, by cell and level."""
     base = view.evidence.baseline_level
     found = {}
     for cell in view.standings:

@@ -1,4 +1,4 @@
-"""What a study measured in each cell, over all its runs, as values with their units.
+"""Measured figures of each cell of a study, over all its runs, with their units.
 
 What it models: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
 the runs cost the machine and what limited them.
@@ -36,7 +36,7 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class MeasuredCell(msgspec.Struct, frozen=True):
-    """What was measured in one cell of one stage."""
+    """Measured figures of one cell of one stage."""
 
     stage: str
     cell: str
@@ -59,8 +59,11 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     warm_up_bytes: int
     """Bytes that they read and wrote."""
     latency: dict[str, Latency]
-    """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `all` of these but syncs together; and
-    `response` of these from when they were due. A kind that did not occur is missing."""
+    """Latencies by kind of operation: `read`, `write`, `sync`, `discard`, `metadata`.
+
+    `all` of these but syncs together; and `response`, counted from the time when an operation was due. A kind that did
+    not occur is missing.
+    """
     per_second_bytes: tuple[float, float] | None
     """The slowest and the fastest second of all runs, in bytes per second; None when no run lasted three."""
     cpu_ns_per_op: float | None
@@ -80,24 +83,28 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     ops_compared: int
     """Reads that were compared with what was written, and equal."""
     saved_percent: dict[str, float]
-    """What compressors save on 4 KiB pieces of what was really written, by compressor; empty when not known."""
+    """Percentage that each compressor saves on 4 KiB pieces of the written data; empty when not known."""
     duplicate_percent: float | None
     """4 KiB blocks of what was written that another one equals; None when not known."""
     limited_by: tuple[str, ...]
-    """What limited the runs, each word once."""
+    """Limits of the runs' rate, each word once."""
     device: dict[str, int]
-    """What the device itself counted meanwhile (`reads`, `read_bytes`, `busy_ms` ...), whoever asked for it,
-    summed over the runs; empty where it has no counters of its own."""
+    """Counters of the device during the runs (`reads`, `read_bytes`, `busy_ms` ...), summed over the runs.
+
+    They include the I/O of other programs; empty where the device has none.
+    """
     memory_percent: tuple[float, ...]
-    """Of what each run read, the share that no device was asked for: served from memory. Somebody else's reads of the
-    device make it too small, readahead that was in vain too; empty where the device has no counters, or nothing was
-    read."""
+    """Share of each run's reads that memory served, because the device received no request for it.
+
+    Somebody else's reads of the device make it too small, readahead that was in vain too; empty where the device has no
+    counters, or nothing was read.
+    """
     notes: tuple[str, ...]
     """Notes that a reader needs next to the figures, each sentence once."""
     clock: str
     """Clock that timed the runs; empty in virtual time."""
     counters: dict[str, int]
-    """What explains the result, summed over the runs."""
+    """Counters that explain the result, summed over the runs."""
     first_done_bytes_per_s: tuple[float, ...]
     """With several threads: the rate until the first was done, of each run."""
 
@@ -186,7 +193,7 @@ def _from_memory(records: list[RunRecord]) -> tuple[float, ...]:
 
 
 def _data(records: list[RunRecord]) -> dict[str, Any]:
-    """What is known of the data: its cost, and what it was."""
+    """Processor cost and content of the data."""
     fill_ns = sum(record.usage.fill_ns for record in records)
     verify_ns = sum(record.usage.verify_ns for record in records)
     writes = sum(record.ops_written for record in records)

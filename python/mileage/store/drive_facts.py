@@ -3,7 +3,7 @@
 What it models: flat keys, as `environment.snapshot` has them; `disk` is the kernel name of the drive, below encryption
 and volume managers where these lie on one drive, and `above` that of the topmost of these. `bus` and `speed` are those
 of `bus_facts`.
-What it refuses: nothing. What is not known is omitted.
+What is not known is omitted.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mileage.targets.guard import ROOT
 
 
 def drive_facts(place: Path | None, *, root: Path = ROOT) -> dict[str, str]:
-    """All that is known of the drive below an existing path; empty without one."""
+    """All known facts about the drive below an existing path; empty without one."""
     return {} if place is None else {**snapshot(place, root=root), **own_facts(place, root=root)}
 
 
 def own_facts(place: Path, *, root: Path = ROOT) -> dict[str, str]:
-    """What is known of the drive below an existing path beyond a snapshot of the machine."""
+    """Facts about the drive below an existing path that a snapshot of the machine does not have."""
     disk = disk_of(place, root=root)
     below = physical_disk(disk, root) if disk is not None else None
     found: dict[str, str] = {}

@@ -1,9 +1,9 @@
-"""How long finished runs and stages took, by the wall clock and what belongs to them, such as the journal.
+"""Durations of finished runs and stages by the wall clock, including overhead such as the journal.
 
 What it models: from the end of the run before, in the same stage, to a run's own end. What happens at the end of a
 stage, such as keeping the state of a drive, belongs to the stage. Where much time went by between two runs, the study
 was interrupted, and only the run's own time counts.
-What it refuses: nothing; a study without finished runs has spent none.
+A study without finished runs has spent none.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def key_of(change: str) -> str:
 
 
 def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether a change of this key makes runs before and after incomparable."""
+    """Whether a change of this key makes runs before and after it incomparable."""
     if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
         # A value that was unknown at first may have been the same all the time.
         return False

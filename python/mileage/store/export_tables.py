@@ -2,7 +2,7 @@
 
 Models the unit as part of each column's name; where a column's unit differs from row to row, the column `metric` of
 the same row has it. Levels of factors and counters are a column each. Rows are made one at a time, so that a long
-study needs little memory. Refuses nothing: what was not measured is missing, never 0.
+study needs little memory. What was not measured is missing, never 0.
 """
 
 from __future__ import annotations

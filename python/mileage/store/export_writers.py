@@ -1,7 +1,7 @@
 """The four formats of a saved table. Each writes row by row and gives back the same values when it is read.
 
 Models CSV as RFC 4180 with a header, one line per row; JSON as a list of objects, one to a line; Markdown as a table
-whose columns stand under each other; Parquet by DuckDB. Refuses nothing.
+whose columns stand under each other; Parquet by DuckDB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WIDEST: Final = 48
 """Columns to which a cell of a Markdown table is filled up; what is longer sticks out."""
 _NUMBERS: Final = ("INTEGER", "BIGINT", "UBIGINT", "DOUBLE")
 _MARKED: Final = re.compile(r'[\\`*\[\]<>|&~#!"]')
-"""What Markdown or HTML in it would obey, and the sign of an empty text."""
+"""Characters that Markdown or HTML would interpret, and the sign of an empty text."""
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -129,4 +129,4 @@ FORMATS: Final[dict[str, tuple[str, Callable[[Table, Path], None]]]] = {
     "json": ("json", write_json),
     "markdown": ("md", write_markdown),
 }
-"""By its name on the command line: the end of a file's name, and what writes it."""
+"""Suffix and writer of each format, by the format's name on the command line."""

@@ -1,4 +1,4 @@
-"""What a drive says of itself: identity and health, by `smartctl --json` and `nvme -o json` where these are installed.
+"""Identity and health of a drive by its own reports, from `smartctl --json` and `nvme -o json` if they are installed.
 
 What it models: a few flat keys. `target.drive_*` are identity and stable (the serial number as a hash); `now.health_*`
 are counters and temperatures of the moment, named as the programs name them, temperatures in degrees Celsius. Texts are
@@ -79,7 +79,7 @@ def _asked(command: list[str]) -> tuple[dict[str, Any] | None, str]:
 
 
 def _refused(found: dict[str, Any]) -> str | None:
-    """Why smartctl could not ask the drive (bits 0 and 1 of its exit status); None when it could."""
+    """Reason why smartctl could not query the drive (bits 0 and 1 of its exit status); None when it could."""
     report = found.get("smartctl")
     if (
         not isinstance(report, dict)

@@ -40,7 +40,10 @@ UNSEALED: Final = 1
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):
-    """What an entry says of itself without its record: enough to choose entries by. `run` is -1 where there is none."""
+    """Head of an entry, without its record: the fields by which entries are selected.
+
+    `run` is -1 where there is none.
+    """
 
     kind: str
     run: int = -1
@@ -57,7 +60,7 @@ K = TypeVar("K", bound=Entry)
 G = TypeVar("G")
 R = TypeVar("R", Run, ImportedRun)
 _KIND: Final = re.compile(rb'\{"kind":"([a-z]+)"[,}]')
-"""How every line begins that Mileage wrote: its head need not be decoded on its own."""
+"""Beginning of every line that Mileage wrote; its head can be read without decoding the line."""
 _HEAD: Final = msgspec.json.Decoder(Head)
 _NAMES: Final = Head.__struct_fields__[1:]
 _TAIL_BYTES: Final = 4096
@@ -68,7 +71,7 @@ _LISTED: Final = 3
 
 
 def head_of(entry: Entry) -> Head:
-    """What an entry says of itself."""
+    """Read the head of an entry."""
     members = {name: value for name in _NAMES if (value := getattr(entry, name, None)) is not None}
     return Head(kind_of(entry), **members)
 
@@ -161,7 +164,7 @@ class JournalContent:
 
     @property
     def problems(self) -> list[str]:
-        """What was dropped and why, and where lines are missing, each to follow "not conclusive because"."""
+        """Skipped lines with the reason, and gaps, each worded to follow "not conclusive because"."""
         reasons = []
         if self.dropped:
             lines = [f"line {number} of the journal {why}" for number, why in self.dropped[:_LISTED]]
@@ -186,7 +189,7 @@ class JournalContent:
 
     @property
     def heads(self) -> list[Head]:
-        """What each entry says of itself, in the journal's order."""
+        """Heads of the entries, in the journal's order."""
         if isinstance(self.entries, Entries):
             return self.entries.heads
         return [head_of(entry) for entry in self.entries]
@@ -257,7 +260,7 @@ class _Reading:
         self._check = LineCheck(plan)
         self._size = size
         self._kept: list[tuple[int, Head, tuple[int, int], bool]] = []
-        """Of each line its number, its head, where it is, and whether it has a seal."""
+        """For each line: its number, its head, its position, and whether it has a seal."""
         self._dropped: list[tuple[int, str]] = []
         self._breaks: list[int] = []
         self._files: dict[str, set[str]] = {}
@@ -265,9 +268,9 @@ class _Reading:
         self._start = 0
         self._number = 0
         self._seal: str | None = None
-        """Of the last line; None while there is none, and empty where it cannot be read."""
+        """Seal of the last line; None while there is none, and empty where it cannot be read."""
         self._after: str | None = first_after(plan.hash) if plan is not None else None
-        """What the next line comes after, where that is known."""
+        """Seal that the next line must follow, where it is known."""
 
     def take(self, path: Path, line: bytes) -> bool:
         """Take a line; false when it is torn, and the journal ends before it. Raises Refused."""

@@ -76,7 +76,7 @@ class _Imported(msgspec.Struct):
 
 
 class PlannedRuns(msgspec.Struct):
-    """What a plan says of its runs: as much as lines are compared with."""
+    """The parts of the planned runs with which journal lines are compared."""
 
     study: _Tables
     hash: str
@@ -90,7 +90,7 @@ class LineCheck:
     """Looks at the lines of one journal, in order. Without a plan, only at what the lines say of themselves."""
 
     def __init__(self, plan: PlannedRuns | None) -> None:
-        """Of no line yet."""
+        """Begin without any line."""
         self._plan = plan
         self.imported = plan is not None and plan.imported is not None
         self._lines: dict[int, int] = {}
@@ -173,7 +173,7 @@ _OTHER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_Other)
 
 
 def decoder_of(kind: str, *, imported: bool) -> msgspec.json.Decoder[Any]:
-    """What decodes lines of a kind, of a study that another tool measured where it is `imported`."""
+    """Decoder for lines of a kind; `imported` for a study that another tool measured."""
     return _IMPORTED if imported and kind == "run" else _DECODERS.get(kind, _OTHER)
 
 
@@ -206,7 +206,7 @@ def label_of_test(name: str, unit: str) -> str:
 
 
 def record_problem(record: RunRecord | ImportedRecord) -> str | None:
-    """What does not add up in a record; None when it is sound."""
+    """Contradiction within a record; None when there is none."""
     own = isinstance(record, RunRecord)
     for kind, histogram in record.latency.items():
         if found := _histogram_problem(histogram, exact=own):

@@ -1,4 +1,4 @@
-"""One study from several folders: the sessions of a study that were done on other boots or other machines.
+"""Merge several folders of one study whose sessions were done on other boots or machines.
 
 What it models: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
 runs came from stands in its journal. What is still missing can be run on it.
@@ -40,7 +40,7 @@ _ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted
 
 
 class _Design(msgspec.Struct):
-    """What two plans must have in common to be one study; capacity and free space of a target may differ."""
+    """Properties in which the plans of one study must agree; capacity and free space of a target may differ."""
 
     study: msgspec.Raw
     work_bytes: int
@@ -89,7 +89,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
 
 
 def _content(source: StudyFolder) -> JournalContent:
-    """What a folder holds. Raises Refused where it is not as it was written: a merged folder has seals of its own."""
+    """Content of a folder. Raises Refused where it is not as it was written: a merged folder has seals of its own."""
     content = source.content()
     for name, why in source.changed_files(content).items():
         raise Refused(f"merge: {source.path / name}", why, advice="restore it", code="changed")

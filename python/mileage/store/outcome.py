@@ -1,8 +1,8 @@
-"""How far a study came, and why no further: running, interrupted, failed, waiting for another session, finished.
+"""Progress and outcome of a study: running, interrupted, failed, waiting for another session, finished.
 
 What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
 and what is not as it was written: lines of the journal, the plan, the environment.
-What it refuses: nothing; of a journal with damaged or edited lines the other lines are used.
+Of a journal with damaged or edited lines the other lines are used.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Outcome(msgspec.Struct, frozen=True):
     needed: int
     missing: int
     edited: tuple[str, ...] = ()
-    """What is not as it was written, each to follow "not conclusive because"."""
+    """Files or lines that were changed after they were written, each worded to follow "not conclusive because"."""
     reason: str = ""
-    """Of a failed study the failure; of one that waits the sessions left; of a running one how long it needs."""
+    """The failure of a failed study, the remaining sessions of a waiting one, the remaining time of a running one."""
 
     @property
     def vetoes(self) -> list[str]:
-        """What speaks against a verdict, each to follow "not conclusive because"; empty of a whole study."""
+        """Reasons against a verdict, each worded to follow "not conclusive because"; empty for a complete study."""
         parts = []
         if self.state != "finished":
             parts.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
@@ -84,7 +84,10 @@ def outcome_of(
 
 
 def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False) -> list[str]:
-    """What is not as it was written, each to follow "not conclusive because". While it runs, files are not compared."""
+    """Files or lines that were changed after they were written, each worded to follow "not conclusive because".
+
+    While it runs, files are not compared.
+    """
     found = content.problems
     if content.torn_bytes and content.of_kind(End):
         # Of a study that was cut off, half a line is what is to be expected.
@@ -99,7 +102,7 @@ def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False
 
 
 def _last_word(content: JournalContent) -> str | None:
-    """Why the last process stopped, where it said so and nothing was done since."""
+    """Reason why the last process stopped, if it was recorded and nothing was done since."""
     heads = content.heads
     at = next((at for at in range(len(heads) - 1, -1, -1) if heads[at].kind != "look"), None)
     if at is None:

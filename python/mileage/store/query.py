@@ -53,14 +53,14 @@ _KEY_COLUMNS: Final = {"folder": "VARCHAR", "study": "VARCHAR", **KEY_COLUMNS}
 
 
 class _Named(msgspec.Struct):
-    """What a study is called."""
+    """Name of a study."""
 
     name: str
     target: str
 
 
 class _Planned(msgspec.Struct):
-    """What a plan says of itself, its runs left unread but counted."""
+    """Fields of a plan without its runs, which are only counted."""
 
     study: _Named
     hash: str
@@ -87,7 +87,7 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
 
 
 def study_row(folder: Path) -> dict[str, Any]:
-    """What a study folder holds: a row of the table `studies`."""
+    """One row of the table `studies`, for a study folder."""
     found = StudyFolder.open(folder)
     planned = found.decoded_plan(_Planned)
     content = found.content(around_damage=True)
@@ -133,7 +133,7 @@ class Query:
         """The sources of each table, as SQL has them."""
         self._open: list[BinaryIO] = []
         self.notes: list[str] = []
-        """What the tables lack because lines of a journal cannot be believed."""
+        """Notes about rows that are missing because lines of a journal are damaged or were edited."""
 
     def table(self, name: str) -> Any:
         """A whole table as a DuckDB relation. Raises Refused for an unknown name."""

@@ -252,14 +252,14 @@ class Directory:
             return digest.hexdigest()
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of that name."""
+        """Whether the folder has a file of that name."""
         try:
             return stat.S_ISREG(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode)
         except FileNotFoundError:
             return False
 
     def names(self) -> list[str]:
-        """What is in the folder, sorted."""
+        """Names of the entries of the folder, sorted."""
         return sorted(os.listdir(self.descriptor))
 
     def remove(self, name: str) -> None:

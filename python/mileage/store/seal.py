@@ -4,7 +4,7 @@ What it models: each line ends in the members `after`, the checksum of the line 
 over `after` and the bytes of the line before these two members. The first line comes after the checksum of the plan's
 hash. So a line that is edited, removed, added or moved is noticed, unless every later checksum is computed again; who
 keeps the last one notices that too (`mileage report DIR --expect SEAL`).
-What it refuses: nothing. A seal is no signature: it proves that a folder is as written only to who knows the last seal.
+A seal is no signature: it proves that a folder is as written only to who knows the last seal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEALED_MEMBERS: Final = ("after", "seal")
 
 
 class Seal(NamedTuple):
-    """What a line says of its place: the seals of the line before and of itself, and whether the latter is right."""
+    """Seals of a journal line: that of the line before, its own, and whether its own is right."""
 
     after: str
     own: str
@@ -35,7 +35,7 @@ def checksum(data: bytes) -> str:
 
 
 def first_after(plan_hash: str) -> str:
-    """What the first line of a journal comes after."""
+    """Seal that the first line of a journal must follow."""
     return checksum(plan_hash.encode())
 
 

@@ -1,4 +1,4 @@
-"""Texts and names of files as DuckDB's SQL has them. Refuses nothing."""
+"""Texts and names of files as DuckDB's SQL has them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATTERN: Final = re.compile(r"([*?\[])")
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether DuckDB takes the name of a file for a pattern."""
+    """Whether DuckDB would interpret the name of a file as a pattern."""
     return _PATTERN.search(str(path)) is not None
 
 

@@ -31,11 +31,11 @@ from mileage.store.seal import checksum
 T = TypeVar("T")
 MISSING: Final = "is missing"
 CHECK_TEXT: Final = "check.txt"
-"""What `mileage check` printed, in its study folder."""
+"""File in the study folder with the printed text of `mileage check`."""
 FILE_BYTES_MAX: Final = 1 << 30
 """Size of the largest plan or snapshot that is read: a plan of a million runs has 0.3 GB."""
 CHANGED: Final = "was changed after it was written"
-"""What is wrong with a sealed file."""
+"""Message about a sealed file that was changed."""
 
 
 def environment_file(name: str) -> str:
@@ -179,7 +179,7 @@ class StudyFolder:
 
     @property
     def without_plan(self) -> str:
-        """What to do about a plan that cannot be used."""
+        """Advice about a plan that cannot be used."""
         return f"restore it; `mileage export csv {self.path}` still gives what was measured, without what was judged"
 
     def decoded_plan(self, kind: type[T]) -> T:
@@ -202,7 +202,7 @@ class StudyFolder:
         return found
 
     def planned_runs(self) -> PlannedRuns | None:
-        """What the plan says of its runs; None where it cannot be read."""
+        """Planned runs of the plan; None where it cannot be read."""
         try:
             return decode_json(self.read(self.plan_json), PlannedRuns)
         except (msgspec.DecodeError, OSError):
@@ -218,7 +218,7 @@ class StudyFolder:
             return read_at_most(file, FILE_BYTES_MAX, path)
 
     def content(self, *, around_damage: bool = False) -> JournalContent:
-        """What the journal holds, read again only when it has changed; `around_damage` as in :func:`read_journal`."""
+        """Content of the journal, read again only when it has changed; `around_damage` as in :func:`read_journal`."""
         try:
             found = self.journal.lstat()
             state = (found.st_ino, found.st_size, found.st_mtime_ns, around_damage)
@@ -273,7 +273,7 @@ class StudyFolder:
             ) from cause
 
     def environments(self) -> list[tuple[str, dict[str, str]]]:
-        """All snapshots that can be believed, in the order of their names; see `damaged_environments`."""
+        """All undamaged snapshots of the environment, in the order of their names; see `damaged_environments`."""
         return [(name, found) for name, found in self._snapshots() if found is not None]
 
     def damaged_environments(self) -> list[str]:
@@ -327,7 +327,7 @@ class StudyFolder:
         return self._named_by_checksum(f"{self.traces.name}/{sha256}.json", sha256)
 
     def log_of(self, run: int) -> Path:
-        """Where the log of every operation of a run is written; its folder exists, and no file of that name."""
+        """Path of a run's log of single operations; its folder exists, and no file of that name."""
         name = f"run-{run:06d}.csv"
         with self.directory.below(self.logs.name) as logs:
             # Of a run that was not finished; the engine writes over no file.

@@ -43,7 +43,7 @@ _COUNTED_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 
 
 class _Table(NamedTuple):
-    """How a table is made: each line that is staged has the run's identity and `columns`, and `select` opens them.
+    """Definition of a table: each staged line has the run's identity and `columns`, and `select` unpacks them.
 
     `inner`, where given, opens lists of lists first.
     """
@@ -78,7 +78,7 @@ _TABLES = {
     ),
 }
 _LINE_BYTES: Final = 16 << 20
-"""What a reader of lines makes room for at least."""
+"""Minimum buffer size of the line reader."""
 TABLES = ("samples", "series", "latency", "counters")
 """The tables of a study folder, each a Parquet file of that name."""
 WARM_UP: Final = "warm_up"
@@ -119,7 +119,10 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
 
 
 def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
-    """Of a run (of a set, one of its tests) each metric that has a value, the value, and whether more is better."""
+    """Metrics of a run (or of one test of a set) that have a value.
+
+    The metric, the value, and whether more is better.
+    """
     record = entry.record
     values = _figures(record) if isinstance(record, RunRecord) else record.reported
     named = [_METRICS[word] for word in entry.metrics]
@@ -216,7 +219,7 @@ _LINES: dict[str, Callable[[AnyRun], Row | None]] = {
 
 
 class _Made(msgspec.Struct):
-    """Of which journal a table was made, and its checksum."""
+    """Version of the journal from which a table was made, and the checksum of the table."""
 
     journal: str
     table: str
@@ -233,7 +236,7 @@ def table_file(name: str) -> str:
 
 
 def is_up_to_date(folder: Directory, name: str) -> bool:
-    """Whether a table is there, undamaged, and was made of the journal as it is now."""
+    """Whether a table exists, is undamaged, and was made from the current journal."""
     found = _made(folder).get(name)
     try:
         table = folder.checksum(table_file(name))

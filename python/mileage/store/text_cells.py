@@ -4,7 +4,7 @@ Models numbers as the shortest text that gives the same bits, and texts with fou
 could steer a terminal or end a line, and a space at either end, is written `\uXXXX` as in JSON; a text that a
 spreadsheet would calculate (it begins with = + - @, or their wide forms) or that begins with an apostrophe gets an
 apostrophe before it; an empty text is `""`, while an empty cell means that nothing is known. `meant`
-undoes what `written` did. Refuses nothing.
+undoes what `written` did.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from typing import Any, Final
 from mileage.terminal import harmless
 
 CALCULATED: Final = tuple("=+-@\uff1d\uff0b\uff0d\uff20'")
-"""What a text may not begin with: a spreadsheet calculates it, or it is the apostrophe that says so."""
+"""Characters with which a text cell must not begin.
+
+A spreadsheet would calculate it, or treat the apostrophe as an escape.
+"""
 _ESCAPED: Final = re.compile(r"\\(\\|u[0-9a-f]{4}(?:\\u[0-9a-f]{4})*)")
 
 

@@ -21,13 +21,13 @@ from mileage.errors import RunFailed
 
 FOLDER: Final = ".mileage-used"
 TURNS: Final = 4
-"""How often files are written and removed."""
+"""Number of rounds of writing and removing files."""
 _SMALLEST: Final = 4 << 10
 _LARGEST: Final = 4 << 20
 _PER_FOLDER: Final = 500
 _PIECE: Final = 1 << 20
 _STEPS: Final = 200
-"""How full it is, is looked at after every such part of the capacity that is written or removed."""
+"""Number of steps in which the capacity is written or removed; the fill level is checked after each."""
 
 
 def fill(place: Path, percent: float) -> str:
@@ -101,7 +101,7 @@ def _capacity(place: Path) -> int:
 
 
 def _share(place: Path) -> float:
-    """How full it is, in percent."""
+    """Fill level of the file system in percent."""
     return 100 * _taken(place) / _capacity(place)
 
 

@@ -1,4 +1,4 @@
-"""What every kind of target can do.
+"""Interface of all kinds of targets.
 
 What it models: the life of a target: opened (the guards have passed, nothing is written), prepared (it holds
 a work area of known size), purged as often as the study asks, cleaned up.
@@ -50,7 +50,7 @@ class Simulation(Protocol):
 
 @dataclass(frozen=True)
 class Opening:
-    """How a target is asked for; see `open_target`."""
+    """Options for opening a target; see `open_target`."""
 
     plan_hash: str
     destroy: str | None
@@ -69,7 +69,7 @@ class Target(ABC):
     """Whether `resumes` can distinguish writes of this plan from later writes of another program."""
 
     stands: bool = False
-    """Whether `place` is before `prepare` what it is afterwards: nothing is attached, mounted or set for a study."""
+    """Whether `place` is the same before and after `prepare`: nothing is attached, mounted or set for a study."""
 
     def __init__(self, spec: TargetSpec) -> None:
         self.spec = spec
@@ -109,12 +109,12 @@ class Target(ABC):
 
     @property
     def identities(self) -> tuple[FileIdentity, ...]:
-        """What each of `paths` must be, in their order; empty before `prepare`, and for a virtual drive."""
+        """Expected identity of each of `paths`, in order; empty before `prepare`, and for a virtual drive."""
         return ()
 
     @property
     def place_identity(self) -> FileIdentity | None:
-        """What `place` must be, where it is a directory in which runs make files."""
+        """Expected identity of `place`, where it is a directory in which runs make files."""
         return None
 
     @property
@@ -131,7 +131,7 @@ class Target(ABC):
 
     @abstractmethod
     def facts(self) -> TargetFacts:
-        """What a plan must know; read without opening anything for writing.
+        """Facts for a plan; nothing is opened for writing.
 
         Raises RunFailed when the target is no longer there.
         """

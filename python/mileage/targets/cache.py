@@ -65,7 +65,7 @@ def drop_caches(what: str) -> None:
 
 
 def resident_bytes(path: Path) -> int:
-    """How much of a file or block device is in the page cache. Raises OSError."""
+    """Bytes of a file or block device that are in the page cache. Raises OSError."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""Where data sheets are found: those that ship with Mileage, and the user's own files.
+"""Find data sheets: those that ship with Mileage, and the user's own files.
 
 What it models: one TOML file per drive, named as the drive, shipped as `mileage/profiles/datasheets`. A sheet is found
 by its name, by its path (ending in .toml), by the model that a drive reports, or by the virtual drive that models it.

@@ -32,12 +32,12 @@ class Device(ABC):
     @property
     @abstractmethod
     def path(self) -> Path | None:
-        """Where it is; None while it is not attached."""
+        """Path of the device; None while it is not attached."""
 
     @property
     @abstractmethod
     def identity(self) -> FileIdentity:
-        """What it must be, once attached."""
+        """Expected identity of the device, once attached."""
 
     @property
     @abstractmethod
@@ -198,7 +198,7 @@ class LoopDevice(Device):
 
     @property
     def folder(self) -> Path:
-        """Where the file is."""
+        """Folder of the file."""
         return self._file_path.parent
 
     @property
@@ -207,7 +207,7 @@ class LoopDevice(Device):
         return look_at(self.folder, root=self._root).free_bytes + self._file.allocated_bytes
 
     def is_whole(self) -> bool:
-        """Whether the file that this plan made is there, of its full size."""
+        """Whether the file that this plan made exists in its full size."""
         return self._claimed and self._file.is_whole(self._size_bytes)
 
     def attach(self, ledger: Ledger) -> Path:
@@ -247,7 +247,7 @@ class LoopDevice(Device):
         self._file.close()
 
     def _attached_identity(self, path: Path) -> FileIdentity:
-        """What the loop device is. Raises RunFailed when another file than the work file backs it."""
+        """Identity of the loop device. Raises RunFailed when another file than the work file backs it."""
         try:
             with opened_as(str(self._spec), path, None) as descriptor:
                 if backing_of(descriptor) == self._file.identity:

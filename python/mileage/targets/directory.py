@@ -52,7 +52,7 @@ class DirectoryTarget(Target):
         self._of_run: list[WorkFile] = []
         """Files that a run made for its threads."""
         self._direct_supported: bool | None = None
-        """Whether files can be opened past the page cache; None until that was tried."""
+        """Whether files can be opened with O_DIRECT; None until that was tried."""
 
     @classmethod
     def as_asked(cls, spec: TargetSpec, how: Opening) -> DirectoryTarget:

@@ -28,7 +28,10 @@ from mileage.targets.write_lease import LOCAL, is_open_for_writing
 
 
 class FileTarget(Target):
-    """One named file. `destroy` is the path whose content the user gave up, exactly as in the target."""
+    """Target for a single named file.
+
+    `destroy` is the path whose content the user gave up, exactly as in the target.
+    """
 
     stands = True
 
@@ -45,7 +48,7 @@ class FileTarget(Target):
             origin = read_mark(path, plan_hash) or "taken"
         self._file = WorkFile(str(spec), path, plan_hash=plan_hash, origin=origin)
         self._found = None if status is None else FileIdentity.of_status(status)
-        """What is there, if anything; it becomes the work file."""
+        """Identity of an existing file at the path; it becomes the work file."""
         self._direct_supported: bool | None = None
 
     @classmethod

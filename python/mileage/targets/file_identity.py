@@ -1,4 +1,4 @@
-"""Which file, directory or block device is meant: compared on the descriptor that is then used.
+"""Identity of a file, directory or block device, compared on the descriptor that is then used.
 
 What it models: what stays the same as long as it is the same one: device and inode of a file or directory, number and
 sequence of a disk. The kernel gives a disk's sequence number to no other disk until the machine is started again, so

@@ -47,7 +47,7 @@ _SERVED = frozenset(
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """What an existing directory stands on. Text fields are "unknown" where the kernel does not say."""
+    """The file system below an existing directory. Text fields are "unknown" where the kernel does not say."""
 
     fs_type: str
     """File system type, such as "ext4"."""
@@ -56,7 +56,7 @@ class Ground(msgspec.Struct, frozen=True):
     mount_options: tuple[str, ...]
     """Options of the mount and of the file system."""
     source: str
-    """What is mounted there."""
+    """Device or source that is mounted there."""
     device: str
     """Kernel name of the block device, such as "sda1"; "unknown" for network and memory file systems."""
     disk: str
@@ -82,7 +82,7 @@ class Ground(msgspec.Struct, frozen=True):
 
     @property
     def has_direct(self) -> bool:
-        """Whether files here can be opened past the page cache, by the type of the file system alone.
+        """Whether files can be opened with O_DIRECT here, by the type of the file system alone.
 
         `probe_direct` tries it, for which it makes a file.
         """
@@ -97,7 +97,7 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 def _memory_has_direct() -> bool:
-    """Whether this kernel's tmpfs takes O_DIRECT (since Linux 6.6), asked of a file that is in no directory."""
+    """Whether this kernel's tmpfs accepts O_DIRECT (since Linux 6.6), tested on a file without a name."""
     descriptor = os.memfd_create("mileage", os.MFD_CLOEXEC)
     try:
         os.close(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC))

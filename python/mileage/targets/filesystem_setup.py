@@ -30,9 +30,12 @@ from mileage.targets.spec import TargetSpec
 from mileage.targets.workfile import read_mark
 
 MOUNTS = Path("/run/mileage")
-"""Where file systems of Mileage's own are mounted, each in a directory named by its plan's hash."""
+"""Parent directory of the mount points of file systems made by Mileage, each named by its plan's hash."""
 _USABLE_PERCENT = {"ext4": 88, "xfs": 88, "btrfs": 75}
-"""Of a new file system of 1 GiB or more, about what is free to files; what is really free shows when it is made."""
+"""Approximate percentage of a new file system of 1 GiB or more that files can use.
+
+The exact value is known after mkfs.
+"""
 _USED_BYTES = 64 << 20
 
 
@@ -298,7 +301,7 @@ _UNSHOWN = ("ssd", "nossd", "commit=", "data=", "stripe=", "noload", "sunit=", "
 
 
 def holds(option: str, shown: set[str]) -> bool:
-    """Whether the options that the kernel shows say that this one is in force."""
+    """Whether the mount options reported by the kernel show that this option is in force."""
     if option in shown or any(other in shown for other in _ALSO.get(option, ())):
         return True
     if option in _SILENT:

@@ -1,4 +1,4 @@
-"""What keeps Mileage from writing where it must not.
+"""Guards that keep Mileage from writing to devices and files in use.
 
 What it models: the ways the kernel can be using a block device or a file: mounted, swap, backing a device
 mapper, md, LVM or loop device, member of a btrfs, or opened exclusively by anything else. A whole disk is in
@@ -36,7 +36,7 @@ ExclusiveProbe = Callable[[Path], bool]
 def block_device_refusal(
     text: str, path: Path, *, root: Path = ROOT, probe: ExclusiveProbe | None = None
 ) -> Refused | None:
-    """Why a path that was named as a block device must not be written: the most useful reason, to be raised.
+    """Reason why a path given as a block device must not be written: the most useful one.
 
     None when it is a block device that nothing uses.
 
@@ -108,7 +108,7 @@ def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:
 
 
 def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:
-    """How the system uses this file, by whatever name it does, one reason each; empty when it does not."""
+    """Uses of this file by the system, under whatever name; one reason each, empty when there are none."""
     mounts = read_mounts(root)
     own, known = os.path.realpath(path), identities_of(path, mounts)
 
@@ -128,7 +128,7 @@ def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:
 
 
 def uses_of_device(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
-    """How the system uses the block device "MAJOR:MINOR", its partitions and its whole disk.
+    """Uses of the block device "MAJOR:MINOR", its partitions and its whole disk.
 
     One reason each, most direct first; empty when nothing is known to use it. Reads only /proc and /sys.
     """
@@ -168,7 +168,7 @@ def _uses_of_one(device: str, name: str, root: Path) -> list[str]:
 
 
 def _uses_by_holders(place: Path, root: Path, depth: int) -> Iterable[str]:
-    """What sits on this device (md, dm, LVM, bcache), and what that is used for, up the chain."""
+    """Devices stacked on this one (md, dm, LVM, bcache), and their uses, up the chain."""
     holders = place / "holders"
     # The depth limit guards against a circular chain.
     if depth == 0 or not holders.is_dir():
@@ -209,7 +209,7 @@ def is_held_exclusively(path: Path) -> bool:
 
 
 def kind_of(mode: int) -> str:
-    """What a path is, in words, from its st_mode."""
+    """Kind of a path in words, from its st_mode."""
     kinds = (
         (stat.S_ISREG, "a regular file"),
         (stat.S_ISDIR, "a directory"),

@@ -18,11 +18,11 @@ from mileage.targets.kernel_text import read_line, read_word
 _LASTING: Final = ("wwid", "device/wwid", "device/serial", "serial", "dm/uuid", "md/uuid", "device/cid")
 _SECTOR_BYTES: Final = 512
 ERASE_BLOCK_BYTES: Final = 128 << 10
-"""What partitions are looked at to be aligned to where the device says nothing: 128 KiB, a small erase block."""
+"""Assumed alignment of partitions where the device reports none: 128 KiB, a small erase block."""
 
 
 def may_take_steps() -> bool:
-    """Whether this process may attach, mount and limit; it runs as root."""
+    """Whether this process may attach, mount and limit, because it runs as root."""
     return os.geteuid() == 0
 
 
@@ -45,7 +45,7 @@ def identity_of(path: Path | None, *, root: Path = ROOT) -> str:
 
 
 def alignment_of(path: Path | None, *, root: Path = ROOT) -> str:
-    """Where a device starts on its disk and how that fits erase blocks, in words; "" when not a partition."""
+    """Offset of a partition on its disk, and whether it is aligned to erase blocks, in words; "" for other devices."""
     place = _place(path, root) if path is not None else None
     start = read_word(place / "start") if place is not None else None
     if place is None or start is None:

@@ -104,7 +104,7 @@ class KeptTarget(Target):
         )
 
     def _lasting_identity(self) -> str:
-        """What a study that is resumed, maybe after a restart, knows the target by."""
+        """Identity that stays valid when a study is resumed, possibly after a restart of the machine."""
         if self._is_device:
             return identity_of(self._path, root=self._root)
         return f"inode {self._identity.inode}"
@@ -202,7 +202,7 @@ def _refuse_unreadable(spec: TargetSpec) -> None:
 
 
 def _opens(path: Path, flags: int) -> OSError | None:
-    """Why a path cannot be opened; None when it can."""
+    """Reason why a path cannot be opened; None when it can."""
     try:
         os.close(os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as error:

@@ -2,7 +2,7 @@
 
 What it models: `io.max` of version 2 (bytes and operations a second) and `blkio.throttle.*` of version 1, of the
 group of this process and of those that enclose it. A drive behind such a limit is not measured; the limit is.
-What it refuses: nothing. Where the kernel does not report it, there is no sentence.
+Where the kernel does not report it, there is no sentence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Whether this process may use io_uring: containers often forbid it, and old kernels do not have it.
+"""Test whether this process may use io_uring: containers often forbid it, and old kernels do not have it.
 
 What it models: one io_uring_setup(2) with the smallest ring, which is closed at once. Its number is the same on every
 architecture that Mileage runs on.
-What it refuses: nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _PARAMETERS_BYTES: Final = 120
 
 
 def has_io_uring() -> bool:
-    """Whether a ring can be made."""
+    """Whether a ring can be created."""
     parameters = ctypes.create_string_buffer(_PARAMETERS_BYTES)
     descriptor = int(ctypes.CDLL(None, use_errno=True).syscall(_SETUP, 1, parameters))
     if descriptor < 0:

@@ -4,7 +4,7 @@ What it models: lines end with a line feed and nothing else; fields are set apar
 name the kernel writes exactly these as octal escapes (\012, \040, \011, and \134 for the backslash), so every other
 character, a carriage return or U+2028 among them, belongs to the name. Bytes that are not UTF-8 are kept as surrogates
 (surrogateescape), as Python keeps them in paths.
-What it refuses: nothing; a file that cannot be read is an empty text.
+A file that cannot be read is an empty text.
 """
 
 from __future__ import annotations

@@ -36,25 +36,25 @@ LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"
 FORMAT: Final = 1
 _END: Final = ".jsonl"
 _PROGRAM_S: Final = 30.0
-"""How long what a killed process has called may take to end: mkfs of a large device, umount of a slow one."""
+"""Time allowed for programs that a killed process had started to end: mkfs of a large device, umount of a slow one."""
 _PAUSE_S: Final = 0.05
 _BYTES_MAX: Final = 16 << 20
 _LOOK: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""How a ledger is opened: no link is followed, and no pipe is waited for."""
+"""Flags for opening a ledger: do not follow a link, and do not wait for a pipe."""
 
 T = TypeVar("T")
 
 
 class Undoing(msgspec.Struct, frozen=True):
-    """What came of undoing one step."""
+    """Result of undoing one step."""
 
     text: str
-    """What was done, or why it could not be."""
+    """Description of what was done, or of why it could not be."""
     failed: bool = False
 
 
 def ledger_folder() -> Path:
-    """Where ledgers are kept: for root in /var/lib, for others in their own state folder."""
+    """Folder of the ledgers: for root in /var/lib, for other users in their own state folder."""
     if named := os.environ.get(LEDGER_VARIABLE):
         return Path(named)
     if os.geteuid() == 0:
@@ -76,7 +76,7 @@ class Ledger:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What stands in the ledger and is not undone, in the order in which it was done."""
+        """Steps of the ledger that are not undone, in the order in which they were done."""
         return tuple(self._open.values())
 
     def take(self, step: Step, act: Callable[[], T]) -> T:
@@ -202,7 +202,7 @@ def repair(folder: Path | None = None) -> list[Undoing]:
 
 
 def _distrust(descriptor: int) -> str | None:
-    """Why the steps of an open ledger are not to be undone, to follow its name: somebody else can have written it."""
+    """Reason why the steps of an open ledger must not be undone: another user may have written it."""
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         return "is not a regular file"
@@ -232,7 +232,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _has_ended(descriptor: int) -> bool:
-    """Whether the process of a ledger has ended, as far as can be seen from here."""
+    """Whether the process of a ledger has ended, as far as this process can see."""
     try:
         head, _ = _read(descriptor)
         if head.get("boot") != _boot() or head.get("pids") != _pids():
@@ -307,7 +307,7 @@ def _undo_step(step: Step) -> str | None:
 
 
 def _named(step: Step) -> tuple[str, str]:
-    """What a step is and what it is done on, for the log; a password is not shown."""
+    """Description of a step and its object for the log, without passwords."""
     fields = msgspec.to_builtins(step)
     what = str(fields.pop("type"))
     return what, ", ".join(f"{name} {value}" for name, value in fields.items() if name != "password")

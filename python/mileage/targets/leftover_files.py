@@ -1,4 +1,4 @@
-"""What killed studies leave in a directory: their work files, and what single runs put next to them.
+"""Find files that killed studies left in a directory: their work files, and files of single runs.
 
 What it models: the names that Mileage gives, each with eight digits of its plan's hash. A study that is resumed needs
 its work file; what a run made for itself alone nobody needs.
@@ -21,7 +21,7 @@ _OF_RUN: Final = r"(\.mileage-[0-9a-f]{8})\.(tasks|metadata|dat\.iozone(\.[0-9]+
 
 
 def remains_in(place: Path) -> list[Path]:
-    """All that studies left in a directory, sorted."""
+    """All files that studies left in a directory, sorted."""
     return sorted(
         path for path in place.glob(".mileage-*") if re.fullmatch(f"{_OF_STUDY}|{_OF_RUN}", path.name)
     )

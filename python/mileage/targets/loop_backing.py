@@ -1,7 +1,7 @@
-"""Which file a loop device stands on, as the kernel knows it: by device and inode, whatever paths say.
+"""Find the file behind a loop device, as the kernel knows it: by device and inode, whatever paths show.
 
 What it models: LOOP_GET_STATUS64 of loop(4).
-What it refuses: nothing; None where the device is not attached, or may not be asked.
+None where the device is not attached, or may not be asked.
 """
 
 from __future__ import annotations

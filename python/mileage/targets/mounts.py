@@ -28,7 +28,7 @@ class Mount(msgspec.Struct, frozen=True):
     fs_type: str
     """File system type, such as "ext4"."""
     source: str
-    """What was mounted: a device path, a server and path, or a word."""
+    """Mounted source: a device path, a server and path, or a word."""
     super_options: tuple[str, ...]
     """Options of the whole file system, such as "discard"."""
 

@@ -2,7 +2,7 @@
 
 What it models: a target whose operations complete at once, so that what is measured is the engine itself: offsets,
 clock, histograms.
-What it refuses: nothing; the engine refuses what has no meaning without a file.
+The engine refuses what has no meaning without a file.
 """
 
 from __future__ import annotations

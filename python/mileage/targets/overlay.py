@@ -2,7 +2,7 @@
 
 What it models: overlayfs, whose mount options name the directories of the layers. A file of a layer has an identity of
 its own there, and another one in the overlay.
-What it refuses: nothing; layers that are not visible here, as in a container, are ignored.
+Layers that are not visible here, as in a container, are ignored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which processes use a path: working directory, root, open files, mapped files.
+"""Find the processes that use a path: working directory, root, open files, mapped files.
 
 What it models: the links under /proc/PID, which the kernel keeps for every process.
-What it refuses: nothing; processes that may not be looked at, or that end meanwhile, are skipped.
+Processes that may not be looked at, or that end meanwhile, are skipped.
 """
 
 from __future__ import annotations

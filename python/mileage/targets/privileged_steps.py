@@ -23,7 +23,7 @@ from mileage.targets.path_users import users_of
 from mileage.targets.programs import call
 
 _BUSY_S: Final = 5.0
-"""How long an undoing waits for what still uses the thing: a child that is just ending, a lazy close."""
+"""Time that an undo step waits for users of the object: a child that is just ending, a lazy close."""
 _PAUSE_S: Final = 0.05
 _DELETED: Final = " (deleted)"
 

@@ -1,4 +1,4 @@
-"""Where the profiles of virtual drives are found, and their text.
+"""Find the profiles of virtual drives and read their text.
 
 What it models: one TOML file per drive, named as the drive, shipped in the package as `mileage/drives`; a
 checkout that is not installed is read from its `drives` folder.
@@ -28,7 +28,7 @@ CHANGE = ","
 RATES = "rate"
 """The published rates of a profile; they say what a drive was held to, and change nothing that it does."""
 ALTERNATIVES = "alternatives"
-"""What a figure may be instead of its value; changes nothing that the drive does."""
+"""Key with other possible values of a figure; it does not change the drive."""
 PROFILE_BYTES_MAX = 1 << 20
 
 
@@ -115,13 +115,13 @@ def rated_write_bytes(profile: str) -> int | None:
 
 
 def trims(profile: str) -> bool:
-    """Whether a discard has an effect on the drive; where the profile does not say, it has."""
+    """Whether the drive acts on a discard; by default it does."""
     figure = profile_figures(profile).get("trim")
     return (figure.get("value") if isinstance(figure, dict) else figure) in (None, "honoured")
 
 
 def alternatives_of(profile: str) -> tuple[FigureAlternative, ...]:
-    """What unpublished figures of a profile that the drive has accepted may be instead, in the profile's order."""
+    """Other possible values of unpublished figures of a valid profile, in the profile's order."""
     return tuple(
         FigureAlternative(key, str(figure["value"]), str(one["value"]), str(one["reason"]))
         for key, figure in profile_figures(profile).items()

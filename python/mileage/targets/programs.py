@@ -32,13 +32,13 @@ _SYSTEM_PATHS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 def find_program(name: str) -> str | None:
-    """Where a program is; administrators' folders are looked into too. None when it is not installed."""
+    """Find a program, also in administrators' folders; None when it is not installed. None when it is not installed."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_PATHS))
     return shutil.which(name, path=path)
 
 
 def missing(name: str) -> str:
-    """What to say about a program that is not installed."""
+    """Message about a program that is not installed."""
     return f"{name} is not installed; on Debian it comes with {_PACKAGES.get(name, 'util-linux')}"
 
 

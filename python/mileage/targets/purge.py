@@ -116,7 +116,7 @@ def _controller_of(name: str) -> str | None:
 
 
 def formats_all(what: str, controller: str) -> bool:
-    """Whether a format of one namespace reaches all; True where the controller does not say."""
+    """Whether formatting one namespace formats all; True where the controller does not state it."""
     try:
         output = json.loads(call(what, "nvme", "id-ctrl", controller, "--output-format=json"))
         return bool(int(output["fna"]) & _FORMATS_ALL)

@@ -18,7 +18,7 @@ from mileage.targets.ledger import Ledger
 from mileage.targets.privileged_steps import ChangedSetting, read_setting
 
 Settings = Mapping[str, str]
-"""What is written, by the name of the file below `queue`."""
+"""Values to write, by the name of the file below `queue`."""
 NO_SETTINGS: Final[Settings] = MappingProxyType({})
 
 

@@ -29,7 +29,7 @@ _FORMS = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 class TargetSpec(msgspec.Struct, frozen=True):
-    """What the user called the target. `str()` gives the text back."""
+    """Target as the user named it. `str()` gives the text back."""
 
     scheme: str
     """Kind of target."""
@@ -42,7 +42,7 @@ class TargetSpec(msgspec.Struct, frozen=True):
 
 
 class LoopName(msgspec.Struct, frozen=True):
-    """What a loop: target says: SIZE, or SIZE@FOLDER."""
+    """Parsed loop: target: SIZE, or SIZE@FOLDER."""
 
     size_bytes: int
     folder: str

@@ -51,11 +51,11 @@ class WorkFile:
         self._size_bytes = 0
         self._ours = origin == "made" or read_mark(path, plan_hash) == "taken"
         self.parent_identity = FileIdentity.of_status(path.parent.stat())
-        """What the directory of the file must be."""
+        """Expected identity of the file's directory."""
 
     @property
     def identity(self) -> FileIdentity:
-        """What the file is that was claimed or made; it stays open, so that no other file gets its inode."""
+        """Identity of the file that was claimed or made; it stays open, so that no other file gets its inode."""
         return FileIdentity.of(self._open_descriptor())
 
     @property
@@ -68,7 +68,7 @@ class WorkFile:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether it is open and locked, and its directory is the one that was opened."""
+        """Whether the file is open and locked, and its directory is unchanged."""
         if self._descriptor is None:
             return False
         try:
@@ -137,7 +137,9 @@ class WorkFile:
         return f"allocated the work file {self.path} with {work_bytes} bytes"
 
     def is_whole(self, work_bytes: int) -> bool:
-        """Whether it is a work file of this size that this plan made: `prepare` keeps it then, and its content.
+        """Whether the path is a complete work file of this size that this plan made.
+
+        `prepare` then keeps it and its content.
 
         It may have holes: those that a run of the plan discarded, or that a compressing file system shows.
         """
@@ -250,7 +252,7 @@ class WorkFile:
                 os.unlink(self.path.name, dir_fd=folder)
 
     def _is_named(self, folder: int) -> bool:
-        """Whether the name is there and means the file that is open. Raises RunFailed when it means another one."""
+        """Whether the name still refers to the open file. Raises RunFailed when it means another one."""
         try:
             named = os.stat(self.path.name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -318,7 +320,7 @@ class WorkFile:
 
 
 def is_work_file(path: Path) -> bool:
-    """Whether a file bears the mark of a study that has not ended: its content is the study's."""
+    """Whether a file has the mark of an unfinished study, whose content it holds."""
     try:
         return bool(os.getxattr(path, _MARK, follow_symlinks=False))
     except OSError:
@@ -326,7 +328,7 @@ def is_work_file(path: Path) -> bool:
 
 
 def read_mark(path: Path, plan_hash: str) -> Origin | None:
-    """Where the file at `path` comes from when the same plan left it there; None when it did not."""
+    """Origin of the file at `path` if the same plan left it there; None otherwise."""
     try:
         mark = os.getxattr(path, _MARK, follow_symlinks=False).decode(errors="replace")
     except OSError:

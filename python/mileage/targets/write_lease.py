@@ -1,4 +1,4 @@
-"""Whether something has a file open for writing, as the kernel counts it.
+"""Detect whether any process or kernel driver has a file open for writing, as the kernel counts it.
 
 What it models: a read lease of fcntl(2), which the kernel grants only while nothing has the file open for writing. It
 sees what no table of paths shows: the server of a network block device, a SCSI or NVMe target over a file, the bitmap

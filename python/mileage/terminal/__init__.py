@@ -1,4 +1,6 @@
-"""What every line that leaves for a terminal passes through. Knows no room, and every room may use it.
+"""Output to terminals: every printed line passes through this package.
+
+It depends on no other package, and every package may use it.
 
 `harmless` is the one function that takes the power from text of strangers; `guard_streams` puts it behind standard
 output and standard error of the command line, so that no print can be forgotten. `columns_of`, `cut` and `wrapped`

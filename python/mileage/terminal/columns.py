@@ -1,7 +1,7 @@
 """Columns that a text takes on a terminal, and text brought into them.
 
 Models wide characters as two columns and combining signs as none. A sign whose width depends on the terminal's font
-(as the verdicts' own do) counts as one. Refuses nothing.
+(as the verdicts' own do) counts as one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ELLIPSIS = "…"
 
 
 def columns_of(text: str) -> int:
-    """How many columns a line takes."""
+    """Number of terminal columns that a line occupies."""
     if text.isascii():
         return len(text)
     return sum(_width(letter) for letter in text)
@@ -68,7 +68,7 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
 
 
 def _split(text: str, width: int) -> tuple[str, str]:
-    """What fits into `width` columns, and what is left."""
+    """Split a line into the part that fits into `width` columns, and the rest."""
     used = 0
     for at, letter in enumerate(text):
         used += _width(letter)

@@ -2,7 +2,7 @@ r"""Text of strangers without its power over a terminal: file names, labels, not
 
 Models what a terminal or a reader's eye obeys: control characters (C0 but tab and line feed, DEL, C1), marks and
 overrides of direction, separators of lines, invisible signs, lone surrogates. Each is shown as JSON would escape it
-(`\u001b`), so that it can be seen, and so that a JSON document that passes keeps its meaning. Refuses nothing.
+(`\u001b`), so that it can be seen, and so that a JSON document that passes keeps its meaning.
 """
 
 import re
@@ -20,7 +20,7 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""The same, for a place where one line belongs: what ends lines is shown as `\n`, and a tab becomes a space."""
+    r"""Escape as above, and turn line ends into `\n` and tabs into spaces, so that the result is one line."""
     return harmless(text).replace("\r\n", "\n").replace("\n", "\\n").replace("\t", " ")
 
 

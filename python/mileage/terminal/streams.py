@@ -3,7 +3,7 @@
 Models one seam: whoever writes, with print, click or a traceback, what arrives at the stream has passed `harmless`,
 and what the stream's encoding cannot say has its stand-in. Colours and the live view, which need escape codes of
 their own, write `beneath` the guard what they have made harmless themselves. A full disk or a closed pipe at standard
-output ends the process (OutputFailed); at standard error it does not. Refuses nothing.
+output ends the process (OutputFailed); at standard error it does not.
 """
 
 from __future__ import annotations
@@ -119,12 +119,12 @@ def beneath(stream: TextIO) -> TextIO:
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """Whether colours are wanted there: a terminal that knows more than lines, and no NO_COLOR."""
+    """Whether the stream should have colours: a terminal with cursor control, and no NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _asks_for_ascii() -> bool:
-    """Whether the user named the C locale; Python would write UTF-8 all the same."""
+    """Whether the user chose the C locale; Python would write UTF-8 nevertheless."""
     return os.environ.get("LC_ALL") in ("C", "POSIX")
 
 

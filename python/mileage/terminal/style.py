@@ -1,7 +1,6 @@
 """A report in colours, where a terminal wants them: the same text, with the first paragraph bold and signs coloured.
 
 Models colour as an addition: every coloured word has a sign of its own, and without the colours the text is the same.
-Refuses nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _COLOURS: Final = {
     "[!]": "33",
     "[✓]": "32",
 }
-"""Of our own signs alone, by the numbers of SGR: the terminal's own colours, so that they suit its background."""
+"""Colours of Mileage's own signs, by their SGR numbers: the terminal's palette, so that they suit its background."""
 PLAIN_WIDTH: Final = 80
 _NARROWEST: Final = 60
 _WIDEST: Final = 120

@@ -96,7 +96,7 @@ def _end_on_signal(leader: Leader) -> Iterator[None]:
 
 
 def _introduction(messages: Messages) -> Introduction:
-    """Who this rank is, and what it was started to do."""
+    """Introduce this rank to the leader: its identity and the command it was started for."""
     from mileage import __version__
 
     return {

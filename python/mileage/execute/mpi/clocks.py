@@ -1,10 +1,10 @@
-"""How far two clocks are apart, from messages that went there and back.
+"""Estimate the offset between two clocks from round-trip messages.
 
 What it models: an exchange is (sent here, read there, received here). Whatever the way took in each direction, the
 other clock was read between the two readings here, so the offset lies in [there - received, there - sent]; all
 exchanges together leave the intersection of these. Its middle is the estimate, half its width the bound; with one
 exchange that is Cristian's rule: the round trip halved (F. Cristian, "Probabilistic clock synchronization", 1989).
-What it refuses: nothing. Where the exchanges contradict each other, since a clock ran faster or jumped, the one with
+Where the exchanges contradict each other, since a clock ran faster or jumped, the one with
 the shortest round trip is taken and the bound widened by the contradiction.
 """
 
@@ -17,11 +17,11 @@ Exchange = tuple[int, int, int]
 
 
 class Offset(NamedTuple):
-    """What is added to a reading here to have the other clock's, in nanoseconds."""
+    """Nanoseconds to add to a reading of the local clock to get the other clock's reading."""
 
     offset_ns: int
     bound_ns: int
-    """By how much that may be wrong."""
+    """Maximum error of the offset, in nanoseconds."""
     round_trip_ns: int
     """The shortest."""
 
@@ -51,7 +51,7 @@ def between(before: Offset, after: Offset) -> Offset:
 
 
 def shifts_of(origins_ns: Sequence[int], offsets: Sequence[Offset]) -> list[int]:
-    """What makes times that count from each member's own start count from the earliest start, on the first's clock.
+    """Nanoseconds to add to each member's times so that all count from the earliest start, on the first member's clock.
 
     `origins_ns` are the starts, each on the member's own clock.
     """

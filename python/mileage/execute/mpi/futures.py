@@ -1,7 +1,7 @@
 """Independent work spread over the ranks of an MPI run by mpi4py.futures, or over processes of this machine.
 
 What it models: a function of one value, done for many; the results come in the order of the values, whoever made them.
-What it refuses: nothing. The function and the values must be known by name to every process (they are pickled).
+The function and the values must be known by name to every process (they are pickled).
 """
 
 from __future__ import annotations

@@ -70,12 +70,12 @@ class Leader:
 
     @property
     def broken(self) -> str | None:
-        """Which rank was lost; nothing more is done by any then."""
+        """Description of the rank that was lost; no rank gets further orders then."""
         return self._losses.found
 
     @property
     def identities(self) -> list[Identity]:
-        """Of all ranks, in order."""
+        """Identities of all ranks, in order."""
         return [self._messages.identities[rank] for rank in range(self.size)]
 
     @property
@@ -174,7 +174,7 @@ class Leader:
             self._losses.find(reason)
 
     def offset(self, rank: int) -> Offset:
-        """How far a rank's clock is from this one's."""
+        """Offset between a rank's clock and the leader's."""
         own, other = self._messages.identities[0], self._messages.identities[rank]
         if (own.boot, own.clock) == (other.boot, other.clock):
             return SAME_CLOCK
@@ -284,7 +284,7 @@ class RankWorkers(Workers):
 
 
 class _StepUnderWay:
-    """One step, from its orders to its answers."""
+    """One step in progress, from its orders to its answers."""
 
     def __init__(self, leader: Leader, size: int) -> None:
         self._leader = leader
@@ -381,7 +381,7 @@ class _StepUnderWay:
 
 
 def _origin_of(share: str) -> int:
-    """When the threads of a share began, on their own clock."""
+    """Instant at which the threads of a share began, on their own clock."""
     import json
 
     found: Any = json.loads(share)

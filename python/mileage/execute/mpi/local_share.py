@@ -2,7 +2,7 @@
 
 What it models: a start barrier with one member: when the threads of the share are ready, the caller says when they
 begin.
-What it refuses: nothing; what the core refuses is the answer.
+What the core refuses is the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mileage.worker import Answer, Order, do_order
 
 
 class LocalShare:
-    """One order, begun at once."""
+    """The local share of a run; it begins as soon as it is created."""
 
     def __init__(self, order: Order, threads: int, at_ns: int) -> None:
         """`threads` of the whole step; `at_ns` when the order is begun, on this machine's CLOCK_MONOTONIC_RAW."""
@@ -35,7 +35,7 @@ class LocalShare:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its threads wait for the start, or never will."""
+        """Whether the threads wait at the start barrier, or have failed before it."""
         return self.answer is not None or self._barrier.arrived >= self._own
 
     def begin(self, at_ns: int) -> None:

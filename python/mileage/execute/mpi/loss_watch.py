@@ -24,7 +24,7 @@ from typing import Final
 from mileage.execute.mpi.messages import Messages
 
 _LOOK_MS: Final = 50
-"""How often /proc is looked at: the only way where the kernel has no pidfds."""
+"""Interval between looks at /proc, which are needed only where the kernel has no pidfds."""
 _REPORT_S: Final = 5.0
 """How long `wait` waits for a disk that does not answer."""
 
@@ -35,13 +35,13 @@ class LossWatch:
     """Watches the ranks of this machine, and reports those that others find to be lost."""
 
     def __init__(self, messages: Messages) -> None:
-        """All ranks have said who they are."""
+        """Watch the ranks after all of them have sent their identities."""
         self._messages = messages
         self._local = [
             rank for rank in range(messages.size) if rank != messages.rank and messages.is_seen(rank)
         ]
         self.found: str | None = None
-        """Which rank was lost, in words."""
+        """Description of the rank that was lost."""
         self._is_reported = False
         self._is_ended = False
         self._handlers: list[Handler] = []

@@ -28,7 +28,7 @@ TIMEOUT_VARIABLE: Final = "MILEAGE_RANK_TIMEOUT"
 _LEAST_S: Final = 2.0
 """The shortest time-out: a few heartbeats."""
 BEAT_S: Final = 0.5
-"""How often a rank says that it is there."""
+"""Interval between the heartbeats of a rank."""
 _TAG: Final = 7
 
 
@@ -50,7 +50,7 @@ def silence_limit_s() -> float:
 
 
 class Identity(NamedTuple):
-    """Who a rank is, and what it shares with others."""
+    """Identity of a rank: its process and machine."""
 
     rank: int
     host: str
@@ -71,7 +71,7 @@ class Identity(NamedTuple):
 
 
 def identity(rank: int) -> Identity:
-    """Of this process."""
+    """Identity of this process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     spaces = [_namespace("time"), _namespace("pid")]
     pid = os.getpid()
@@ -96,7 +96,7 @@ class Introduction(TypedDict):
     """The first message of a rank: who it is, and what it was started to do."""
 
     version: str
-    """Of Mileage."""
+    """Version of Mileage."""
     command: list[str]
     silence_s: float
     """Its time-out, in seconds."""
@@ -116,7 +116,7 @@ class ShareOrder(TypedDict):
 
     order: Order
     threads: int
-    """Of the whole step."""
+    """Number of threads in the whole step."""
     at_ns: int
     """On the receiver's CLOCK_MONOTONIC_RAW."""
 
@@ -228,7 +228,7 @@ class Messages:
         self.size: int = comm.Get_size()
         self._sent: list[Any] = []
         self._coming: dict[int, list[Any]] = {rank: [] for rank in range(self.size)}
-        """Of each rank the messages that have begun to come."""
+        """For each rank, the messages that have arrived in part."""
         self.heard_s = dict.fromkeys(range(self.size), time.monotonic())
         self.identities: dict[int, Identity] = {self.rank: identity(self.rank)}
         self._beat_s = 0.0
@@ -267,7 +267,7 @@ class Messages:
                 self.send(other, {"beat": True})
 
     def is_seen(self, rank: int) -> bool:
-        """Whether a rank is a process that this one sees among those of its machine."""
+        """Whether a rank is a process that is visible here, on the same machine."""
         found, own = self.identities[rank], self.identities[self.rank]
         return (found.boot, found.processes) == (own.boot, own.processes)
 
@@ -283,7 +283,7 @@ class Messages:
         return None
 
     def loss(self, rank: int) -> str | None:
-        """Why a rank is given up, in words; None as long as it is not."""
+        """Reason why a rank is considered lost, in words; None while it is alive."""
         if died := self.death(rank):
             return died
         silent_s = time.monotonic() - self.heard_s[rank]
