@@ -61,7 +61,7 @@ def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
-        # None: a file of the kernel would have the reader wait.
+        # `read` returns None for a file of the kernel on which a reader would block.
         part = file.read(min(most_bytes + 1 - size, 1 << 20))
         if part is None:
             raise Refused(name, "has no end", expected="a file that can be read whole", code="wrong-kind")

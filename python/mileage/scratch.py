@@ -52,10 +52,10 @@ def _made(folder: Path, prefix: str) -> tuple[Path, int]:
             descriptor = os.open(path, _HELD)
         except FileNotFoundError:
             continue
-        # A shared lock can be had on network file systems too; where there are no locks, nothing is removed either.
+        # Shared locks work on network file systems too; where no locks exist, no directory is removed either.
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-        # Between making and locking it, another process may have taken it for one that was left behind.
+        # Between creation and lock, another process may have taken the directory for a leftover and removed it.
         if path.exists():
             return path, descriptor
         os.close(descriptor)

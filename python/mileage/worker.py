@@ -155,7 +155,7 @@ def main() -> int:
     try:
         return _serve()
     except BrokenPipeError:
-        # The parent has died: discard what is still to be written at the end.
+        # The parent has died: discard buffered output, which would only cause an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 3
 
@@ -166,10 +166,10 @@ def _serve() -> int:
         ready, _, _ = select.select([sys.stdin.buffer], [], [], 0)
         return bool(ready)
 
-    # The first reading of the engine's clock calibrates it.
+    # Read the engine's clock once now, because the first reading calibrates it and takes milliseconds.
     _core.clock_ns()
     _say({"ready": True})
-    # A line without an end is of a parent that was killed while it wrote.
+    # A line without an end comes from a parent that was killed while it wrote.
     while (line := sys.stdin.buffer.readline()).endswith(b"\n"):
         answer = do_order(json.loads(line), poll)
         _say(answer)

@@ -93,7 +93,7 @@ impl<D: ManagedImmediate> Queued<D> {
     /// The tags of writes that the device may still lose.
     fn needed_write_tags(&self) -> usize {
         let undurable = match self.device.undurable_at(self.device.now_ns()) {
-            // No cut is possible before, and none needs more.
+            // No power cut is possible before `until_ns`, so the state at that instant answers the question.
             Err(PowerCutError::Stalled { until_ns, .. }) => self.device.undurable_at(until_ns),
             known => known,
         };
@@ -233,7 +233,7 @@ impl<D: ManagedImmediate> BlockDevice for Queued<D> {
         self.last_submit_ns = submit_ns;
         let Completion { complete_ns, status } = self.answer(&request);
         let write = self.writes;
-        // A command that was lost on the way is none of the device's writes.
+        // A command that was lost on its way never became a write of the device, so it must not count.
         if request.kind == RequestKind::Write && !matches!(status, Status::Refused(_) | Status::TimedOut { .. }) {
             self.note_write(tag);
         }

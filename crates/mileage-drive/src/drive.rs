@@ -212,7 +212,8 @@ impl Drive {
             Self::Sound(Device::FaultyShingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             _ => {}
         }
-        // One loop for all others: a second one costs this a tenth of its speed, since less of it is inlined.
+        // One loop for all other kinds: a second one costs this one a tenth of its speed, because less of it is
+        // inlined.
         run(self, workload, observer, poll)
     }
 

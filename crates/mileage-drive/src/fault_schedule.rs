@@ -30,7 +30,7 @@ pub(crate) fn answered(faults: Faults, at_ns: u64) -> u64 {
 pub(crate) fn loses(faults: Faults, command: u64) -> Option<u64> {
     let lost = faults.lost?;
     let (group, number) = (command / lost.every, command % lost.every);
-    // Another draw than that of the stalls.
+    // Use another draw than for the stalls, so that the two faults are independent.
     let which = faults.seed.map_or(lost.every - 1, |seed| draw(!seed, group) % lost.every);
     (number == which).then_some(lost.timeout_ns)
 }

@@ -327,7 +327,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             }
             let it = &mut self.outstanding[place as usize];
             (it.complete_ns, it.failed) = (complete_ns, failed);
-            // The clock may stand a nanosecond behind what was decided for the instant itself.
+            // The clock may be a nanosecond behind a decision made for this very instant.
             let (at_ns, turn) = (complete_ns.max(self.device.now_ns()), it.turn);
             self.expect(place, at_ns, turn);
         }
@@ -360,7 +360,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
     fn issue(&mut self, thread: u32, now_ns: u64) {
         let step = loop {
             let step = self.step(thread, now_ns);
-            // A thread that never waits for a time can issue nothing more before a completion.
+            // A thread that never waits for a time cannot issue anything before a completion: skip the question.
             if PLAIN || !self.waits || step != Step::Issue {
                 break step;
             }

@@ -38,7 +38,8 @@ impl<D: ManagedDevice> SingleHost<D> {
 
     /// Submit an operation. Its tag is unique among those outstanding by its place, and among all writes by its number.
     pub(crate) fn send(&mut self, request: &Request, place: u32) {
-        // Tags are free again when the clock has reached the completion that the host acts upon.
+        // Move the clock first: a tag is free again only when the clock has reached the completion that the host acts
+        // on.
         if self.device.now_ns() < request.submit_ns {
             self.move_to(request.submit_ns);
         }
@@ -79,7 +80,7 @@ impl<D: ManagedDevice> SingleHost<D> {
     fn lost(&self, cut: PowerCut) -> Result<Vec<LostWrite>, PowerCutError> {
         let losses = self.device.losses(0, self.device.capacity_bytes(), cut)?;
         let lost = |write, offset_bytes, length_bytes| LostWrite { write, offset_bytes, length_bytes };
-        // A range may be longer than one entry can say.
+        // Split a range that is longer than one entry can hold.
         let parts = losses.iter().flat_map(|loss| {
             let starts = (0..loss.length_bytes).step_by(1 << 30);
             starts.map(move |at| {

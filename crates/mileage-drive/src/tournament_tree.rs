@@ -52,7 +52,7 @@ impl Earliest {
             // Every index on the left of a match is below those on its right, so the left wins a tie.
             let right = u64::from(node as u32 & 1);
             let sooner = sibling.0 < winner.0.saturating_add(right);
-            // Who wins cannot be predicted.
+            // A conditional move instead of a branch, because the winner cannot be predicted.
             winner =
                 (select_unpredictable(sooner, sibling.0, winner.0), select_unpredictable(sooner, sibling.1, winner.1));
             node = (node / 2) & last;

@@ -97,7 +97,7 @@ impl XpointDrive {
         let mut end_ns = begin_ns;
         for die in 0..dies.min(last - first + 1) {
             let at = first + die;
-            // Whole stripes of this die, less what the first and the last one lack.
+            // Count whole stripes of this die, less what the first and the last one lack.
             let stripes = (last - at) / dies + 1;
             let mut bytes = stripes * stripe;
             if die == 0 {
@@ -183,7 +183,7 @@ impl Immediate for XpointDrive {
             RequestKind::Flush => begin_ns.max(self.last_ns),
             RequestKind::Discard => begin_ns,
         };
-        // No command is over at the instant of its submission.
+        // At least 1 ns, so that no command completes at the instant of its submission.
         let complete_ns = complete_ns.max(begin_ns + 1);
         self.last_ns = self.last_ns.max(complete_ns);
         self.outstanding.push(Reverse(complete_ns));

@@ -35,7 +35,7 @@ pub(crate) fn take(file: &OwnedFd) -> Result<OwnedFd, Errno> {
 /// Leave the process's table for a new one, where the kernel can: for a thread that opens all it needs itself, after
 /// this.
 pub(crate) fn leave() {
-    // Where it cannot, the thread stays, and loses nothing but the time that this would have spared.
+    // On failure the thread keeps the shared table, and only loses the time that its own table would save.
     let _ = unshare();
 }
 
@@ -85,7 +85,7 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(text, "mine");
-        // The file, and the folder that was read.
+        // Two descriptors: the file, and the directory that is being read to count them.
         assert_eq!(here.len(), 2, "{here:?}, while the process has {others} open too");
         drop((file, other));
     }

@@ -95,7 +95,7 @@ impl Log {
         let closing = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&closing);
         let writing = move || {
-            // Nobody listens to a log that was given up.
+            // Ignore the error: after `give_up` no thread receives the entries.
             let _ = outcome.send(write(file, &incoming, &over).map_err(|error| error.to_string()));
         };
         std::thread::Builder::new().name("mileage-log".to_owned()).spawn(writing).map_err(|error| {
@@ -167,7 +167,7 @@ impl LogWriter {
     #[cold]
     pub(crate) fn hand_over(&mut self) {
         if let Some(entries) = self.entries.take() {
-            // A writer that broke says so itself.
+            // A failed writer has recorded its own error, so nothing is added here.
             let _ = self.full.send(Chunk { thread: self.thread, entries, back: self.back.clone() });
         }
     }
@@ -179,7 +179,7 @@ fn write(file: File, chunks: &Receiver<Chunk>, over: &AtomicBool) -> std::io::Re
     out.write_all(HEADER.as_bytes())?;
     let mut written = 0;
     loop {
-        // Looked at before the chunks: whoever says it is over has handed everything over.
+        // Read the flag before the chunks: the thread that sets it has handed over all chunks before.
         let last = over.load(Ordering::SeqCst);
         let chunk = match chunks.try_recv() {
             Err(TryRecvError::Empty) if !last => chunks.recv_timeout(LOOK).ok(),
@@ -192,7 +192,7 @@ fn write(file: File, chunks: &Receiver<Chunk>, over: &AtomicBool) -> std::io::Re
                 }
                 written += entries.len() as u64;
                 entries.clear();
-                // Fails when the thread that fills chunks has ended: nobody needs an empty one then.
+                // Fails only if the thread that fills chunks has ended, and then nobody needs an empty one.
                 let _ = back.try_send(entries);
             }
             None if last => break,
@@ -276,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = Log::create(&folder.path().join("log.csv"), u32::MAX).unwrap();
         let mut pen = log.pen(0);
-        // Nobody gives chunks back that are not handed over: the two there are fill up.
+        // Cut the way back of chunks, so that the two that exist fill up.
         pen.back = std::sync::mpsc::sync_channel(1).0;
         (0..5 * CHUNK as u64).for_each(|n| pen.note(op(n), None, n, n));
         pen.hand_over();

@@ -46,7 +46,7 @@ fn one_try(workload: Workload) -> Option<u64> {
     let thread_range = ThreadRange::all(&workload);
     let options = Options { api: Api::Null, ..Options::default() };
     let shared = Shared::new(workload, options, thread_range, RunContext::of(None, &[]));
-    // Never on the caller's thread, whose timers it would change.
+    // On a thread of its own, because it changes the timers of its thread.
     let part = std::thread::scope(|scope| scope.spawn(|| work(&shared, 0, Ok(None), Unobserved)).join());
     let part = part.ok()?.ok()?;
     let operations = part.record.ops_read + part.record.ops_written;

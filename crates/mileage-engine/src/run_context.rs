@@ -78,7 +78,7 @@ impl Facts {
         Self {
             device: parts.first().map(|part| part.device.clone()).unwrap_or_default(),
             clock_gained_ns: parts.iter().map(|part| part.clock_gained_ns).max_by_key(|ns| ns.abs()).unwrap_or(0),
-            // Of several tries, the one that was disturbed least.
+            // Take the smallest of several tries, which was disturbed least.
             overhead_ps: parts.iter().map(|part| part.overhead_ps).filter(|ps| *ps > 0).min().unwrap_or(0),
             processors: parts.iter().map(|part| part.processors).max().unwrap_or(0),
         }

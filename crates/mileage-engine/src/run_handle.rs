@@ -84,7 +84,7 @@ pub(crate) fn start_range<O: Observer + Send + 'static>(
 ) -> Result<Handle, Error> {
     workload.check()?;
     option_checks::check(&workload, &options)?;
-    // The first reading calibrates, which is no part of any thread's account.
+    // Read the clock once before the threads start: the first reading calibrates it, and would count for a thread.
     let _ = clock::now_ns();
     if options.audit {
         Snapshot::take()?;
@@ -170,7 +170,8 @@ fn launch<O: Observer + Send + 'static>(
             }
         }
     }
-    // Every thread has the target in a table of its own then, and closes it there.
+    // Drop the sender, which ends the channel: every thread has a descriptor table of its own and closes the target
+    // there.
     drop(give_back);
     handle.run.lock().watchdog = Run::watch(&handle.run).map_err(|error| handle.run.unwatched(&error))?;
     let _ = within(handle.run.shared.options.timeout_ns, move || returned.into_iter().for_each(drop));

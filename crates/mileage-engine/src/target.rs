@@ -255,7 +255,7 @@ fn open_first<'a>(
                     let _ = spot.remove();
                     Err(Error::NoDirect { path: path.to_owned() })
                 }
-                // Another process of the same run was faster.
+                // Another process of the same run has created the file first: open that one.
                 Err(Errno::EXIST) => open_first(spot, flags, false, claims),
                 Err(error) => Err(failed("create", path)(error)),
             };

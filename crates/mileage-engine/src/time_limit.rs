@@ -39,7 +39,7 @@ pub(crate) fn within<R: Send + 'static>(
     }
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("mileage-open".to_owned()).spawn(move || {
-        // Nobody listens any more if this took too long.
+        // Ignore the error: after a time-out no receiver is left.
         let _ = sender.send(work());
     });
     let not_started = |error: std::io::Error| Error::NoThread { thread: 0, threads: 1, reason: error.to_string() };

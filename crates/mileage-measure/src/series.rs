@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn when_the_room_for_buckets_is_full_intervals_are_joined_and_nothing_is_lost() {
         let mut series = Series::new(1 << 20, &[]);
-        // Every interval touches some 7000 buckets, so that a few dozen fill the room.
+        // Touch about 7000 buckets in every interval, so that a few dozen intervals fill the packed room.
         let mut values = 0;
         for interval in 0..200_u64 {
             for octave in 0..57 {

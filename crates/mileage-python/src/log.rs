@@ -43,7 +43,7 @@ impl Subscriber for Forward {
         Python::attach(|py| self.sink.call1(py, (level, line.message + &line.fields)).map_or_else(drop, drop));
     }
 
-    // The engine has no spans.
+    // Nothing to do for spans: the engine has none.
     fn new_span(&self, _attributes: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }

@@ -167,7 +167,8 @@ impl Execution {
             }
             let op = &self.chunk.ops[self.cursor];
             self.dirty |= op.kind.changes();
-            // By reference: copied in one piece, so that who reads it next need not wait for several stores.
+            // By reference, so that it is copied in one piece: a reader of a value stored in parts would wait for all
+            // stores.
             out.push(*op);
             self.cursor += 1;
             self.in_flight += 1;
@@ -240,7 +241,7 @@ impl Execution {
             self.in_flight += 1;
             self.dirty = op.kind.changes() || (self.dirty && op.kind != OpKind::Sync);
             if !gates.counted() {
-                // What the warm-up does comes on top of what the stop rule counts.
+                // Operations of the warm-up come in addition to those that the stop rule counts.
                 self.remaining = self.remaining.saturating_add(u64::from(op.kind != OpKind::Sync));
                 self.remaining_bytes = self.remaining_bytes.saturating_add(i64::from(op.length_bytes));
             }

@@ -133,7 +133,8 @@ def _rate_facts(cell: MeasuredCell, planned: Cell, name: str) -> RateFacts:
         ops_per_s=operations / elapsed_s if elapsed_s else None,
         elapsed_s=elapsed_s / cell.runs,
         moved_bytes=moved,
-        # Other programs' work on the device makes up for nothing, least of all in the other direction.
+        # Cap each direction at our own bytes: I/O of other programs must not make up for requests that never reached
+        # the device.
         device_bytes=min(cell.device["read_bytes"], cell.bytes_read)
         + min(cell.device["write_bytes"], cell.bytes_written)
         if cell.device

@@ -34,7 +34,7 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
                 found[one.cell].append(one)
     traces = {cell: traces_of(cell, runs) for cell, runs in found.items()}
     tails = [tail for cell, runs in found.items() for tail in tails_of(cell, runs)]
-    # One cell has room for all of its runs; several have a line each.
+    # A single cell leaves room for one line per run; several cells get one line each.
     alone = len(shown) == 1
     whole = {cell: max((t.runs for t in tails if t.arm == cell), default=0) for cell in shown}
     levels, by = _levels(plan, cells)
@@ -74,7 +74,7 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
                 p99_ns=None if whole is None else quantile_ns(whole, "p99_ns"),
             )
         )
-    # One axis has one unit.
+    # Cells of another unit are omitted, because one axis has one unit.
     return [point for point in points if point.metric == points[0].metric]
 
 

@@ -155,7 +155,7 @@ def _below(found: DriveClass, carried: float | None, measured: Mapping[str, Inte
         words, unit = _WORDS[name]
         least = figure.least
         if unit == "MB/s" and carried is not None:
-            # A link with fewer lanes than usual bounds the drive.
+            # A link with fewer lanes than usual limits the drive, so expect no more than the link carries.
             least = min(least, carried)
         _, value, high = measured[name]
         if high < FIT_SHARE_MIN * least:

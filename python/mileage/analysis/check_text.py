@@ -91,7 +91,7 @@ def _remarks(found: Checked) -> list[str]:
         lines += wrapped(text, WIDTH, first="[!] ", indent="    ")
     for missing in found.not_tested:
         lines += wrapped(f"Not tested: {missing.text}", WIDTH, indent="  ")
-        # A command stays in one line, so that it can be copied.
+        # Never wrap a command: it must stay on one line to be copied.
         lines += [f"  {command}" for command in missing.commands]
     return lines
 

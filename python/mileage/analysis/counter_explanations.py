@@ -68,7 +68,7 @@ def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[
     high = _rates(records.get((cell.cell, comparison.candidate), ()))
     if low is None or high is None:
         return None
-    # A record omits what was never counted.
+    # A counter that stayed 0 is missing from a record, so a missing name means 0 here.
     figures = {name: (low.get(name, 0.0), high.get(name, 0.0)) for name in [*low, *high]}
     omitted = set(_TIMES)
     if _AMPLIFICATION in low and _AMPLIFICATION in high:

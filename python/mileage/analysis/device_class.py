@@ -50,7 +50,7 @@ def _by_level(found: dict[str, str]) -> dict[str, str]:
 def _class_words(plan: Plan, target: str) -> str:
     if virtual_name(target) is None:
         facts = plan.others.get(target, plan.facts)
-        # As the user wrote it: a loop device is used as a directory is.
+        # Use the kind that the user wrote, because the facts of a loop device are those of a directory.
         written = target.partition(":")[0]
         kind = _KINDS.get(written) or _KINDS.get(facts.kind, facts.kind)
         return f"{kind}, class of the device not known"

@@ -30,7 +30,7 @@ def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
 
 
 def _sentences(rates: Mapping[str, float], entries: Sequence[Run]) -> list[str]:
-    # Next to the numbers only an open loop needs.
+    # Imported here, next to the numbers, because only studies with an open loop need it.
     from mileage.judge.overload import INTERVALS_MIN, knee, overload
 
     points = []

@@ -25,7 +25,7 @@ def run_order(plan: Plan, samples: Iterable[Sample]) -> list[OrderedRun]:
         usable = sample.value > 0 and math.isfinite(sample.value) and (not levels or sample.stage == stage)
         if usable and side in (study.baseline, study.candidate):
             name = arm_name(plan, side)
-            # A drift between cycles is not taken away by a mean of each.
+            # Do not divide by the mean of each cycle: that would hide a drift between cycles.
             groups.setdefault((sample.cell, name), []).append(sample)
     found = []
     for (_, name), own in groups.items():

@@ -107,7 +107,7 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
     if changes := changing(courses, share_min=0.0):
         return [ValidityCheck("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
     text = f"none of {len(checked):,} writing runs changes its rate level by {CHANGE_MIN:.0%} or more"
-    # A run that is too short, or beyond the limit, may have changed: the count must not claim it.
+    # A run that is too short, or beyond the limit of examined runs, may have changed: do not count it as steady.
     skipped = max(courses.run_count - len(checked), 0)
     return [ValidityCheck("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
 

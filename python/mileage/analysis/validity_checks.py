@@ -77,7 +77,7 @@ def checks_of(
     if tortured:
         checks.append(_steady_check(found.written))
     checks += level_checks(found.courses)
-    # Before a torture a drive is meant to be fresh.
+    # Before a torture a fresh drive is intended, so erased blocks are no fault there.
     judged = [comparison.candidate] if tortured and comparison.kind == "stages" else measured_stages(plan)
     checks += state_checks(plan, found.courses, judged)
     checks += _until_checks(plan, content)

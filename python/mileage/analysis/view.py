@@ -55,7 +55,8 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     environments = folder.environments()
     evidence, factor = pictured(plan, content, cells)
     found = cautions(plan, content, cells)
-    # The text of a check has the answer and the cautions in its own words.
+    # The text of `mileage check` states the answer and the cautions already; repeating them would contradict its
+    # wording.
     checked = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
     said = "" if checked else answer(cells)
     if vetoes:

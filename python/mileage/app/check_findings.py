@@ -210,7 +210,8 @@ def memory_below(disk: str, root: Path = ROOT) -> str:
         file = read_word(root / "sys/block" / disk / "loop/backing_file")
         try:
             ground = look_at(Path(file)) if file else None
-        except OSError:  # The file was removed, or is in another mount namespace.
+        # The backing file cannot be looked at if it was removed, or is in another mount namespace.
+        except OSError:
             return ""
         if ground is None:
             return ""
@@ -233,7 +234,7 @@ def _of_cells(seen: TargetFindings) -> Iterator[Finding]:
         yield Finding(text + slower, disturbs=not caution.is_fresh)
     known = {caution.sentence for caution in seen.cautions}
     notes = [note for cell, _ in seen.cells for note in cell.notes if note not in known]
-    # Notes of several tests that differ only in their numbers are one finding.
+    # Merge notes of several tests that differ only in their numbers, or the same finding would be listed several times.
     alike = {re.sub(r"\d+", "#", note).replace("threads", "thread"): note for note in reversed(notes)}
     yield from (Finding(note, disturbs=False) for note in dict.fromkeys(notes) if note in alike.values())
 

@@ -116,7 +116,7 @@ def _done_in(
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, reporter, command=shlex.join(command), always_clean=True)
     _copy_logs(folder, names)
-    # What looks at the figures is loaded when there are some.
+    # Imported after the runs: these modules are needed only once there are figures, and would delay the start.
     from mileage.analysis.assumptions import missed_rate_notes
     from mileage.analysis.cautions import cautions, with_cautions
     from mileage.analysis.open_loop import load_notes

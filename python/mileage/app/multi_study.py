@@ -108,7 +108,7 @@ def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = No
     compare = msgspec.structs.replace(
         plan.study.compare, arms=WORKLOAD_ARMS, baseline=baseline, candidate=candidate
     )
-    # Phrases and places are those of the comparison that was asked for, not of the plan's own.
+    # Phrases and labels must be those of the requested comparison, because the plan may compare something else.
     plan = msgspec.structs.replace(plan, study=msgspec.structs.replace(plan.study, compare=compare))
     vetoes = _vetoes(result) if plan.imported is not None else result.vetoes()
     return with_phrases(judged(plan, result.samples(), (baseline, candidate), vetoes, at), plan)

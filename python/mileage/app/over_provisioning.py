@@ -69,7 +69,7 @@ def over_provisioning(
     for key in _GEOMETRY:
         raw_bytes *= int(figures[key].replace("_", "").replace(",", ""))
     cycles = _cycles(figures)
-    # Nothing given up is the reference of the lives, asked for or not.
+    # Always include a share of 0, because the lives of all other shares are relative to it.
     wanted = sorted({0.0, *shares})
     found: dict[float, tuple[int, float, float]] = {}
     for share in wanted:

@@ -155,7 +155,7 @@ class StudyResult:
         """
         from mileage.store.query import Query
 
-        # The program that asks may use files anyway.
+        # Allow files: the program that calls this could open them anyway.
         return Query([self.folder.path], allow_files=True).table(name)
 
     @property

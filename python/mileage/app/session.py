@@ -242,9 +242,10 @@ def do(
             done = not left
             return left
         finally:
-            # A second Ctrl-C leaves no mount behind: it is heard when all is undone.
+            # Handle a second Ctrl-C only after everything is undone, so that it leaves no mount behind.
             with count_signals(Event()) as received:
-                # A process that was killed after its last run was recorded cleaned up nothing, and none is left to do.
+                # A process killed after its last run was recorded did not clean up, and no run remains that would do
+                # it.
                 rest = targets_of(resolved) if done and not shared else ()
                 for opened in (*shared.values(), *rest):
                     if done or always_clean:

@@ -75,7 +75,7 @@ def _drift(rounds: list[float], written_bytes: int, capacity_bytes: int) -> Find
     written = written_bytes / capacity_bytes if capacity_bytes else 0.0
     enough, level_rounds = found.state == "steady" and written >= WRITTEN_MIN, None
     if enough:
-        # A level that changed within what the drift was taken of: the two may cancel.
+        # A change of level within the window may cancel the drift, so the drift alone must not end the rounds.
         last = regimes(rounds[-2 * width :]).segments[-1]
         level_rounds = last.end - last.start
         enough = level_rounds >= min(width, len(rounds) - 1)

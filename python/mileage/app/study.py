@@ -68,7 +68,8 @@ def _study_text(name: str) -> str:
             code="unknown-name",
         )
     try:
-        # Characters of up to four bytes: who has too many of them is refused by their number.
+        # UTF-8 takes up to four bytes per character: a text with too many characters is read, and then refused by their
+        # number.
         return read_regular(path, 4 * STUDY_TEXT_MAX).decode()
     except (OSError, UnicodeDecodeError) as cause:
         raise Refused(name, f"cannot be read as a study file: {cause}", code="unreadable") from cause

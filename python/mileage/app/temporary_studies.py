@@ -42,7 +42,7 @@ def clean_up_one_offs() -> list[Undoing]:
         try:
             _clean_up(place / _STUDY)
         except RunFailed as failure:
-            # Its folder goes all the same: a target that fails now would otherwise be tried before each measurement.
+            # Remove the folder even if the target fails: otherwise every later measurement would try the target again.
             done.append(
                 Undoing(f"the remains of a killed measurement were not removed: {failure}", failed=True)
             )
@@ -58,7 +58,7 @@ def _clean_up(folder: Path) -> None:
     try:
         resolved = load_plan(StudyFolder.open(folder))
     except Refused:
-        # Killed before its plan was written: before anything was.
+        # Without a plan nothing had been written to a target, so there is nothing to clean up.
         return
     for target in targets_of(resolved):
         target.cleanup()

@@ -137,7 +137,8 @@ def run(
     try:
         drive = Drive.restore(profile, state.read_bytes()) if state else Drive(profile)
         if options["power_cut"]:
-            Drive(profile).power_cut()  # What cannot be said of this drive is refused before the run.
+            # Refuse options that do not apply to this drive before the run, which may take minutes.
+            Drive(profile).power_cut()
         start_ns, text = _simulate(drive, name, options)
         record = RunRecord.from_json(text)
         cut = _power_cut(drive, start_ns, options["power_cut"])

@@ -128,7 +128,7 @@ def _requirement(given: dict[str, Any]) -> Requirement:
     else:
         need = Requirement(capacity_bytes=capacity)
     years = given["years"] or need.years
-    # A case states a rate: over other years another amount is written.
+    # A case states a rate, so a different number of years changes the amount written.
     tbw = need.tbw / need.years * years
     if given["writes"] is not None:
         tbw = (

@@ -30,7 +30,8 @@ def status_of(command: Callable[[], int]) -> int:
     """The exit status of a command; what it raises is printed in a line. Its output is written when this returns."""
     try:
         status = _status_of(command)
-        # Buffered text would be written while the interpreter exits, where a failure has a status of Python's.
+        # Flush now: at exit the interpreter would write the buffers, and a failure there would give Python's own
+        # status.
         sys.stdout.flush()
     except OutputFailed as failure:
         if failure.reader_left:
@@ -66,7 +67,7 @@ def _status_of(command: Callable[[], int]) -> int:
     except (SystemExit, OutputFailed):
         raise
     except BaseException as error:
-        # A panic of the compiled core is no Exception.
+        # BaseException, because a panic of the compiled core is not an Exception.
         return _last_resort(error)
 
 

@@ -89,7 +89,8 @@ def plan_of(study: Study, destroy: str | None) -> Plan:
     try:
         return planned(study, destroy)
     except BrokenStudy as broken:
-        # The filling is made of the same options: its faults count where the measurement has none.
+        # The filling run has the same options and repeats the faults of the measurement: report its own only if there
+        # are no others.
         faults = broken.refusals
         asked = [fault for fault in faults if not fault.where.startswith("torture.")] or faults
         raise Refused.because(*dict.fromkeys(map(_in_options, asked))) from broken

@@ -24,7 +24,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> Found:
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
         raise Refused("--latency-target", "searches the rate itself", advice="remove --rate", code="conflict")
-    # A log is one of the run at the rate that is found.
+    # The operation log belongs to the run at the found rate, not to this closed loop before the search.
     closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None, log=None))
     plan = plan_of(one_off(closed), given["destroy"])
     quiet = given["as_json"]

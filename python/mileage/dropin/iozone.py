@@ -96,7 +96,7 @@ def run(given: Given) -> None:
         )
     except RunFailed:
         if diagnosis is not None:
-            # Says which file differs, and where.
+            # Raises with the file and the position that differ, which the failure itself does not state.
             diagnosis.check()
         raise
     finally:

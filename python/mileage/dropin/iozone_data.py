@@ -78,7 +78,7 @@ def _first_rand(seeds: NDArray[np.int64]) -> NDArray[np.uint32]:
     for _ in range(30):
         numbers.append(numbers[-1] * 16_807 % 0x7FFFFFFF)
     state = [number.astype(np.uint32) for number in numbers]
-    # The generator throws 310 sums away; each is that of the numbers 31 and 3 places before.
+    # The generator discards 310 sums at the start, each of the numbers 31 and 3 positions before (glibc random_r.c).
     for place in range(31, 31 + 3 + 310 + 1):
         state.append(state[place - 31] if place < 34 else state[place - 31] + state[place - 3])
     return state[-1] >> np.uint32(1)

@@ -67,7 +67,8 @@ def _notes(tests: tuple[str, ...]) -> list[str]:
 def _items(given: Given) -> int:
     """Items of each task."""
     depth, branch = number(given, "-z", 0, 0, 32), number(given, "-b", 1, 1, 65536)
-    # A level of one directory adds one; else the number of directories is about the last level's.
+    # With one branch each level adds one directory. Otherwise the last level dominates, and logarithms avoid a huge
+    # power.
     if branch > 1 and depth * math.log(branch) > math.log(_DIRECTORIES_MAX):
         raise Refused(
             f"mdtest: -z {depth} -b {branch}",

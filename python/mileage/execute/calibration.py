@@ -73,7 +73,7 @@ class Calibration:
         while True:
             record = do(scaled(run, factor))
             lasted_ns = record.elapsed_ns
-            # More that lasts no longer is limited by something else, such as the end of a span or a time.
+            # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying.
             stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
             if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
                 break

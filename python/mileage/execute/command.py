@@ -64,12 +64,12 @@ def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> RunReco
         record = _run(job.value.command, place, what, poll, timeout_s)
     except RunFailed as failure:
         if failure.cause == "rank":
-            # The launcher kills this process soon, and the journal is to hear of it before that.
+            # The launcher will kill this process soon, so write to the journal before that.
             raise
         try:
             _clean_up(job, place, what)
         except RunFailed as another:
-            # Why it failed comes first: what cleans up often fails where there is nothing to clean up.
+            # Report the failure of the program first: clean-up often fails as well when there is nothing to clean up.
             failure.args = (f"{failure}; {another}",)
         raise
     _clean_up(job, place, what)
@@ -178,7 +178,7 @@ def _is_at_work(group: int) -> bool:
         return False
     except PermissionError:
         return True
-    # Members that have ended and for whom nobody waits count for the kernel.
+    # Zombies still count as members of the group for the kernel, so look at the state of each.
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(ValueError):
             state, _, found, *_ = fields_of(read_text(place).rpartition(")")[2])

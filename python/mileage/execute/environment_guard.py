@@ -90,7 +90,7 @@ class EnvironmentGuard:
             start = self._starts.get(session) or self._kept(start_name(session))
         if start is not None:
             now = snapshot(target.place, root=HOST)
-            # Only facts of a plain snapshot: asking a drive about itself may wake it or take seconds before each stage.
+            # Use only facts of a plain snapshot: querying a drive may wake it, or take seconds before each stage.
             self._weigh(target, f"before {stage}", {key: start[key] for key in start if key in now}, now)
 
     def after(self, target: Target, stage: str, session: str = "") -> None:

@@ -92,8 +92,8 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecor
             options = msgspec.json.encode(around).decode()
             text = _core.run_metadata(str(place), value, poll, options)
         finally:
-            # The core has removed what it made. What it could not remove is counted in the record, and stays until the
-            # next run or the end of the study.
+            # Remove only an empty directory: files that the core could not remove are counted in the record, and stay
+            # until the next run or the end of the study.
             with suppress(OSError):
                 os.rmdir(place.name, dir_fd=folder)
     record = RunRecord.from_json(text)
@@ -116,7 +116,7 @@ def _own_files(target: Target, job: Suite) -> tuple[str, list[str]]:
         own = f"{target.path}.iozone"
         for left in [own] if workers is None else [f"{own}.{number}" for number in range(workers)]:
             if makes:
-                # Of a process that was killed; IOzone's workers write over what is there.
+                # Remove files of a killed process, because IOzone's workers would overwrite them in place.
                 Path(left).unlink(missing_ok=True)
         return own, []
     paths = [place / found for found in names] or [place / str(name)]

@@ -100,7 +100,7 @@ class LocalWorkers(Workers):
 
     def begin(self) -> None:
         """Start the processes. Raises OSError when there is no room for one more."""
-        # The module is the one that runs here, whatever lies in the working directory.
+        # The workers must import this installation, whatever is in the working directory.
         source = str(Path(mileage.__file__).parents[1])
         places = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
@@ -130,7 +130,7 @@ class LocalWorkers(Workers):
             at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + _NOTICE_NS
             for worker, order in zip(self._workers, orders, strict=True):
                 assert worker.stdin is not None
-                # One that is dead already is noticed when its output ends.
+                # Ignore a process that is already dead: the end of its output is noticed below.
                 with suppress(BrokenPipeError):
                     worker.stdin.write(json.dumps(at_barrier(order, barrier, at_ns)).encode() + b"\n")
                     worker.stdin.flush()
@@ -155,7 +155,8 @@ class LocalWorkers(Workers):
             while len(self._done) < self.size and not self._is_late():
                 self._listen(selector)
                 totals = sum(done[0] for done in self._progress), sum(done[1] for done in self._progress)
-                # Where one has failed the others end soon, and one of them may know better why.
+                # Stop the others but keep listening: another process may know the cause better than the first that
+                # failed.
                 if poll(*totals) or any("share" not in message for message in self._done.values()):
                     self._stop()
         return self._shares()
@@ -181,7 +182,7 @@ class LocalWorkers(Workers):
         deadline = self._stopped_s + _END_S
         for worker in self._workers:
             try:
-                # Reads what is still said, so that nobody waits for a full pipe.
+                # Keep reading, so that no process blocks on a full pipe.
                 worker.communicate(timeout=max(deadline - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 worker.kill()

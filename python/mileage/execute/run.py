@@ -99,7 +99,7 @@ def _io(inputs: RunInputs) -> RunRecord:
     except ValueError as cause:
         raise Refused(run.cell, str(cause), code="wrong-value") from cause
     except Refused:
-        # What vanished after it was looked at is refused as if it had never been made.
+        # A target that vanished after the look would be refused as if it had never existed: check for that first.
         _still_there(target, run)
         raise
     except OSError as cause:
@@ -125,7 +125,7 @@ def _power_cut(target: Target, run: PlannedRun, record: RunRecord) -> RunRecord:
         lost = target.simulation.power_cut()
     except ValueError as cause:
         raise Refused(run.cell, str(cause), code="unsupported") from cause
-    # A write of which any part is lost counts once.
+    # Count a write once even if several of its parts were lost.
     counters = {
         "power_cut_writes_lost": len({write for write, _, _ in lost}),
         "power_cut_bytes_lost": sum(length_bytes for _, _, length_bytes in lost),

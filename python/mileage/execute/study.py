@@ -67,7 +67,7 @@ def execute_study(
             return ()
         mine = [run for run in plan.runs if run.session == session]
         if ranks := ranks_here():
-            # Now, and not after hours when the first run comes that needs them.
+            # Check now, so that a missing program is not found hours later when the first run needs it.
             ranks.workers(tasks_of(mine, content))
         journal = Journal(folder.journal, folder.planned_runs())
         try:

@@ -148,7 +148,7 @@ class Conductor:
         """The files that the tasks opened. Raises RunFailed when one file of all was not the same for each."""
         files = [msgspec.convert(json.loads(share)["opened"][0], FileIdentity) for share in step.shares]
         if len({member.host for member in self._workers.members}) > 1:
-            # Each machine numbers its file systems by itself.
+            # Device numbers mean nothing across machines, because each machine numbers its file systems itself.
             files = [msgspec.structs.replace(identity, device=None) for identity in files]
         if not shared:
             return tuple(files)
@@ -193,7 +193,7 @@ class Conductor:
             if f"{kind}_remove" not in tests and not value.keep:
                 self._clear(value, f"{kind}_remove")
             if "dir_rename" in tests and kind == "dir":
-                # On directories of its own, since it leaves them under other names.
+                # Use separate directories, because this test leaves the files under other names.
                 self._mdtest(value, "dir_create")
                 results.append(self._mdtest(value, "dir_rename"))
                 for left in list(self._directory.rglob("dir.mdtest.*")):
@@ -234,13 +234,13 @@ class Conductor:
         ]
         step = self._workers.do(orders, len(orders), self._poll)
         record = RunRecord.from_json(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
-        # The directories of several tasks have the same facts.
+        # Several tasks report the same facts about their directories: keep each note once.
         notes = list({note.partition(" ")[2]: note for note in record.notes}.values())
         tasks = metadata_tasks(step, self._workers.members)
         return self._checked(msgspec.structs.replace(record, tasks=tasks, notes=notes), test)
 
     def _name_options(self, timeout_ns: int) -> str:
-        # As the tools do in their working directory: a name has as many parts, however deep the target lies.
+        # Use relative names as the tools do: then a name has equally many components however deep the target is.
         options = {"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)}
         if self._own is not None:
             return json.dumps({**options, "within": [str(self._directory), self._own.to_json()]})
@@ -259,7 +259,7 @@ class Conductor:
         from mileage import _core
 
         def poll(byte_count: int, operations: int) -> bool:
-            # An MPI launcher that lost a rank ends the others.
+            # An MPI launcher that lost a rank ends the others, so their own errors are only a consequence.
             self._workers.check()
             return self._poll(byte_count, operations)
 

@@ -87,7 +87,7 @@ def _row(result: Result, at: int, names: list[str], fields: list[str]) -> None:
         )
         return
     row = dict(zip(names, fields, strict=False))
-    # The command line is last and may itself hold commas.
+    # Split at most this often, because the command line is the last column and may contain commas.
     row[names[-1]] = ",".join(fields[len(names) - 1 :])
     phase = row["operation"].upper()
     result.version = result.version or row.get("version") or None

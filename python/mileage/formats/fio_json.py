@@ -153,7 +153,7 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     name, host = _word(jobs[0].get("jobname")), _word(jobs[0].get("hostname"))
     grouped = len(jobs) == 1 and _holds_others(jobs[0], options)
     if grouped:
-        # Nothing is known of the other ones: what the first one's options say holds of a part only.
+        # The options of the first job describe only a part of the group, and nothing is known of the rest.
         options = FioOptions({})
     everything = name == ALL_CLIENTS or grouped
     done = {direction: [_dict(job.get(direction)) for job in jobs] for direction in _DIRECTIONS}
@@ -293,7 +293,7 @@ def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -
                 max(highs, default=None),
             )
     parts = [part for part in done[most] if whole(part.get("total_ios"))]
-    # With lat_percentiles=1 fio has them of the total latency instead.
+    # With lat_percentiles=1 fio reports percentiles of the total latency in place of completion latency.
     total = any(
         "percentile" in _dict(part.get("lat_ns")) and "percentile" not in _dict(part.get("clat_ns"))
         for part in parts

@@ -154,7 +154,7 @@ class FioOptions(msgspec.Struct, frozen=True):
             return CellKey(name if pattern else "")
         if not _OTHER_WORK.isdisjoint(values):
             return CellKey(name)
-        # Without a map, or with a time, places come again before all were visited, or after it.
+        # Without a random map, or with a time limit, some blocks are visited twice before others are visited once.
         again = any(values.get(option, "0") != "0" for option in ("norandommap", "time_based"))
         order = "sequential" if pattern in _SEQUENTIAL else "random" if again else "shuffled"
         return CellKey(

@@ -47,7 +47,8 @@ def read(source: Source) -> Result:
     for at, raw in enumerate(source.lines(), 1):
         line = raw.rstrip("\r")
         if found := _RESULT.fullmatch(line):
-            # The script prints every line again at its end; one phase does not take the same time twice.
+            # The script prints all results again at its end. Equal figure and time mean such a repetition, because no
+            # phase takes exactly the same time twice.
             row = found.group("name", "figure", "seconds")
             if row not in seen:
                 _row(result, at, found, line)
@@ -73,7 +74,7 @@ def read(source: Source) -> Result:
 def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
     figure, seconds = number(found["figure"]), number(found["seconds"])
     if found["kind"].isspace() and not figure:
-        # Phases such as the timestamp measure nothing: their line is no failed result.
+        # Phases such as the timestamp measure nothing, so a line without a figure is not a failure there.
         return
     if not figure:
         result.unread.append(Unread(at, shown(line), "no figure: the phase failed or was not done"))

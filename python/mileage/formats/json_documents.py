@@ -108,7 +108,7 @@ def _damaged(text: str, start: int, line: int, found: list[Document], unread: li
     cleaned, taken = _without_foreign_lines(rest, line)
     value, end, why = _decode(cleaned, 0)
     if why is None:
-        # What follows the document in the cleaned text has as many lines as in the original one.
+        # The cleaned text keeps the number of lines, so that line numbers in messages stay right.
         found.append(Document(line, value))
         last = line + cleaned.count("\n", 0, end)
         unread.extend(entry for entry in taken if entry.line <= last)

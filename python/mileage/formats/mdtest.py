@@ -184,7 +184,7 @@ def _of_row(call: _Call, name: str, rate: _Row | None, time: _Row | None) -> lis
     """The runs of one kind of operation."""
     row = rate or time
     if row is None or not row.figures.get("Mean"):
-        # mdtest prints 0 for what was not asked for.
+        # mdtest prints 0 for tests that were not requested, so 0 is not a result.
         return []
     iterations = call.iterations or 1
     done = call.done.get(name, [])

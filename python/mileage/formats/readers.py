@@ -120,7 +120,7 @@ def read_sources(
     for (folder, prefix), group in groups.items():
         named = [(source, run) for source, run in runs if prefix in _prefixes(run)]
         owners = [run for source, run in named if source.path.parent == folder] or [run for _, run in named]
-        # fio 3 wrote logs that a JSON names, since no other JSON is read.
+        # A log named by a JSON file has the unit of fio 3, because only JSON of fio 3 is accepted.
         unit = 1 if owners else unit_ns
         if len(owners) == 1:
             result = read(group, sound(fio_logs.read_group(group, unit)))

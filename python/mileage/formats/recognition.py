@@ -123,7 +123,7 @@ def seems(source: Source) -> str:
         return "no reader knows this file, which is binary; import the text that the tool printed"
     for mark, what, advice in _MARKS:
         if mark.search(head):
-            # A command is one that can be copied: it has the file itself.
+            # Insert the file's own name, so that the command can be copied as it is.
             file, folder = (shlex.quote(str(path)) for path in (source.path, source.path.parent))
             return f"it seems to be {what}; {advice.replace('FILE', file).replace('FOLDER', folder)}"
     first = next((line for line in head.split("\n") if line.strip()), "")

@@ -55,7 +55,7 @@ def refuse_unwritable(path: Path) -> None:
     if path.is_char_device() and path.samefile(os.devnull):
         return
     try:
-        # Nothing is read of what has no end, such as /proc/kmsg, and that is no worksheet.
+        # Do not read files without an end, such as /proc/kmsg: the reader would block, and they are no worksheets.
         with open_regular(path, _OLD_BYTES_MAX, f"-b {path}") as file:
             head = file.read(4)
         head = b"?" if head is None else head

@@ -34,6 +34,6 @@ def odd_one(values: Sequence[float], alpha: float = ALPHA) -> int | None:
         return None
     squared = ((values[at] - mean) / spread) ** 2
     rest = (count - 1) ** 2 - count * squared
-    # All others are equal: the distance is the largest that G can be.
+    # The other values are equal, so the standard deviation excludes nothing: G takes its largest possible value.
     t = math.inf if rest <= 0 else math.sqrt(count * (count - 2) * squared / rest)
     return at if count * t_two_sided(count - 2, t) < alpha else None

@@ -55,7 +55,8 @@ def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> 
         raise ValueError(
             f"{n} intervals, {offered} per second: expected {INTERVALS_MIN} or more, and above 0"
         )
-    import numpy as np  # Takes longer than most commands: only an open loop needs it.
+    # Imported here because it takes longer than most commands, and only an open loop needs it.
+    import numpy as np
 
     done = np.cumsum(np.asarray(completed, dtype=np.float64))
     due = offered * interval_s * np.arange(1, n + 1)

@@ -54,7 +54,7 @@ def next_rate(probes: Sequence[Probe], closed_ops_per_s: float) -> int | None:
     smallest = max(closed_ops_per_s * SMALLEST_SHARE, 1.0)
     best = best_of(probes)
     low = float(best.rate) if best else 0.0
-    # A rate that failed below one that held is noise; what holds counts.
+    # A rate that failed below a higher one that held is noise, so the highest rate that held counts.
     high = min((probe.rate for probe in probes if not probe.kept and probe.rate > low), default=None)
     if high is None:
         tried = low >= closed_ops_per_s

@@ -67,7 +67,7 @@ def _quantile(freedom: int) -> float:
 
 
 def _mean(series: _Series) -> float:
-    # A study has tens of thousands of short series: the method `mean` takes several times as long as its sum.
+    # A study has tens of thousands of short series, and the method `mean` takes several times as long as a sum.
     return float(np.add.reduce(series)) / len(series)
 
 

@@ -219,7 +219,7 @@ class _Making:
         amount = self._area(path, "amount", table.amount, record * tasks)
         stop = Stop(bytes=amount, time_ns=None if table.time is None else sizes.parse_time_ns(table.time))
         span = self._span(path, table, unit_bytes(done.pattern, record) * tasks)
-        # `amount` is of all tasks together; with a file each the span is that of one file.
+        # `amount` is the total of all tasks, but with a file for each task the span is that of one file.
         if tasks > 1 and table.files == "per_thread":
             span = (span[0], span[1] // tasks)
         workload = self._workload(done, record, span, table.threads, table.depth, stop)

@@ -100,7 +100,7 @@ def mismatch_of(error: msgspec.ValidationError, struct: type[msgspec.Struct]) ->
     """The mismatch described by an error of msgspec, for a value that is not a `struct`."""
     match = _AT.fullmatch(str(error))
     assert match is not None
-    # msgspec writes "[...]" for the value of a key that it does not name.
+    # msgspec writes "[...]" for the value of an unnamed key: the path is known only up to there.
     steps = steps_of((match["path"] or "$").removeprefix("$").partition("[...]")[0])
     missing = _MISSING.fullmatch(match["what"])
     return Mismatch(steps + ([missing["key"]] if missing else []), match["what"], struct)

@@ -236,7 +236,7 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
 def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: str) -> NamedWorkload:
     lines = tuple(_line(row, f"{path}[{number}]") for number, row in enumerate(rows))
     pattern = PatternTable(access=Access(lines))
-    # A span in which each line fits: what is wrong then is wrong anywhere.
+    # Check in a span that every line fits into, so that only faults that hold for any span are reported.
     alone = Workload(pattern, 100, SECTOR_BYTES, 0, 1 << 48, 1, 1, Stop(operations=1), 0)
     problem = alone.problem()
     if problem is not None and problem[0].startswith(_LINES):

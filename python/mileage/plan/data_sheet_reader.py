@@ -96,7 +96,8 @@ def _is_read(faults: Faults, key: str, value: Any) -> bool:
             faults.add(key, found=shown(value), expected=f"a table with {', '.join(keys)}", code="wrong-type")
             return False
         if key == "price" and "date" in value:
-            value["date"] = str(value["date"])  # TOML has dates of its own.
+            # TOML parses dates itself, so the value is no text.
+            value["date"] = str(value["date"])
         if not _is_whole(faults, key, value, keys, keys):
             return False
     return _is_converted(faults, key, {key: value}, _only(key))

@@ -61,8 +61,8 @@ class Expansion:
         self._pairs = workload_pairs(study.compared, cells) if study.compares_workloads else {}
         self._blocked = study.order == "blocked"
         self._made = 0
-        # What was written with a seed is verified with the same one, and that may be in another study: what has a
-        # number of its writing is written to be verified.
+        # Data is verified with the seed that wrote it, possibly in another study: content with a generation number is
+        # meant for that, so all runs share one seed.
         self._one_seed = any(
             cell.workload.verify != "off" or cell.workload.generation
             for cell in cells
@@ -168,7 +168,7 @@ class Expansion:
         seed = self._study.seed
         by_stem: dict[str, dict[str, Cell]] = {}
         for cell in cells:
-            # Cells of one set of tests are one run.
+            # A set of tests is one run that measures several cells: plan it once.
             by_stem.setdefault(self._stem(cell), {})[cell.unit] = cell
         ordered = (
             [(self._stem(cell), cell.unit) for cell in {cell.unit: cell for cell in cells}.values()]

@@ -123,7 +123,8 @@ def _ext4(words: dict[str, str | None]) -> list[str]:
     block = EXT4_BLOCK_BYTES
     if (text := _taken(words, "block")) is not None:
         block = _size("block", text)
-    # Always said: left alone, mkfs gives small file systems blocks of 1 KiB, and sizes in blocks would mean others.
+    # Always state the block size: by default mkfs gives small file systems blocks of 1 KiB, and sizes in blocks would
+    # differ.
     arguments += ["-b", str(block)]
     if _flag(words, "lazy"):
         extended = []

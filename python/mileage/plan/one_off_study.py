@@ -146,7 +146,7 @@ def one_off(asked: MeasurementRequest) -> Study:
         question=f"How fast: {', '.join(words)}?",
         target=asked.target,
         seed=asked.seed,
-        # Figures of a device that failed halfway are no answer to this question.
+        # Stop on a device failure: the figures of a device that failed halfway do not answer the question.
         on_failure="stop" if capabilities_of(asked.target).is_real else "dnf",
         state=msgspec.structs.replace(own_state, cache=asked.cache),
         stage=(*stages, Stage(name=NAME, measure=tuple(measures))),

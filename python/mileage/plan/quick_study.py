@@ -143,7 +143,8 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
     for name in dict.fromkeys(cut):
         table = tortures[name]
         if study.factor:
-            # Targets may differ in size: each is written as often as it is large.
+            # A fixed amount would fill small targets more often than large ones: limit it by a multiple of each
+            # target's size.
             times = TORTURE_MULTIPLE_MAX * amounts[name] / total
             table = msgspec.structs.replace(table, amount=f"{_text(table.amount)} or {times:.6f}x")
         elif total > most:

@@ -81,7 +81,8 @@ def resolve(
     parts = [_Part(at_setting(study, setting), known[setting.place], setting, own) for setting in settings]
     areas = _areas(study, parts, own)
     work_bytes = areas[settings[0].instance]
-    # In bytes from here on: the plan must get the same file when it is resolved again, whatever the multiple is then.
+    # Store the size in bytes: the plan must get the same file when it is resolved again, even if the memory has
+    # changed.
     if uses_file(study, facts) and sizes.is_multiple(study.state.file):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
         study = msgspec.structs.replace(study, state=state)

@@ -156,7 +156,7 @@ class _Check(ValueChecks):
         for fault in at_first:
             steps = steps_of(fault.where)
             changing = [name for name, factor in factors.items() if key_of(name, factor) in steps]
-            # What has nothing to do with a factor is reported as without factors.
+            # A fault that no factor changes is reported without a level, as in a study without factors.
             if changing:
                 self.at_level(fault, changing[0], first[changing[0]])
             else:
@@ -352,7 +352,7 @@ class _Check(ValueChecks):
                 found="true, but no stage tortures, so a sham cycle would skip nothing",
                 code="no-effect",
             )
-        # For what follows, an unknown stage to measure as is one that measures nothing.
+        # Treat an unknown stage as one that measures nothing, so that no fault is reported that only follows from it.
         self.study = msgspec.structs.replace(study, stage=tuple(known))
 
     def measuring(self, names: Iterable[str]) -> list[str]:

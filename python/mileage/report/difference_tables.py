@@ -107,7 +107,7 @@ def printed_table(table: DifferenceTable, places: Mapping[str, Mapping[str, str]
             place = places.get(cell.cell, {})
             row = tuple(level_words(own.test, name, place.get(name, "")) for name in names)
             texts = found.setdefault(row, {})
-            # Cells that nothing but their labels distinguishes have a row each.
+            # Cells that differ in nothing but their labels cannot share a row.
             texts = found.setdefault((*row, cell.cell), {}) if at in texts else texts
             texts[at] = _text(cell)
     order = sorted(found, key=lambda row: [_rank(row, found, at) for at in range(len(names))])

@@ -126,7 +126,7 @@ def _runs(page: ImportedPage) -> str:
 def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
     rows = [_figures(cell) for cell in cells]
     columns = [at for at in range(len(_HEADS)) if at == 0 or any(row[at] != "-" for row in rows)]
-    # The median stands for the mean where there is one.
+    # Omit the column of the mean where a median is known, which describes a typical operation better.
     columns = [at for at in columns if at != _MEAN or all(row[_MEAN + 1] == "-" for row in rows)]
     widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
     room = width - sum(widths.values())

@@ -68,7 +68,7 @@ def _panel(
     unit = "operations/s" if aspect_of(test, cells[0].measure) == "metadata" else scale.unit
     level_of = {cell.cell: places.get(cell.cell, {}).get(row, "") for cell in cells}
     levels = ordered_levels(set(level_of.values()))
-    # Cells that share a level stand next to each other, never over each other.
+    # Sort by level, so that bars of one level stand next to each other and none covers another.
     order = sorted(cells, key=lambda cell: levels.index(level_of[cell.cell]))
     bars, dots = [], []
     for at, cell in enumerate(order):

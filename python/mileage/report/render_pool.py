@@ -186,7 +186,7 @@ def serve() -> None:
     """Draw what is asked on standard input until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
-    # What a library prints does not get between the answers.
+    # Redirect the standard output of libraries, so that their prints do not mix with the answers.
     os.dup2(2, 1)
     while (message := _read(sys.stdin.buffer)) is not None:
         asked: Drawing | Filing = msgspec.msgpack.decode(message, type=Drawing | Filing)

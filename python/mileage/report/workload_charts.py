@@ -125,7 +125,7 @@ def _grids(view: StudyView) -> list[tuple[Grid, str]]:
         n = counted_span([len(values) for cell in found.levels for values in cell.levels.values()])
         words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
         if len({(field.test, field.row) for field in fields}) == len({field.test for field in fields}):
-            # One cell of each test: the levels themselves are what there is to compare.
+            # With one cell per test there is nothing to compare but the levels: put these on the axis.
             alone = [replace(field, row=field.column, column="") for field in fields]
             return [(Grid(alone, view.factor, ""), words)]
         return [(Grid(fields, "record", view.factor), words)]

@@ -152,10 +152,10 @@ def key_of(change: str) -> str:
 def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     """Whether a change of this key makes runs before and after it incomparable."""
     if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
-        # A value that was unknown at first may have been the same all the time.
+        # A value that was unknown at first may have been the same all along, so it is not a change.
         return False
     if key == "target.source":
-        # The kernel numbers devices anew at every boot; which drive it is, its serial number, model and size say.
+        # The kernel numbers devices anew at every boot; serial number, model and size identify the drive instead.
         return not all(found.get(key, "").startswith("/dev/") for found in (before, after))
     if key.startswith("memory."):
         old, new = (whole_number(found.get(key, "")) for found in (before, after))

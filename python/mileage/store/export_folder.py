@@ -68,7 +68,7 @@ def write_tables(
             for path in part.iterdir():
                 _force(path)
             _force(part)
-            # An empty folder gives way; anything else that appeared meanwhile does not.
+            # Replace an empty folder only: anything else that appeared meanwhile is not ours.
             os.rename(part, out)
             _force(out.absolute().parent)
     except OSError as cause:

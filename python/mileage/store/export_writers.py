@@ -46,7 +46,7 @@ def write_json(table: Table, path: Path) -> None:
         before = "[\n"
         for row in table.rows():
             whole = {column.name: row.get(column.name) for column in table.columns}
-            # Signs that steer a terminal are escapes in JSON anyway, or may be.
+            # Escape characters that steer a terminal: JSON allows such escapes, so the content stays the same.
             file.write(before + harmless(msgspec.json.encode(whole).decode()))
             before = ",\n"
         file.write("[]\n" if before == "[\n" else "\n]\n")
@@ -107,7 +107,7 @@ def write_parquet(table: Table, path: Path) -> None:
             values = (row.get(column.name) for column in table.columns)
             line = msgspec.json.encode(dict(zip(keys, values, strict=True)))
             longest = max(longest, lines.write(line + b"\n"))
-    # The columns are called as they shall be only at the end, since a name may hold any sign.
+    # Rename the columns last, because a name may contain any character.
     kinds = ", ".join(f"{key}: '{column.kind}'" for key, column in zip(keys, table.columns, strict=True))
     chosen = ", ".join(f"{key} AS {_name(column)}" for key, column in zip(keys, table.columns, strict=True))
     with duckdb.connect(config={"threads": 1, "memory_limit": "1GiB"}) as connection:

@@ -127,7 +127,7 @@ def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "target.drive_rotation_rpm", str(found["rotation_rate"])
     hours = found.get("power_on_time")
     if isinstance(hours, dict) and isinstance(hours.get("hours"), int):
-        # Decoded: drives keep more than hours in the raw value of the attribute.
+        # Use the decoded value: some drives pack more than the hours into the raw value of the attribute.
         yield "now.health_power_on_hours", str(hours["hours"])
     used = found.get("endurance_used")
     if isinstance(used, dict) and isinstance(used.get("current_percent"), int):
@@ -146,7 +146,7 @@ def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
             name = f"now.health_ata_{row.get('id')}_{str(row.get('name')).lower()}"
             yield name, str(raw.get("value"))
             if row.get("id") in _WEAR_IDS and isinstance(row.get("value"), int):
-                # The raw value of these has no common unit; the normalised one falls from 100 as the cells wear.
+                # Use the normalised value, which falls from 100 as the cells wear: the raw value has no common unit.
                 yield f"{name}_normalised", str(row["value"])
 
 
@@ -161,7 +161,7 @@ def _id_ctrl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _smart_log(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, given in found.items():
-        # Newer versions of the program print a field of bits as a table.
+        # Newer versions of nvme-cli print the bits as a table instead of a number.
         value = given.get("value") if isinstance(given, dict) else given
         if isinstance(value, _WHOLE) and name != "temperature":
             yield f"now.health_{name}", str(value)

@@ -288,7 +288,8 @@ class _Reading:
         is_edited = seal is not None and not seal.is_right
         entry, why = None, None
         try:
-            # Texts that nobody asks for are not looked at by the decoder.
+            # Check the encoding of the whole line: the decoder skips texts that no field asks for, and would accept
+            # invalid bytes there.
             line.decode("utf-8")
             if not is_edited:
                 begins = _KIND.match(line)
@@ -336,7 +337,7 @@ class _Reading:
                 code="unsupported",
             )
         sealed = self._format == FORMAT or (self._format is None and self._seal is not None)
-        # A line without a seal among others was put there, or lost it; so was one with a seal among those without.
+        # Lines with and without seals cannot mix: a line without a seal was inserted or lost its seal, and the reverse.
         why = "has no checksum" if sealed else "has a checksum, in a journal without"
         dropped = sorted([*self._dropped, *((row[0], why) for row in self._kept if row[3] != sealed)])
         kept = [row for row in self._kept if row[3] == sealed]

@@ -185,7 +185,7 @@ def _copy(source: StudyFolder, merged: StudyFolder, part: str, suffix: str) -> d
             continue
         name = str(path.relative_to(source.path))
         try:
-            # Logs and traces may be of any length.
+            # Only environment files have a size limit, because logs and traces may be of any length.
             data = source.directory.read(name, FILE_BYTES_MAX if part == "environment" else None)
         except OSError as cause:
             raise Refused(path, f"cannot be read: {cause.strerror}", code="unreadable") from cause

@@ -90,7 +90,7 @@ def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False
     """
     found = content.problems
     if content.torn_bytes and content.of_kind(End):
-        # Of a study that was cut off, half a line is what is to be expected.
+        # Only after the end line: in an interrupted study half a line is normal.
         found.append(f"the journal has {content.torn_bytes:,} bytes after its last line")
     files = [] if running else [f"{name} {why}" for name, why in folder.changed_files(content).items()]
     more = len(files) - _LISTED

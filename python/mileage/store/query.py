@@ -143,7 +143,7 @@ class Query:
             )
         connection = self._connect([name])
         relation = connection.table(name) if name in _MADE else connection.view(name)
-        # The relation needs the connection, which would otherwise end with this object.
+        # Keep a reference to the connection: the relation needs it, and it would be closed with this object.
         _KEPT[id(relation)] = (self, connection)
         return relation
 

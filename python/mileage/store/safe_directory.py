@@ -185,12 +185,12 @@ class Directory:
 
         Raises Refused where a folder has the name, and OSError.
         """
-        # Two who write the same file at the same time do not meet; the last one stays.
+        # A unique name for each writer, so that concurrent writers do not collide; the last rename wins.
         part = f".{name}{_PART}{os.getpid()}-{threading.get_ident()}"
         self._remove_abandoned_parts()
         try:
             with self.new(part) as file:
-                # Locked while it is written, so that others see whether its process still lives.
+                # Hold a lock while writing, so that others can see whether the writer is alive.
                 with suppress(OSError):
                     fcntl.flock(file, fcntl.LOCK_SH)
                 yield file
@@ -202,7 +202,7 @@ class Directory:
                 found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
                 raise _refusal(self.path / name, found, "a file") from None
         except BaseException:
-            # What is half written on a full disk takes the room of what is to be written next.
+            # Remove a partial file at once: on a full disk it would take the space that the next write needs.
             self.remove(part)
             raise
         os.fsync(self.descriptor)
@@ -215,7 +215,8 @@ class Directory:
         _SWEPT.add(folder)
         for name in os.listdir(self.descriptor):
             if _PART in name and name.startswith("."):
-                # A locked part belongs to a live process, and what is no regular file is not of Mileage: both stay.
+                # Keep locked parts, which a live process writes, and anything that is not a regular file, which Mileage
+                # did not make.
                 with suppress(OSError, Refused), self._opened(name) as part:
                     fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     os.unlink(name, dir_fd=self.descriptor)

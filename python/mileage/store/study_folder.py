@@ -85,7 +85,7 @@ class StudyFolder:
         Raises:
             Refused: the path exists and is not an empty folder, or cannot be made.
         """
-        # A crash while the folder was being made leaves only what is made before plan.json.
+        # Files that exist before plan.json come from a crash during creation, so they do not make the folder foreign.
         early = re.compile(r"environment|state|plan\.toml|\.plan\.(toml|json)\.part.*")
         foreign = path.exists() and (
             not path.is_dir() or any(not early.fullmatch(part.name) for part in path.iterdir())
@@ -150,7 +150,8 @@ class StudyFolder:
             descriptor = self.directory.open_lock(".lock")
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Who held it may have removed it meanwhile: a lock without a name keeps nobody out.
+                # The former holder may have removed the lock file meanwhile: a lock on a file without a name excludes
+                # nobody.
                 with suppress(FileNotFoundError):
                     if os.path.samestat((self.path / ".lock").lstat(), os.fstat(descriptor)):
                         self._lock = descriptor
@@ -168,7 +169,7 @@ class StudyFolder:
     def unlock(self) -> None:
         """Release :meth:`lock`."""
         if self._lock is not None:
-            # Removed while it is held, so that it is nobody else's.
+            # Remove the lock file while holding it, so that no other process can have locked it.
             self.directory.remove(".lock")
             os.close(self._lock)
             self._lock = None
@@ -330,7 +331,7 @@ class StudyFolder:
         """Path of a run's log of single operations; its folder exists, and no file of that name."""
         name = f"run-{run:06d}.csv"
         with self.directory.below(self.logs.name) as logs:
-            # Of a run that was not finished; the engine writes over no file.
+            # Remove the log of a run that did not finish, because the engine refuses to overwrite a file.
             logs.remove(name)
         return self.logs / name
 

@@ -290,7 +290,8 @@ class Staging:
 
     def __enter__(self) -> Staging:
         with ExitStack() as stack:
-            # Two who bring the tables up to date at the same time do not meet; nothing is left of one who is killed.
+            # A scratch directory of its own, so that concurrent updates do not collide and nothing remains of a killed
+            # one.
             self._place = stack.enter_context(scratch_directory(self._folder.path))
             self._staged = {name: self._place / f"{name}.jsonl" for name in self._names}
             self._lines = {name: stack.enter_context(open(path, "wb")) for name, path in self._staged.items()}
@@ -298,7 +299,7 @@ class Staging:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        # Writes what is still held back, for which a disk may have no room, then removes all.
+        # Closing writes buffered rows, which may fail on a full disk; the scratch directory is removed in any case.
         self._opened.close()
 
     def add(self, entry: AnyRun) -> None:
@@ -323,7 +324,7 @@ class Staging:
         with duckdb.connect(config=settings) as connection:
             for name, lines in self._lines.items():
                 lines.flush()
-                # The descriptor, and not the name, which may have come to name something else.
+                # Use the descriptor, because the name may refer to another file by now.
                 with self._folder.part(table_file(name)) as made:
                     connection.execute(
                         f"COPY ({self._query(name)}) TO {sql_text(_path_of(made.fileno()))} "

@@ -91,7 +91,7 @@ class GivenDevice(Device):
         self._settings = settings
         self._attached = False
         self._root = root
-        # Links are resolved once: from here on it is this node, and no other one.
+        # Resolve links once, so that all later steps use the same device node.
         self._path = Path(os.path.realpath(spec.name))
         if refusal := block_device_refusal(str(spec), self._path, root=root):
             raise refusal
@@ -271,7 +271,7 @@ class LoopDevice(Device):
     def _losetup(self, *options: str) -> Path:
         what, file = str(self._spec), str(self._file_path)
         if self._last is not None:
-            # The same number as before, so that the machine does not look changed between two cycles.
+            # Reuse the device number, so that the environment guard does not see a changed machine between two cycles.
             try:
                 call(what, "losetup", *options, str(self._last), file)
             except RunFailed:

@@ -96,7 +96,7 @@ class DirectoryTarget(Target):
         summary = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
         there = {file.path: file for file in (*self._more, *self._of_run)}
         self._more = [there.get(path) or self._work_file(path) for path in self._names(files)]
-        # What is there beyond that, a run made: it is left to the run that reads it.
+        # Further files were made by a run, and are left for the run that reads them.
         self._of_run = [file for file in there.values() if file not in self._more]
         for file in self._more:
             file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
@@ -135,7 +135,7 @@ class DirectoryTarget(Target):
             file.close()
 
     def cleanup(self) -> None:
-        # Where the directory was unmounted or replaced, what is there now is not this plan's.
+        # If the directory was unmounted or replaced, the files there now do not belong to this plan.
         if self._file.is_claimed:
             remove_remains_of_runs(self._directory, self.path.name)
         for file in self._files():

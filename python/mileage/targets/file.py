@@ -124,7 +124,7 @@ def guard_file(
     try:
         status = os.fstat(descriptor)
         _refuse_kind(spec, path, status, root)
-        # All that follows is asked of what was opened, whatever the path means meanwhile.
+        # Ask only the open descriptor from here on, because the path may change its meaning.
         here = Path(f"/proc/self/fd/{descriptor}")
         refuse_file_in_use(str(spec), here, root=root)
         _refuse_written(spec, here, root)

@@ -308,7 +308,8 @@ def holds(option: str, shown: set[str]) -> bool:
         return not any(opposite in shown for opposite in _SILENT[option])
     word = option.partition("=")[0]
     if "=" in option:
-        # Values are shown in the kernel's own units: "64k" as "65536", a compression with its level.
+        # The kernel shows values in its own units ("64k" as "65536") and a compression with its level: compare
+        # normalised values.
         return any(found == word or found.startswith(f"{word}=") for found in shown) or option.startswith(
             _UNSHOWN
         )

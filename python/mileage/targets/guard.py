@@ -74,13 +74,13 @@ def uses_elsewhere(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
     """Mounts of the block device "MAJOR:MINOR" that only other processes see, in mount namespaces of their own."""
     seen: dict[tuple[str, str], str] = {}
     for table in sorted((root / "proc").glob("[0-9]*/mountinfo")):
-        # A process sees what is mounted below its root.
+        # The mount table depends on namespace and root: a process sees only what is mounted below its root.
         namespace = (_link(table.parent / "ns/mnt"), _link(table.parent / "root"))
         if namespace in seen:
             continue
         text = read_text(table)
         if not text:
-            # It has ended, or may not be read; the next process of this namespace may.
+            # Try the next process of this namespace if this one has ended or may not be read.
             continue
         number = table.parent.name
         try:

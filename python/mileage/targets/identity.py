@@ -38,7 +38,7 @@ def identity_of(path: Path | None, *, root: Path = ROOT) -> str:
     if backing := read_line(disk / "loop/backing_file"):
         lasting.append(f"file {backing} {_file_identity(backing)}")
     if not lasting:
-        # Nothing lasting is known: the number of the disk since the machine was started, which no other one gets.
+        # Without a lasting identifier use the disk's sequence number, which no other disk gets until the next boot.
         lasting = [f"{disk.name} diskseq {read_word(disk / 'diskseq')} boot {_boot(root)}"]
     part = [f"partition at {read_word(place / 'start')}"] if disk != place else []
     return ", ".join([*lasting, *part, f"{read_word(place / 'size')} sectors"])

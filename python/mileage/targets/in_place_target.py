@@ -42,7 +42,7 @@ class KeptTarget(Target):
         self._settings = settings
         self._ledger = Ledger()
         self._root = root
-        # Links are resolved once: from here on it is this node or file, and no other one.
+        # Resolve links once, so that all later steps use the same node or file.
         self._path = Path(os.path.realpath(spec.name))
         self._writable = destroy is not None
         if self._writable:
@@ -51,7 +51,7 @@ class KeptTarget(Target):
         self._is_device = capabilities_of(spec.scheme).is_block_device
         self._identity = FileIdentity.at(self._path)
         if self._writable:
-            # What was guarded is what was looked at.
+            # Guard first, then compare with the identity taken before: the guarded file must be the one that is used.
             guard_in_place(spec, destroy=destroy, root=root)
             self._check()
         self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None

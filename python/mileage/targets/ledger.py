@@ -60,7 +60,7 @@ def ledger_folder() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/mileage/ledger")
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    # A relative one is to be ignored (XDG Base Directory Specification): the next command may be in another folder.
+    # Ignore a relative path (XDG Base Directory Specification): the next command may run in another folder.
     return (state if state.is_absolute() else Path.home() / ".local/state") / "mileage/ledger"
 
 
@@ -133,7 +133,7 @@ class Ledger:
         repair(self._folder)
         path, descriptor = self._made()
         while not os.fstat(descriptor).st_nlink:
-            # Another process repaired between making and locking it, and took it for one that was left behind.
+            # A repairing process took the new ledger for a leftover, between its creation and its lock: try again.
             os.close(descriptor)
             path, descriptor = self._made()
         self._descriptor, self._path = descriptor, path

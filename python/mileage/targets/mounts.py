@@ -44,7 +44,7 @@ def parse_mountinfo(text: str) -> tuple[Mount, ...]:
 
 
 def _parse_mount(line: str) -> Mount:
-    # Exactly one space each: what was mounted may be the empty text.
+    # Split at single spaces, because the source of a mount may be an empty text.
     fields = line.split(" ")
     try:
         separator = fields.index("-", 6)

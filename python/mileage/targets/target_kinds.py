@@ -67,7 +67,7 @@ def open_target(
         raise ValueError(f"plan hash {plan_hash!r}: expected at least 8 lower-case hexadecimal digits")
     check_destroy(spec, destroy)
     if capabilities_of(spec.scheme).is_real:
-        # The mounts and loop devices of a killed study would be in the way of its own target.
+        # Repair first: mounts and loop devices of a killed study would block its own target.
         repair()
     how = Opening(plan_hash, destroy, keep, made, settings, purge, used, root)
     found = _class_of(spec, how).as_asked(spec, how)

@@ -27,7 +27,8 @@ def is_open_for_writing(path: Path) -> bool:
     except OSError:
         return False
     try:
-        # A program that opens the file meanwhile has the holder of the lease signalled: by one that is ignored.
+        # The kernel signals the holder of the lease when another program opens the file: use a signal that is ignored
+        # by default.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)

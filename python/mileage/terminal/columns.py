@@ -57,7 +57,7 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
         while columns_of(line) + columns_of(rest) > width:
             part, rest = _split(rest, width - columns_of(line))
             if not part and line == indent:
-                # A character wider than the line: without this one character the loop would never end.
+                # Emit a character that is wider than the line, or the loop would never end.
                 part, rest = rest[0], rest[1:]
             lines.append(line + part)
             line = indent

@@ -64,7 +64,8 @@ class Guarded:
             self.write(line)
 
     def _fail(self, cause: OSError) -> None:
-        # The interpreter writes at its exit what is buffered still, and would return a status of its own.
+        # Redirect the stream to /dev/null: the interpreter flushes it at exit, and a failure there would change the
+        # exit status.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self.stream.fileno())
         os.close(nothing)
@@ -109,7 +110,8 @@ def _open_standard_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest free descriptor is this one. Programs that are started inherit it as they would any.
+            # The closed descriptor is the lowest free one, so this open gets its number; child processes inherit it as
+            # usual.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 

@@ -79,7 +79,8 @@ fn number_after(model: &str, mark: &str) -> Option<f64> {
 
 fn check(row: &Published) -> Row {
     let blocks = PAGES / row.pages;
-    // One block stays free, and the open one lacks half of the b / A pages that a collection gains.
+    // Pages that can hold data: not the block that stays free, and not the half of the b / A pages that a collection
+    // gains, which the open block lacks on average.
     let data = f64::from(row.pages) * (f64::from(blocks) - 1.0 - 0.5 / row.amplification);
     let logical = ((1.0 - row.spare) * data).round() as u64;
     let sketch = Sketch::plane(blocks, row.pages, logical);
@@ -104,7 +105,7 @@ fn check(row: &Published) -> Row {
                 work.write(page);
             });
         };
-        // Cold pages are rare: what is skewed settles late.
+        // Run longer under skew: cold pages are rarely written, so the steady state comes late.
         overwrite(&mut work, if hot.0 < 1.0 { 4 * SETTLE } else { SETTLE });
         work.amplification_of(|work| overwrite(work, MEASURE))
     };
@@ -137,7 +138,7 @@ fn separated(spare: f64, hot: (f64, f64)) -> Vec<Row> {
     let skew = format!("{} of pages {} of writes, spare {spare}", hot.0, hot.1);
     vec![
         Row::within(SEPARATED, format!("WA hot-cold frontiers, {skew}"), theory, simulated),
-        // More than one log would be a loss.
+        // Compared with one log as well, because separate logs must never write more.
         Row {
             name: format!("WA hot-cold over one log, {skew}"),
             theory: one_log,
@@ -338,7 +339,7 @@ mod tests {
             checked += 1;
         }
         assert_eq!(checked, 40 + 10 + 20 + 10 + 9 + 9);
-        // The usual ways to sell spare, without the drive's own reserve.
+        // Over-provisioning as drives are sold, without the drive's own reserve.
         for (over_provisioning, expected) in [(0.07, 7.597), (0.15, 3.960), (0.28, 2.461)] {
             let got = theory::greedy(1.0 / (1.0 + over_provisioning), 256);
             assert!((got - expected).abs() < 1e-3, "{over_provisioning}: {got} against {expected}");

@@ -131,7 +131,7 @@ fn one_safe_write_after_the_other(sketch: &Sketch, asks: Asks) -> (f64, f64) {
     let (mut work, mut out, count) = (Work::new(sketch, 1), Vec::new(), 4000);
     let (mut now_ns, mut measured_from_ns) = (0, 0);
     for index in 0..count {
-        // What the buffer takes at first is not the rate that lasts.
+        // Discard the first writes, which the buffer takes faster than the rate that lasts.
         if index == count / 2 {
             measured_from_ns = now_ns;
         }

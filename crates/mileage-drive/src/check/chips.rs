@@ -22,7 +22,7 @@ fn reads_during_writes(what: &str) -> Vec<Row> {
         sketch = sketch.with("suspend", format!("{what:?}")).with("suspend_us", format!("{suspend_us:?}"));
     }
     let mut work = Work::new(&sketch, 3);
-    // Two laps: what is overwritten in order leaves blocks without valid pages.
+    // Write two laps first: an overwrite in order leaves blocks without valid pages, so that no copies disturb.
     work.write_all((0..2 * 400).map(|page| page % 400));
     let start_ns = work.drive.now_ns() + 1_000_000_000;
     let (mut reads, mut waited_ns, mut longest_ns) = (0_u64, 0.0, 0_f64);
@@ -31,7 +31,8 @@ fn reads_during_writes(what: &str) -> Vec<Row> {
         let period_ns = (apart_us * 1e3) as u64;
         let at_ns = start_ns + index * period_ns;
         work.submit(RequestKind::Write, index % 400, 1, at_ns);
-        // Every fifth period one read, at any instant of it; of a page that was not written lately.
+        // Read once in five periods at a random instant, so that reads do not meet each other; avoid pages written
+        // lately, which the buffer may hold.
         if index % 5 == 0 {
             let asked_ns = at_ns + spread(reads, period_ns);
             let page = (index + 200) % 400;

@@ -93,7 +93,7 @@ pub(super) fn closed_loop(
             continue;
         }
         let Some(Reverse((end_ns, tag))) = ready.pop() else { break };
-        // The clock may stand a nanosecond behind what was decided for the instant itself.
+        // The clock may be a nanosecond behind a decision made for this very instant.
         let now_ns = end_ns.max(device.now_ns());
         if now_ns > start_ns || issued >= depth {
             ends.push(now_ns);
@@ -232,7 +232,7 @@ fn never_slower(trials: u64) -> Vec<Row> {
     let (sptf, fcfs) = (disk(&[("scheduling", "\"sptf\"")]), disk(&[]));
     let time = |profile: &DiskProfile, depth: u64, seed: u64| {
         let mut device = DiskDrive::new(profile.clone());
-        // The queue is full until the hundredth has completed.
+        // Keep the queue full until the hundredth completion, so that the depth is constant while it is measured.
         closed_loop(&mut device, RequestKind::Read, depth + 1, 101 + depth, at_random(profile, seed))[99]
     };
     let slower = |depth: u64| (0..trials).filter(|seed| time(&sptf, depth, *seed) > time(&fcfs, depth, *seed)).count();

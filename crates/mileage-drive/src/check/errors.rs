@@ -51,7 +51,8 @@ fn failing(cycles: u32, years: f64) -> Vec<Row> {
         .with("read_retry_leaves", LEAVES);
     let mut work = Work::new(&sketch, 21);
     work.write_all(0..LOGICAL);
-    // A purged drive writes to the same blocks again: they are those that were erased most.
+    // Purge before each pass: a purged drive writes to the same blocks again, so the blocks that are read later are the
+    // worn ones.
     for _ in 0..cycles {
         work.drive.purge();
         work.write_all(0..LOGICAL);
@@ -82,7 +83,7 @@ fn failing(cycles: u32, years: f64) -> Vec<Row> {
         Row::within(tolerance, name, chance, work.counter(counter) / reads)
     };
     let mut rows = vec![row("reads again", again, "read_retries")];
-    // Rarer ones are too few to be counted.
+    // Skip rare errors, which are too few for a count with a small interval.
     if never * reads > 100.0 {
         rows.push(row("uncorrectable", never, "reads_uncorrectable"));
     }

@@ -57,7 +57,7 @@ fn saturated(part: usize, pace: &str, packs: bool) -> Row {
         3 => timing.controller_us = 200.0,
         _ => {}
     }
-    // Enough blocks that the planes' shares of the valid pages differ little.
+    // Use enough blocks that the planes differ little in their shares of valid pages.
     let blocks = 1024;
     let logical = u64::from(dies * blocks * pages) * 5 / 6;
     let sketch = Sketch { channels, dies_per_channel: 2, timing, ..Sketch::plane(blocks, pages, logical) };
@@ -127,7 +127,7 @@ fn queue() -> Vec<Row> {
         work.write_all(0..100_000);
         let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
         crate::Immediate::advance_to(&mut work.drive, start_ns);
-        // One read at a time and alone: its latency, then as many at once as the host likes.
+        // First one read at a time, for the latency, then as many as the queue takes, for the rate.
         let load = Load { kind: Read, pages: 1, logical: 100_000, random: false };
         let alone_s = 1.0 / closed_loop(&mut work, load, 1, 500);
         let rate = closed_loop(&mut work, load, 1024, 50_000);
@@ -208,7 +208,7 @@ fn first_come(geometry: &Geometry, pages: &[u64], depth: usize) -> u64 {
     let Geometry { channels, dies_per_channel, .. } = *geometry;
     let dies = u64::from(channels * dies_per_channel);
     let takes_ns = [geometry.controller_ns, geometry.read_ns, geometry.channel_ns, geometry.link_ns];
-    // The controller and the link, then every die, then every channel.
+    // In the order in which a read passes them: controller and link, then every die, then every channel.
     let mut free_ns = vec![0_u64; 2 + dies as usize + channels as usize];
     let mut events: BinaryHeap<Reverse<(u64, usize, usize)>> =
         (0..depth.min(pages.len())).map(|read| Reverse((0, read, 0))).collect();

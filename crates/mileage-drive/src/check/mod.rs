@@ -40,7 +40,7 @@ pub struct Row {
 impl Row {
     /// simulated / theory - 1; 0 when both are 0.
     pub fn difference(&self) -> f64 {
-        // Exact equality is meant: counts.
+        // Exact equality on purpose, because these are counts.
         if (self.simulated - self.theory).abs() <= 0.0 { 0.0 } else { self.simulated / self.theory - 1.0 }
     }
 

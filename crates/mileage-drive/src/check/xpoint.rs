@@ -45,7 +45,7 @@ fn rate(drive: &mut XpointDrive, kind: RequestKind, bytes: u64, depth: usize, ra
     for index in 0..count {
         let place = index as usize % depth;
         let at = if random { draw(7, index) } else { index } % (CAPACITY / bytes) * bytes;
-        // In the order of completion, as all operations take equally long.
+        // Submission order is completion order, because all operations take equally long.
         let submit_ns = ends[place].max(drive.now_ns());
         let request = Request { kind, fua: false, offset_bytes: at, length_bytes: bytes, submit_ns };
         ends[place] = drive.submit_one(&request).complete_ns;

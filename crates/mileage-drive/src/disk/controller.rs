@@ -295,7 +295,7 @@ impl Controller {
             self.counters.add(Counter::ReadHits, 1);
             let link_ns = self.link_ns(command.sectors);
             if there_ns > now_ns {
-                // Still to come from the medium: the link is not taken for it before.
+                // Do not reserve the link for data that the medium has not delivered yet.
                 return self.decide(command, there_ns + link_ns, out);
             }
             self.link_out_ns = self.link_out_ns.max(now_ns) + link_ns;

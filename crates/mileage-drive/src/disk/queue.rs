@@ -72,7 +72,7 @@ impl Rules {
                     Some(at_ns) => at_ns.saturating_sub(now_ns),
                     None => arm.reach_ns(geometry, entry.at, entry.writes, now_ns),
                 };
-                // What follows the last access is known without an estimate.
+                // The command that continues the last access needs no estimate, because its first sector passes next.
                 let estimates = self.error_ns > 0 && !arm.is_at(entry.lba);
                 cost_ns + if estimates { draw(entry.sequence, choice, self.error_ns + 1) } else { 0 }
             }

@@ -171,7 +171,7 @@ impl Blocks {
         {
             from_ns = self.merge_own_log(index, ready_ns, medium, cells);
             found = None;
-            // The merge made another data block, in which this page may come behind all written ones.
+            // The merge may have made a data block that takes this page in place: then no log block is needed.
             let data = self.data[block as usize];
             if page % self.pages >= self.next[data as usize] {
                 return self.put(data, page % self.pages, page, from_ns, medium, cells);
@@ -216,7 +216,7 @@ impl Blocks {
             return self.merge(log, block, done_ns, medium, cells).max(done_ns);
         }
         if self.logs.back().is_none_or(|(log, _)| self.next[*log as usize] == self.pages) {
-            // One more, for the log block of the stream.
+            // Keep one more block free, for the log block of the stream.
             if self.logs.len() as u32 + 1 == self.logs_max {
                 from_ns = from_ns.max(self.empty_oldest(ready_ns, medium, cells));
             }

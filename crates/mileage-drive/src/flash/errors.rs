@@ -64,14 +64,14 @@ impl Errors {
         let mut term = (self.ln_ways + wrong * ln_wrong + (bits - wrong) * ln_right).exp();
         let mut sum = 0.0;
         if wrong > bits * p {
-            // From the least that is too much upwards, where the terms fall.
+            // Sum upwards from the smallest uncorrectable count, where the terms fall and the sum converges.
             while term > sum * 1e-16 && wrong <= bits {
                 sum += term;
                 term *= (bits - wrong) / (wrong + 1.0) * p / (1.0 - p);
                 wrong += 1.0;
             }
         } else {
-            // What is corrected is the smaller part: from there downwards, where the terms fall as well.
+            // The correctable part is the smaller one here: sum it downwards, where the terms fall as well.
             while wrong > 0.0 {
                 term *= wrong / (bits - wrong + 1.0) * (1.0 - p) / p;
                 wrong -= 1.0;

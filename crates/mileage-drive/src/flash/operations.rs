@@ -169,7 +169,7 @@ impl FlashDrive {
         };
         self.medium.clocks.end(complete_ns);
         let counters = &mut self.medium.counters;
-        // Nothing but a forged state comes near the end of these numbers.
+        // Wrapping is enough: only a forged state comes near the end of these numbers.
         counters.queue_wait_ns = counters.queue_wait_ns.wrapping_add(ready_ns - request.submit_ns);
         counters.service_ns = counters.service_ns.wrapping_add(complete_ns - ready_ns);
         let failed_bytes = self.errors.as_mut().and_then(|errors| errors.failed_bytes.take());

@@ -67,7 +67,7 @@ impl MapWithCache {
             SlcSize::Blocks(blocks) => blocks,
             SlcSize::ShareOfFree(share) => {
                 let free = f64::from(self.map.geometry.logical) - self.map.mapped() as f64;
-                // One of each plane less: that many may fill up before it is looked at again.
+                // Subtract one block per plane, because that many may fill up before the limit is checked again.
                 ((share * free / f64::from(self.map.geometry.pages)) as u32).saturating_sub(self.map.geometry.units)
             }
         }
@@ -300,7 +300,7 @@ impl MapWithCache {
         let Some(after_ns) = self.cache.idle_after_ns else { return };
         let units = self.map.geometry.units;
         loop {
-            // The planes proceed together, so that it does not matter in how many steps the time passes.
+            // Advance all planes together, so that the result does not depend on how many steps the time passes in.
             let from_ns = (0..units).map(|unit| medium.clocks.idle_from(unit)).fold(idle_ns + after_ns, u64::max);
             if from_ns >= now_ns {
                 return;

@@ -49,9 +49,10 @@ impl Line {
         let comes_ns = ready_ns.max(self.reads_ns);
         let window = *self.windows.iter().find(|window| comes_ns < window.to_ns)?;
         let from_ns = comes_ns.max(window.from_ns);
-        // Behind a read that interrupted it, or before it has begun, no operation is in progress.
+        // After the reads that interrupted it, and before it has begun, no operation is running: nothing is
+        // interrupted.
         let idle = from_ns == self.reads_ns || from_ns == window.from_ns;
-        // What is over sooner than it is interrupted is not interrupted.
+        // Let an operation finish if it ends sooner than an interruption takes.
         let interrupts = !idle && from_ns + suspend_ns <= window.to_ns;
         let begins_ns = match (idle, interrupts) {
             (true, _) => from_ns,

@@ -453,7 +453,7 @@ impl Clocks {
         let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
         let mut done_ns = self.operate(wire, carried_ns, self.costs.program, true);
         if self.paced && self.manner == ArrayPolicy::Together {
-            // Copies are no joint operations: the share of each plane takes time of its own, after the program.
+            // Copies are not joint operations, so the share of each plane takes its own time after the program.
             let array = &mut self.arrays[wire.array as usize];
             array.busy_ns += self.shares[unit as usize].array;
             done_ns = array.busy_ns;

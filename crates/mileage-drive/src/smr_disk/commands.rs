@@ -130,7 +130,7 @@ impl ShingledDrive {
     /// When cleaning has something to do.
     pub(super) fn cleaning_due_ns(&self) -> Option<u64> {
         if let Some(cleaning) = &self.cleaning {
-            // The clock may stand a nanosecond behind what the disk decided for the instant itself.
+            // The clock may be a nanosecond behind a decision of the disk for this very instant.
             return cleaning.due_ns.map(|due_ns| due_ns.max(self.disk.now_ns()));
         }
         if self.full_ns.is_some() || self.cache.log.is_empty() || self.undecided > 0 || self.off_ns.is_some() {
@@ -309,7 +309,7 @@ impl ShingledDrive {
     ) -> Result<(), Misuse> {
         let counter = if kind == RequestKind::Write { Counter::CleaningWritten } else { Counter::CleaningRead };
         self.count(counter, range.1 * 512);
-        // A flush is needed only where the host has just written.
+        // A flush counts as activity, because it is needed only where the host has just written.
         let host_is_active = kind == RequestKind::Flush || self.undecided > 0 || self.last_complete_ns > now_ns;
         (cleaning.due_ns, cleaning.host_was_active, cleaning.has_paused) = (None, host_is_active, false);
         self.cleaning = Some(cleaning);

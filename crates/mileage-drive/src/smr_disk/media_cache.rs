@@ -141,7 +141,8 @@ impl MediaCache {
     pub(super) fn reclaim(&mut self, head: u64) {
         while let Some(oldest) = self.log.front().copied() {
             let behind = oldest.position + self.logged_sectors(oldest.end - oldest.first);
-            // A sector that is not in the map any more was brought home with its band, and this write with it.
+            // Sectors missing from the map were rewritten in their band, this write included: it is needed for mapped
+            // ones only.
             let needed = |extent: Extent| extent.position < behind || extent.position >= head;
             if !oldest.is_home && self.overlapping(oldest.first, oldest.end).any(needed) {
                 break;
@@ -162,7 +163,7 @@ impl MediaCache {
             let mut at = data;
             for (from, to) in lost.copied() {
                 if from < data {
-                    // Without its journal nobody knows of it.
+                    // A write without its journal entry cannot be found after a power cut: the log ends before it.
                     at = behind;
                     break;
                 }

@@ -295,7 +295,7 @@ impl BlockDevice for ShingledDrive {
                 continue;
             }
             if from < data {
-                // Without its journal nobody knows of it.
+                // Without its journal entry the disk cannot find the write after a power cut, so it is lost.
                 unknown = Some(loss.tag);
                 lose(part.tag, part.first, part.end, Fate::Old);
             } else if from < behind {

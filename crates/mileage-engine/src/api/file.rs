@@ -36,7 +36,8 @@ impl TargetFile {
         let Self { fd, block_device } = self;
         let own = descriptor_table::take(&fd);
         if let Err(SendError(fd)) = give_back.send(fd) {
-            // Nobody is left to close it, and the number may be another file's in this thread.
+            // Forget the descriptor: this thread's table may have another file under the number, and nobody else will
+            // close it.
             std::mem::forget(fd);
         }
         Ok(Self { fd: own?, block_device })
@@ -71,7 +72,7 @@ impl TargetFile {
             return super::discard::check_block_device(self.fd.as_fd());
         }
         match self.discard(NOWHERE_BYTES, 4096) {
-            // Beyond the largest file: the file system makes holes, only not there.
+            // The trial is beyond the largest file: this error shows that the file system can make holes.
             Err(Errno::FBIG) => Ok(()),
             tried => tried,
         }

@@ -118,7 +118,8 @@ impl DistinctBlocks {
         let distinct = match contents.most() {
             _ if contents.mask == 0 => contents.kept as u64,
             0 | 1 => blocks,
-            // Of what was written again some is not known to be, if it was elsewhere in between.
+            // A block rewritten with content of another block in between is not recognised as rewritten, so this is a
+            // lower bound.
             2..=FEW if blocks == self.blocks => contents.share_of(blocks),
             _ => contents.estimate(),
         };

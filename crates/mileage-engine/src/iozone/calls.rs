@@ -181,7 +181,8 @@ impl TestFile {
         let moved = match self.moves {
             Moves::SeekAfter => self.seek(SeekFrom::Start(self.last_seek_bytes)),
             Moves::StepBack => match self.seek(SeekFrom::Current(-2 * self.record_bytes.cast_signed())) {
-                // Before the start of the file there is nothing.
+                // Ignore EINVAL: after the last record of a backward test the position would be before the start of the
+                // file.
                 Err(Errno::INVAL) => Ok(()),
                 moved => moved,
             },

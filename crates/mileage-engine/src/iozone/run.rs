@@ -115,7 +115,7 @@ impl Tests {
         *self.current() = None;
         let mut record = match outcome {
             Ok(finished) => finished.record,
-            // The file could not be made ready: that ends the set as an error of the test itself does.
+            // A file that could not be prepared ends the set, as an error of the test itself does.
             Err(Error::Target { what, path, kind, reason, advice }) => {
                 let message = format!("cannot {what} {}: {reason} ({kind}){advice}", path.display());
                 RunRecord { error: Some(RunError { kind, message }), ..RunRecord::default() }

@@ -119,10 +119,10 @@ fn step(suite: &Iozone, test: Test) -> Step {
         workload: workload_of(suite, test),
         moves,
         ending: Ending {
-            // A stream that was read is flushed by fflush, which does nothing to the file.
+            // No flush for a stream that was read: fflush does nothing to the file then.
             flush_reads: fidelity && suite.flush_timed && !by_stream,
             close_inside: suite.close_timed,
-            // IOzone does not flush what it has closed inside.
+            // No flush either where IOzone closes the file inside the timed part.
             flush_after: flushed_after && !suite.close_timed,
         },
     }

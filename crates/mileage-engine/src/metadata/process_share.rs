@@ -59,7 +59,8 @@ pub fn start_metadata_share(
 fn share_of(shared: &Arc<Shared>) -> Result<MetadataShare, Error> {
     let ended = run(shared)?;
     let mut own = merge(&ended.parts, None, false);
-    // Whether the rate was steady is for the whole run to say.
+    // Remove the series before the notes are made: only the whole run can show whether the rate was steady, not a
+    // share.
     own.series.ops.clear();
     notes::add(&mut own, shared, &ended.parts, ended.left);
     Ok(MetadataShare {

@@ -110,7 +110,7 @@ impl<'a> Worker<'a> {
             SetUp::Existing => self.made = metadata.items_of(self.number),
             SetUp::Owner if needs => self.made = self.make_items_of(self.number),
             SetUp::First if needs && self.number == 0 => {
-                // Counted together: the other workers remove what lies in their part of it.
+                // Store the count of every owner, because the other workers remove their parts of what this one made.
                 for owner in (0..metadata.threads).rev() {
                     let made = self.make_items_of(owner);
                     self.shared.made[owner as usize].0.store(made, Ordering::Relaxed);
@@ -263,7 +263,8 @@ impl<'a> Worker<'a> {
             unreachable!("both were made of the same values before the run")
         };
         if metadata.on == Items::Tree {
-            // Children first: what is made is made in order of the items, and removed from the last.
+            // Items are created in order and removed from the last one, so that children are removed before their
+            // parents.
             let made = if metadata.operation.needs_items() { self.made } else { self.created };
             (0..made).rev().for_each(|item| self.clear(&mut paths, item));
         } else if metadata.operation.needs_items() {

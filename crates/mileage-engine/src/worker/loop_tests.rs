@@ -224,7 +224,7 @@ fn one_byte_per_interval_of_every_read_is_touched_and_no_other() {
         assert_eq!((failure, part.record.ops_read), (None, 5));
         let expected: Vec<usize> =
             (0..RECORD).filter(|at| touch_bytes > 0 && at % touch_bytes == 0).map(|at| at as usize).collect();
-        // What the last read brought in is not seen by another.
+        // A touch must not change data that a later read returns.
         let changed = &target.0.borrow().changed;
         assert_eq!(changed[1..], vec![expected; 4], "every {touch_bytes} bytes");
     }

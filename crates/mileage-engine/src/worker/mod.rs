@@ -104,7 +104,7 @@ fn work_loop<'a, L: Loop<'a>>(
     timed_wait::prepare();
     let prepared = cpu_affinity::bind(&shared.options.pin_cpus, thread).and_then(|()| {
         let mut turner = prepare()?;
-        // Before the account of this thread, of which reading the device's counters is no part.
+        // Read the device's counters before the thread's account begins, so that the reading is not counted.
         if shared.place_of(thread) == 0 {
             shared.context.begin();
         }
@@ -128,7 +128,7 @@ fn work_loop<'a, L: Loop<'a>>(
         part.begin();
         part.current_work = Some(CurrentWork::Closing);
     }
-    // Closing the target may take as long as any other call.
+    // Close inside `blocking_call`, because closing can block as long as any other call.
     let clock = RunClock::since(origin_ns);
     let start_ns = clock.now_ns();
     part.blocking_call(|| drop(turner));

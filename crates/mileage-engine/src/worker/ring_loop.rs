@@ -522,7 +522,7 @@ impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
         let failed = self.run(clock).err();
         if failed.is_some() {
             self.shared.halt(FAILED);
-            // What else fails now follows from the first.
+            // Ignore this error, because it only follows from the first one.
             let _ = self.drain(clock);
         }
         if !self.handed_on {

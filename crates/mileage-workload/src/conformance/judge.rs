@@ -79,7 +79,7 @@ struct Plan {
 
 /// The operations are the first ones of the workload's order.
 fn judge_order(workload: &Workload, thread: u32, moves: &[Completion]) -> Result<Plan, String> {
-    // Every operation may have a sync before it, and in a trace several.
+    // Allow for a sync before every operation; in a trace several may follow each other.
     let trace = matches!(workload.pattern, PatternKind::Trace { .. });
     let whole = expected(workload, thread, if trace { usize::MAX } else { 2 * moves.len() + 2 });
     let (mut order, mut due_ns, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
@@ -195,7 +195,7 @@ fn judge_rates(workload: &Workload, moves: &[Completion]) -> Result<(), String> 
             let mut least_ns = -(CATCH_UP_NS as f64) - 2.0;
             for later in &moves[at + 1..] {
                 least_ns += amount(before) * f64::from(workload.threads) * 1e9 / rate;
-                // Of those submitted together it is not known which came first.
+                // Compare only across instants, because the order of operations submitted together is unknown.
                 let together = later.submit_ns == before.submit_ns;
                 let apart_ns = (later.submit_ns - it.submit_ns) as f64;
                 clause(together || apart_ns >= least_ns, "faster than the cap")?;

@@ -83,7 +83,7 @@ pub fn expected(workload: &Workload, thread: u32, count: usize) -> Vec<(Op, u64)
     let mut untimed = workload.clone();
     untimed.stop.time_ns = None;
     if untimed.load.warm_up_ns > 0 {
-        // What the warm-up does comes on top of the stop rule.
+        // Count without the warm-up, which comes in addition to the stop rule.
         untimed.load.warm_up_ns = 0;
         untimed.stop = Stop { time_ns: Some(u64::MAX / 2), ..Stop::default() };
     }

@@ -112,7 +112,7 @@ impl Blocks {
     fn fill_even(&self, key: BlockKey, from: usize, out: &mut [u8]) {
         let random = self.random_bytes.saturating_sub(from).min(out.len());
         let run_end = self.run_end.saturating_sub(from).min(out.len());
-        // Random bytes come in whole strides; what is too much of them is written over.
+        // Generate whole strides: the surplus at the end is overwritten by what follows.
         weave(key, from / 8, &mut out[..random.next_multiple_of(STRIDE_BYTES)]);
         // Not called for nothing: a buffer may end where memory does, and the C library's masked store of no bytes there
         // takes longer than making the block.

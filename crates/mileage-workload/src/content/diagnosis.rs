@@ -141,7 +141,7 @@ impl Blocks {
         if let Lap::Exactly(lap) = lap {
             return Some(self.identity(Writing { file, generation, lap }, block));
         }
-        // The short run of zeros claims nothing; where the part begins with it, it does not end with it.
+        // A short run of zeros identifies no writing; and a part that begins with it does not end with it.
         let claimed = [
             part.first_chunk::<PAIR_BYTES>().map(|pair| (within, pair)),
             part.last_chunk().map(|pair| (within + part.len() - PAIR_BYTES, pair)),

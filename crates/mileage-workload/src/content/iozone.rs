@@ -141,11 +141,11 @@ impl Rand {
         let mut value = if seed == 0 { 1 } else { i64::from(seed.cast_signed()) };
         for number in &mut last {
             *number = value as u32;
-            // The remainder keeps the sign of a seed above 2^31, and is then made positive.
+            // C's remainder is negative for a seed above 2^31; add the modulus as the C library does.
             value = value * 16_807 % 0x7FFF_FFFF;
             value += if value < 0 { 0x7FFF_FFFF } else { 0 };
         }
-        // The first three of the sequence are those numbers themselves.
+        // The first three outputs are these numbers themselves, by the definition of the sequence.
         let mut generator = Self { last, at: 3 };
         for _ in 0..Self::WARM_UP {
             generator.step();

@@ -89,7 +89,7 @@ mod tests {
             4_873_882_236_456_199_058,
         ];
         assert_eq!(first, published);
-        // The last of the thousand they print.
+        // The reference implementation prints a thousand numbers: compare the last one too.
         let last = (5..1000).map(|_| twister.next()).last();
         assert_eq!(last, Some(994_412_663_058_993_407));
     }

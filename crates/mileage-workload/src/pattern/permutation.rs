@@ -93,7 +93,7 @@ impl Shuffle {
     pub(crate) fn new(first: u64, count: u64, seed: u64, thread: u32) -> Self {
         let mut rng = stream(seed, thread, 0);
         let (order, position) = if count <= TABLE_MAX {
-            // The first pass begins where a pass before it would have ended.
+            // Start at the end of an imagined earlier pass, so that the first pass is shuffled like all others.
             (Order::Table((0..count as u16).collect()), count)
         } else {
             (Order::Keyed(Permutation::over(count, &mut rng)), 0)
@@ -123,7 +123,7 @@ impl Shuffle {
                         self.position = 0;
                         permutation.rekey(&mut self.rng);
                     }
-                    // Each number of the domain gives one record or none.
+                    // The domain is larger than the number of records: skip numbers that stand for none.
                     let rest = permutation.mask - self.position + 1;
                     let numbers = rest.min((out.len() - filled) as u64);
                     let range = self.position..self.position + numbers;

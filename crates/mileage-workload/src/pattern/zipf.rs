@@ -23,7 +23,7 @@ pub(crate) struct Zipf {
 impl Zipf {
     pub(crate) fn new(workload: &Workload, thread: u32, theta_hundredths: u32) -> Self {
         let count = workload.records();
-        // One order of popularity for all threads.
+        // All threads share one order of popularity, so that the hot records are the same for all.
         let places = Permutation::over(count, &mut stream(workload.seed, SHARED, 0));
         let ranks = Ranks::new(count, f64::from(theta_hundredths) / 100.0);
         Self { count, ranks, places, rng: stream(workload.seed, thread, 0) }
@@ -71,7 +71,7 @@ impl Ranks {
 
     /// The x at which H is `area`.
     fn inverse(&self, area: f64) -> f64 {
-        // Below -1 there is no x; rounding may come there when theta is above 1.
+        // Clamp: rounding may give values below -1 when theta is above 1, for which there is no x.
         let bent = ((1.0 - self.theta) * area).max(-1.0);
         let log = if bent.abs() < 1e-8 { area * (1.0 - bent / 2.0) } else { area * bent.ln_1p() / bent };
         log.exp()

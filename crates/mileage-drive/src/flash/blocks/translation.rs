@@ -57,7 +57,7 @@ impl TranslationLayer for Blocks {
         out.repeated(&self.next);
         out.repeated(&self.erases);
         out.repeated(&self.data);
-        // A drive on which nothing was written has its erased blocks in the order of their numbers.
+        // A flag is enough for a new drive, whose erased blocks are in numerical order: its state stays small.
         let fresh = self.next.iter().all(|next| *next == 0) && self.bad.is_empty() && self.free.iter().is_sorted();
         out.half(u32::from(fresh));
         if !fresh {

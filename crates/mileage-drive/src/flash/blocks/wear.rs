@@ -29,7 +29,7 @@ impl Blocks {
         if !past {
             return block;
         }
-        // Of the same plane if there is one.
+        // Prefer a replacement in the same plane, so that planes keep equal sizes.
         let near = self.spare.iter().position(|spare| self.unit_of(*spare) == self.unit_of(block));
         if let Some(spare) = self.spare.remove(near.unwrap_or(0)) {
             self.bad.push(block);

@@ -104,7 +104,7 @@ impl FlashDrive {
         let clocks = &self.medium.clocks;
         let kept_ns = if fua { done_ns } else { clocks.durable_ns };
         if let Some(buffer) = &mut self.buffer {
-            // What the host was promised with FUA is not touched again.
+            // Never replace a page written with FUA: the host was promised that it is durable.
             let until_ns = if fua { 0 } else { done_ns.saturating_sub(clocks.way_ns()) };
             buffer.put(index, Place { page, there_ns, until_ns, done_ns, kept_ns });
         }

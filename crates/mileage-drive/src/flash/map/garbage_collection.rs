@@ -120,7 +120,7 @@ impl Map {
             let stale = f64::from(self.stale_count[block as usize]);
             let age = self.written.saturating_sub(self.opened_at[block as usize]) as f64;
             let valid = f64::from(self.geometry.pages) - stale;
-            // One more, so that of blocks that were opened just now the one with more stale pages wins.
+            // Add one, so that among blocks opened just now the one with more stale pages wins.
             (age + 1.0) * stale / valid
         };
         self.candidates(unit, stream).max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or_default()

@@ -74,7 +74,7 @@ impl Heat {
     #[inline]
     pub(super) fn stream_of(&self, logical: u32) -> u8 {
         let mark = u64::from(self.marks[logical as usize]);
-        // No branch: HOT is 0, COLD is 1.
+        // Arithmetic instead of a branch, which cannot be predicted: HOT is 0, COLD is 1.
         u8::from(mark * self.marks.len() as u64 <= self.sum)
     }
 }

@@ -40,7 +40,7 @@ impl TranslationLayer for Map {
         if idle_ns >= now_ns {
             return;
         }
-        // The earliest first, so that it does not matter in how many steps the time passes.
+        // The earliest unit first, so that the result does not depend on how many steps the time passes in.
         loop {
             let wanting = (0..self.geometry.units).filter(|unit| self.wants_idle(*unit));
             let next = wanting.map(|unit| (medium.clocks.idle_from(unit).max(idle_ns), unit)).min();

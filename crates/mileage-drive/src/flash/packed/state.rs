@@ -18,7 +18,7 @@ pub(super) fn save(out: &mut Writer, packed: &Packed) {
         out.half(unit.filled_bytes);
         out.list(unit.free.iter().copied());
     }
-    // A content has the number of the first page that has it; pages without one come out as none.
+    // Save a content under its first page, so that equal states give equal bytes; unreferenced contents are dropped.
     let mut first = vec![NOWHERE; packed.stored.len()];
     for (page, content) in (0..).zip(&packed.holds) {
         let Some(stored) = packed.stored.get(*content as usize) else {
@@ -44,7 +44,7 @@ pub(super) fn save(out: &mut Writer, packed: &Packed) {
         out.half(table.ring.len() as u32);
         for (print, content) in &table.ring {
             out.half(first.get(*content as usize).copied().unwrap_or(NOWHERE));
-            // The fingerprint of a content that was removed has no effect.
+            // Clear the fingerprint of a removed content, which has no effect but would make equal states differ.
             out.word(if *content == NOWHERE { 0 } else { *print });
         }
     }

@@ -85,7 +85,7 @@ fn every_page_has_the_content_that_was_written_last() {
                 }
                 1..=20 => assert_eq!(packed.forget(page), expected.remove(&page).is_some(), "seed {seed}"),
                 _ => {
-                    // A content always has the same length.
+                    // Derive the length from the content, because a content always has the same length.
                     let bytes = (print.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32 % most_bytes;
                     packed.write(page, Arriving { print, bytes }, 0, medium);
                     expected.insert(page, print);

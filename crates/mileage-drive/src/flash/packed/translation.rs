@@ -12,7 +12,7 @@ impl TranslationLayer for Packed {
     }
 
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
-        // The page is counted already; its number makes its content differ from all others where that is not known.
+        // Use the number of the page, which is counted already, to make unknown content differ from all other.
         let number = medium.counters.host_pages_written - 1;
         let arriving = self.contents.page(run.page, run.bytes, number);
         let done_ns = self.write(run.page, arriving, ready_ns, medium);

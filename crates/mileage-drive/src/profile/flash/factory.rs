@@ -36,7 +36,8 @@ impl FlashProfile {
         let dies = self.channels * self.dies_per_channel;
         let of_die = self.planes_per_die * self.blocks_per_plane;
         for die in 0..if per_die == 0 { 0 } else { dies } {
-            // Floyd's way to draw without replacement: one draw for each, whatever was drawn before.
+            // Floyd's algorithm for sampling without replacement (Bentley and Floyd, 1987): one draw per block, without
+            // retries.
             let mut drawn = std::collections::BTreeSet::new();
             let mut state = seed ^ (u64::from(die) + 1).wrapping_mul(0xD134_2543_DE82_EF95);
             for last in of_die.saturating_sub(per_die)..of_die {

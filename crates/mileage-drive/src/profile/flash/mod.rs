@@ -159,12 +159,12 @@ impl FlashProfile {
                 "fewer than 2^32 pages in all (blocks rounded up to 32 a plane)",
             );
         }
-        // Where the address decides the plane, the one with the fewest good blocks is full first.
+        // With a fixed plane per address, the plane with the fewest good blocks fills up first and limits the capacity.
         let fewest = self.fewest_good()?;
         self.slc_fits(fewest)?;
         let by_address = self.policies.allocation == Allocation::ByAddress;
         let good = if by_address { planes * fewest } else { self.good_blocks() };
-        // Contents of many lengths leave up to a page of each block empty.
+        // Contents of different lengths leave up to a page of each block unused.
         let of_block = u64::from(self.pages_per_block) - u64::from(self.packing.packs());
         let most = good.saturating_sub(self.reserve_blocks()) * of_block * page;
         let rounded = self.mapped_pages() * u64::from(self.mapping_bytes);

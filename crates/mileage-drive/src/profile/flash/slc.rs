@@ -102,7 +102,8 @@ impl SlcCache {
             (false, true) => "slc_cache_percent",
         };
         for (key, given) in given {
-            // A cache that everything passes may do without being emptied when idle.
+            // A cache that all writes pass is emptied by the writes themselves; only one that is bypassed needs an idle
+            // time.
             let needed = key != "slc_idle_after_us"
                 || text.slc_design.as_ref().is_some_and(|figure| figure.value == SlcDesign::Bypass);
             if needed && !given {

@@ -166,7 +166,7 @@ impl Ring {
     #[inline(always)]
     pub(crate) fn enter(&mut self, want: u32, at_most: Duration) -> Result<(), Errno> {
         self.queued = 0;
-        // A ring that polls does so inside the call, and knows no limit there.
+        // A ring that polls waits inside the call, and accepts no time limit there.
         let want = if self.polls { 0 } else { want };
         if self.sqpoll {
             return self.wake(want, at_most);

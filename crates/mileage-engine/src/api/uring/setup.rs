@@ -199,7 +199,7 @@ fn check_polling(mut ring: IoUring, path: &Path) -> Result<(), Error> {
         Some(result) if result >= 0 => Ok(()),
         Some(result) => refuse(&errno::name(Errno::from_raw_os_error(-result))),
         None => {
-            // The kernel may still write there.
+            // Leak the buffer of a trial that did not end, because the kernel may still write there.
             std::mem::forget((ring, page));
             refuse(&"no answer")
         }
