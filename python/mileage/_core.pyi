@@ -45,7 +45,7 @@ class Drive:
         """
     def counters(self, /) -> list[tuple[str, int]]:
         """
-        What explains the drive's speed: name and value since power-on.
+        Counters that explain the drive's speed: name and value since power-on.
         """
     def discard_all(self, /) -> None:
         """
@@ -53,7 +53,7 @@ class Drive:
         """
     def gauges(self, /) -> list[tuple[str, int]]:
         """
-        How things stand now: name and value.
+        Gauges, which show the current state: name and value.
         """
     def idle(self, /, nanoseconds: SupportsIndex) -> None:
         """

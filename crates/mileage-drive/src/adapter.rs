@@ -44,7 +44,7 @@ pub struct Queued<D> {
     /// Since when it is switched off.
     off_ns: Option<u64>,
     submissions: u64,
-    /// What has not completed, by (completion, submission).
+    /// Requests that have not completed, by (completion, submission).
     outstanding: BTreeMap<(u64, u64), Entry>,
     tags: HashSet<Tag>,
     /// Keys of those that were submitted at `last_submit_ns` and are not decided.
@@ -53,7 +53,7 @@ pub struct Queued<D> {
     writes: u64,
     write_tags: VecDeque<Tag>,
     reports_persisted: bool,
-    /// What was not reported as durable yet.
+    /// Writes that were not reported as durable yet.
     unreported: VecDeque<Entry>,
 }
 
@@ -162,8 +162,8 @@ impl<D: ManagedImmediate> Queued<D> {
         }
     }
 
-    /// What is outstanding at `at_ns` fails, and the device is off. A request that was submitted at this instant fails even if
-    /// its answer takes no time: it was not decided before the power failed.
+    /// Fail all requests that are outstanding at `at_ns`, and switch the device off. A request that was submitted at
+    /// this instant fails even if its answer takes no time: it was not decided before the power failed.
     fn fail_outstanding(&mut self, at_ns: u64, out: &mut Decisions) {
         self.now_ns = at_ns;
         let status = Status::DroppedOff { at_ns };
@@ -187,7 +187,8 @@ impl<D: ManagedImmediate> Queued<D> {
     }
 }
 
-/// Of a request that is outstanding when the power fails each page is done or not, by chance: nobody can know which.
+/// Draw for each page of a request that is outstanding when the power fails whether it is done: nobody can know which
+/// are.
 fn drawn(entry: &Entry, page_bytes: u64, seed: u64, mut lost: impl FnMut(u64, u64)) {
     let end = entry.offset_bytes + entry.length_bytes;
     let mut from = entry.offset_bytes;

@@ -47,19 +47,20 @@ use crate::saved_state::StateError;
 /// A device that does more steps than these at one instant is broken.
 pub const STEPS_MAX: u32 = 1 << 20;
 
-/// What the host calls a request: opaque to the device, unique among those outstanding. [`Loss`] and [`Persisted`] refer to
-/// requests that may have completed, by their tag; a host that asks for these does not use a tag again.
+/// Identifier of a request, chosen by the host: opaque to the device, unique among the outstanding requests. [`Loss`]
+/// and [`Persisted`] refer to requests that may have completed, by their tag; a host that asks for these does not use
+/// a tag again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);
 
 /// A request on its way to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// What to do, and when.
+    /// The operation, and its submission time.
     pub request: Request,
-    /// What a write writes; [`Content::Unknown`] if nobody keeps it.
+    /// Content of a write; [`Content::Unknown`] if nobody keeps it.
     pub content: Content,
-    /// Which request it is.
+    /// Identifier of the request.
     pub tag: Tag,
 }
 
@@ -73,18 +74,18 @@ impl Submission {
 /// When and how a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaggedCompletion {
-    /// Which request.
+    /// Identifier of the request.
     pub tag: Tag,
-    /// When, in nanoseconds of the device's clock.
+    /// Completion time, in nanoseconds of the device's clock.
     pub complete_ns: u64,
-    /// How.
+    /// Outcome.
     pub status: Status,
 }
 
 /// A part of a write or discard that no power cut at or after `at_ns` loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Persisted {
-    /// Of which request.
+    /// Identifier of the request.
     pub tag: Tag,
     /// First byte.
     pub offset_bytes: u64,
@@ -94,12 +95,12 @@ pub struct Persisted {
     pub at_ns: u64,
 }
 
-/// What a device has decided, in the order of decision.
+/// Decisions of a device, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// Requests that ended or will end.
     pub completions: Vec<TaggedCompletion>,
-    /// What became durable; only if the host wanted to know ([`BlockDevice::report_persisted`]).
+    /// Writes that became durable; only if the host asked for them ([`BlockDevice::report_persisted`]).
     pub persisted: Vec<Persisted>,
 }
 
@@ -111,7 +112,7 @@ impl Decisions {
     }
 }
 
-/// Whether somebody waits for an event.
+/// Whether the host waits for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventClass {
     /// It serves a request of the host.
@@ -120,7 +121,7 @@ pub enum EventClass {
     Background,
 }
 
-/// When something may happen inside a device.
+/// Instant at which something may happen inside a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Event {
     /// The earliest instant, in nanoseconds of the device's clock.
@@ -135,7 +136,7 @@ pub enum Misuse {
     /// The clock, or an earlier submission, stands later.
     #[error("a submission at {submit_ns} ns: expected {earliest_ns} ns or later")]
     Past {
-        /// When it was to be submitted.
+        /// Requested submission time.
         submit_ns: u64,
         /// The earliest instant that is possible.
         earliest_ns: u64,
@@ -143,7 +144,7 @@ pub enum Misuse {
     /// The device has an event before it.
     #[error("a submission at {submit_ns} ns: expected the event at {event_ns} ns to be collected first")]
     PastEvent {
-        /// When it was to be submitted.
+        /// Requested submission time.
         submit_ns: u64,
         /// The event.
         event_ns: u64,
@@ -162,13 +163,13 @@ pub enum Misuse {
 /// A power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCut {
-    /// When; not before the device's clock.
+    /// Instant of the power cut; not before the device's clock.
     pub at_ns: u64,
-    /// What chance decides in it, for instance which of several outstanding sectors were written, is drawn from this.
+    /// Seed of all random outcomes of the cut, for instance which of several outstanding sectors were written.
     pub seed: u64,
 }
 
-/// What a power cut does to a sector that was not durable.
+/// Effect of a power cut on a sector that was not durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
     /// The sector is as if the request had not been.
@@ -183,13 +184,13 @@ pub enum Fate {
 /// that is lost is listed: the newest that is not listed, or what was there before them, is what remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Of which request.
+    /// Identifier of the request.
     pub tag: Tag,
     /// First byte.
     pub offset_bytes: u64,
     /// Bytes, whole sectors.
     pub length_bytes: u64,
-    /// What becomes of them.
+    /// Effect on these sectors.
     pub fate: Fate,
 }
 
@@ -223,10 +224,11 @@ pub trait BlockDevice {
     /// The earliest instant at which something may happen without a submission (clause 4).
     fn next_event(&self) -> Option<Event>;
 
-    /// Whether [`Persisted`] is appended from now on; off at first.
+    /// Set whether [`Persisted`] is appended from now on; off at first.
     fn report_persisted(&mut self, wanted: bool);
 
-    /// What `cut` would lose of the sectors that touch the range, in the order in which the requests were done (clause 6).
+    /// Losses that `cut` would cause among the sectors of a range, in the order in which the requests were done
+    /// (clause 6).
     ///
     /// # Errors
     /// Nobody knows, or the instant lies before the clock or behind an event that was not collected.
@@ -263,7 +265,7 @@ pub trait BlockDevice {
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError>;
 }
 
-/// Why a device cannot be managed now.
+/// Reason why a device cannot be managed now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManagementError {
     /// Requests are outstanding.
@@ -288,10 +290,10 @@ pub enum ManagementError {
 /// A block device with power and a life: what is managed rather than read or written. A wrapper forwards every method to the
 /// device that it wraps, or says why not.
 pub trait ManagedDevice: BlockDevice {
-    /// What its profile says that profiles of every kind say.
+    /// Properties that profiles of all kinds have.
     fn basics(&self) -> &Basics;
 
-    /// Whether it still writes, only reads, or does nothing.
+    /// Whether the drive still writes, only reads, or has failed.
     fn life(&self) -> Life;
 
     /// Erase everything, wear aside; the clock moves on until that is done. A device that no longer writes stays as it

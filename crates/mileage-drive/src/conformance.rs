@@ -97,7 +97,7 @@ pub fn check<D: Immediate>(first_seed: u64, count: u64, fresh: impl Fn() -> D) {
     }
 }
 
-/// One clause, judged with a seed and two fresh devices.
+/// Function that checks one clause, given a seed and two new devices.
 type Judge<D> = fn(u64, D, D) -> Result<(), String>;
 
 fn holds(condition: bool, broken: &str) -> Result<(), String> {

@@ -28,7 +28,7 @@ const NEVER: u64 = u64::MAX;
 struct Entry {
     request: Request,
     tag: Tag,
-    /// Why it will be refused.
+    /// Reason for which it will be refused.
     refusal: Option<Refusal>,
     /// [`NEVER`] until it is decided.
     complete_ns: u64,
@@ -89,7 +89,7 @@ impl ConstantTime {
         }
     }
 
-    /// When the next request is taken or refused.
+    /// Time at which the next request is taken or refused.
     fn decision_ns(&self) -> Option<u64> {
         let waiting = self.entries.iter().filter(|entry| entry.waits());
         let at_ns = |entry: &Entry| match entry.refusal {
@@ -305,7 +305,7 @@ impl BlockDevice for ConstantTime {
 }
 
 impl ConstantTime {
-    /// What decides what the device does.
+    /// Hash of all figures that determine the behaviour of the device.
     fn fingerprint(&self) -> u64 {
         [self.basics.capacity_bytes, self.service_ns, self.persist_ns].into_iter().fold(0, draw)
     }

@@ -1,4 +1,4 @@
-//! What a write writes, sector by sector: a few numbers from which the bytes follow, or the bytes.
+//! Content of writes, sector by sector: a few numbers from which the bytes can be computed, or the bytes themselves.
 //!
 //! Content travels with the request. Below a file system or a stripe a sector has another address than in the workload, so
 //! that its bytes could not be computed from the address; they follow from seed, generation and the sector's origin.
@@ -6,7 +6,7 @@
 use crate::saved_state::{Reader, StateError, Writer, corrupt};
 use std::sync::Arc;
 
-/// What a request writes.
+/// Content of a write request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Nobody keeps it.
@@ -14,9 +14,9 @@ pub enum Content {
     Unknown,
     /// Bytes that follow from numbers.
     Synthetic {
-        /// Of the workload or file.
+        /// Seed of the workload or file.
         seed: u64,
-        /// How often the sector was written before, from 0.
+        /// Number of earlier writes to the sector, from 0.
         generation: u64,
         /// Number of the first sector where it was generated; the next sector of the request is the next one there.
         first_sector: u64,

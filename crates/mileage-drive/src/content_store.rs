@@ -1,4 +1,4 @@
-//! What the sectors of a device hold: sparse, by the content that requests carry, with older versions for as long as a power
+//! Contents of the sectors of a device: sparse, as carried by the requests, with older versions for as long as a power
 //! cut could bring them back.
 //!
 //! A layer that wants to know what a power cut leaves, or that has to return data, keeps a store next to its device and informs
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 const FORMAT: Format = Format { magic: "MILECONT", version: 1 };
 const NEVER: u64 = u64::MAX;
 
-/// What a sector holds.
+/// Content of a sector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// Nothing was written, or it was discarded.
     Nothing,
-    /// What a write wrote.
+    /// Content of a write.
     Written(Content),
     /// A power cut tore it: it is read without an error and holds no version.
     Torn,
@@ -54,7 +54,7 @@ struct Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentStore {
     sector_bytes: u32,
-    /// What is durable: first sector, sectors, content; without overlaps, and without what holds nothing.
+    /// Durable contents: first sector, sectors, content; without overlaps and without empty sectors.
     extents: BTreeMap<u64, (u64, Stored)>,
     /// Decided, in the order of decision, then undecided, in the order of submission.
     versions: Vec<Version>,
@@ -156,8 +156,8 @@ impl ContentStore {
         put_into(&mut self.extents, (from, length), stored, self.sector_bytes);
     }
 
-    /// What the sectors of a range hold at `now_ns`, as far as requests have completed: first sector, sectors, content, in the
-    /// order of addresses; sectors that hold nothing are not listed.
+    /// Contents of the sectors of a range at `now_ns`, as far as requests have completed: first sector, sectors,
+    /// content, in the order of addresses; empty sectors are not listed.
     pub fn read(&self, offset_bytes: u64, length_bytes: u64, now_ns: u64) -> Vec<(u64, u64, Stored)> {
         let sector = u64::from(self.sector_bytes);
         let (first, end) = (offset_bytes / sector, (offset_bytes + length_bytes) / sector);

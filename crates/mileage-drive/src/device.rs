@@ -3,7 +3,7 @@
 use mileage_units::format_bytes;
 use mileage_workload::{Op, OpKind};
 
-/// What a block operation does.
+/// Kind of a block operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Read the range.
@@ -19,7 +19,7 @@ pub enum RequestKind {
 /// One block operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// Kind of the operation.
     pub kind: RequestKind,
     /// Only for writes: complete when the data is on the medium, not in a buffer.
     pub fua: bool,
@@ -27,7 +27,7 @@ pub struct Request {
     pub offset_bytes: u64,
     /// Length; a multiple of the sector, at least one (0 for a flush).
     pub length_bytes: u64,
-    /// When it was submitted, in nanoseconds of the drive's clock.
+    /// Submission time, in nanoseconds of the drive's clock.
     pub submit_ns: u64,
 }
 
@@ -60,7 +60,7 @@ pub enum Refusal {
         offset_bytes: u64,
         /// Bytes asked for.
         length_bytes: u64,
-        /// What there is.
+        /// Capacity of the drive.
         capacity_bytes: u64,
     },
     /// Offset or length is not a multiple of the sector.
@@ -70,10 +70,10 @@ pub enum Refusal {
         offset_bytes: u64,
         /// Bytes asked for.
         length_bytes: u64,
-        /// What both must be multiples of.
+        /// Sector size, of which both must be multiples.
         sector_bytes: u32,
     },
-    /// No byte was asked for.
+    /// The request has no byte.
     #[error("an operation of 0 bytes at {offset_bytes}: expected at least one sector")]
     Empty {
         /// First byte asked for.
@@ -146,7 +146,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl Status {
-    /// What Linux calls it when a drive fails so: `EIO`, `ETIMEDOUT`, `ENODEV` or `EOPNOTSUPP`.
+    /// Linux error code for this failure of a drive: `EIO`, `ETIMEDOUT`, `ENODEV` or `EOPNOTSUPP`.
     pub fn failure_name(self) -> Option<&'static str> {
         match self {
             Self::Done => None,
@@ -157,7 +157,7 @@ impl Status {
         }
     }
 
-    /// What went wrong, in words; `None`: nothing.
+    /// Description of the failure; `None`: there was none.
     pub fn failure(self) -> Option<String> {
         match self {
             Self::Done => None,
@@ -176,14 +176,14 @@ impl Status {
     }
 }
 
-/// How far a drive's life has come.
+/// Stage of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It does what it is asked.
+    /// It serves all operations.
     Working,
     /// It is worn out and reads only.
     ReadOnly,
-    /// It was worn out, and does nothing since its power was cycled.
+    /// It was worn out, and fails all operations since its power was cycled.
     Dead,
     /// A fault took it away.
     DroppedOff,
@@ -204,14 +204,14 @@ impl Life {
 /// When and how an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// When, in nanoseconds of the drive's clock.
+    /// Completion time, in nanoseconds of the drive's clock.
     pub complete_ns: u64,
-    /// How.
+    /// Outcome.
     pub status: Status,
 }
 
-/// What both contracts say of a request, before any device looks at it: it is refused if it is empty, misaligned or outside
-/// the device, or has a flag or a range without effect.
+/// Check a request by the rules that both contracts share, before any device looks at it: it is refused if it is
+/// empty, misaligned or outside the device, or has a flag or a range without effect.
 ///
 /// # Errors
 /// The refusal.

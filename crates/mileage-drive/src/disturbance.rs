@@ -30,10 +30,10 @@ const DROPPED: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     submission: Submission,
-    /// When the device inside gets it.
+    /// Time at which the inner device receives it.
     forward_ns: u64,
     was_forwarded: bool,
-    /// How it ends, and when, once that is certain.
+    /// End time and outcome, once they are certain.
     end: Option<(u64, Status)>,
     /// The host was informed of it.
     is_decided: bool,
@@ -51,7 +51,7 @@ pub struct Disturbed<D> {
     /// Commands that were not refused by their form.
     commands: u64,
     submissions: u64,
-    /// What is outstanding, in the order of submission.
+    /// Outstanding requests, in the order of submission.
     entries: BTreeMap<u64, Entry>,
     tags: HashMap<Tag, u64>,
     counters: [u64; COUNTERS.len()],
@@ -94,7 +94,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         self.faults.drop_off_ns.unwrap_or(u64::MAX)
     }
 
-    /// When and how a request ends that the device inside ends so.
+    /// End time and outcome for the host, of a request that the inner device ends at `complete_ns` with `status`.
     fn answer(&mut self, forward_ns: u64, submit_ns: u64, complete_ns: u64, status: Status) -> (u64, Status) {
         if let Status::Refused(_) = status {
             return (complete_ns, status);
@@ -116,7 +116,8 @@ impl<D: ManagedDevice> Disturbed<D> {
         (at_ns, Status::DroppedOff { at_ns })
     }
 
-    /// What becomes of a request, as far as that is known when it is submitted, and when the device inside gets it.
+    /// Accept a request: the time at which the inner device receives it, and its outcome as far as it is known at
+    /// submission.
     fn receive(&mut self, request: &Request) -> (u64, Option<(u64, Status)>) {
         let submit_ns = request.submit_ns;
         let dropped_ns = Some(self.drop_off_ns()).filter(|at_ns| submit_ns >= *at_ns);
@@ -149,7 +150,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         Ok(())
     }
 
-    /// When this wrapper itself has something to do: inform the host, hand over, drop off.
+    /// Time of this wrapper's own next action: inform the host, hand over, drop off.
     fn own_event_ns(&self) -> Option<u64> {
         let at_ns = |entry: &Entry| match (entry.is_decided, entry.end) {
             (true, _) => None,
@@ -213,7 +214,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         }
     }
 
-    /// What is outstanding at `at_ns` fails, and the device is off.
+    /// Fail all requests that are outstanding at `at_ns`, and switch the device off.
     fn switch_off(&mut self, at_ns: u64, out: &mut Decisions) {
         self.now_ns = at_ns;
         self.settle();
@@ -290,7 +291,7 @@ impl<D: ManagedDevice> BlockDevice for Disturbed<D> {
         self.inner.report_persisted(wanted);
     }
 
-    /// What the device inside loses, and of what it has not got all.
+    /// Losses of the inner device, and of requests that it has not received completely.
     fn losses(&self, offset_bytes: u64, length_bytes: u64, cut: PowerCut) -> Result<Vec<Loss>, PowerCutError> {
         self.can_cut(cut.at_ns)?;
         let mut losses = self.inner.losses(offset_bytes, length_bytes, cut)?;

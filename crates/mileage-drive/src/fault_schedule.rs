@@ -4,7 +4,7 @@ use crate::profile::{Faults, Stall};
 use crate::splitmix::draw;
 
 impl Stall {
-    /// When the device answers that which it would answer at `at_ns` without stalls: then, or at the stall's end.
+    /// Time at which the device answers, if it would answer at `at_ns` without stalls: then, or at the end of a stall.
     fn end_or(self, at_ns: u64, seed: Option<u64>) -> u64 {
         let Self { every_ns, length_ns } = self;
         let mut at_ns = at_ns;
@@ -21,12 +21,12 @@ impl Stall {
     }
 }
 
-/// When a command that arrives at `at_ns` is taken, or an answer that is ready then is given.
+/// Time at which a command that arrives at `at_ns` is taken, or an answer that is ready then is given.
 pub(crate) fn answered(faults: Faults, at_ns: u64) -> u64 {
     faults.stall.map_or(at_ns, |stall| stall.end_or(at_ns, faults.seed))
 }
 
-/// Whether this command, counted from 0, is one of those that are lost; after how long that is known.
+/// The time-out after which this command, counted from 0, is known to be lost; `None` if it is not lost.
 pub(crate) fn loses(faults: Faults, command: u64) -> Option<u64> {
     let lost = faults.lost?;
     let (group, number) = (command / lost.every, command % lost.every);

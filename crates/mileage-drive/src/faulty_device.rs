@@ -238,7 +238,8 @@ impl<D: ManagedImmediate> ManagedImmediate for Faulty<D> {
         self.unless_gone(D::power_cycle);
     }
 
-    /// What the device itself holds, acknowledged when the faults let the answer pass.
+    /// Writes that the device itself has not made durable; they count as acknowledged when the faults let the answer
+    /// pass.
     fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError> {
         let until_ns = self.inner.now_ns();
         if at_ns < self.now_ns {

@@ -1,8 +1,8 @@
-//! Which time a thread goes through its part of a device: content of every lap differs.
+//! Laps of a thread over its part of a device: the content of every lap differs.
 
 use mileage_workload::Writing;
 
-/// Which lap a thread's operations belong to: the one after it begins with as many operations as the thread visits places.
+/// Current lap of a thread: a lap has as many operations as the thread visits places.
 pub(crate) struct Lap {
     number: u32,
     operations: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Lap {
 }
 
 impl Lap {
-    /// Of a thread whose laps have this many operations.
+    /// First lap of a thread whose laps have this many operations.
     pub(crate) fn new(operations: u64) -> Self {
         Self { number: 0, operations, left: operations }
     }

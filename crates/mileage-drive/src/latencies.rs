@@ -3,7 +3,7 @@
 use mileage_measure::Histogram;
 use mileage_workload::OpKind;
 
-/// What the operations of a run took, by their kind.
+/// Latencies of a run's operations, by their kind.
 #[derive(Default)]
 pub(crate) struct Latencies {
     pub read: Histogram,

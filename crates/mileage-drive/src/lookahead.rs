@@ -10,7 +10,7 @@ const SOON: usize = 8;
 /// Operations are announced in groups, so that what is waited for is waited for together; 16 are slower again.
 const GROUP: usize = 8;
 
-/// How many of a thread's next operations were announced to the device.
+/// Number of a thread's next operations that were announced to the device.
 #[derive(Default)]
 pub(crate) struct Announcements {
     later: usize,

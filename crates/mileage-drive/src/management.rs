@@ -1,4 +1,4 @@
-//! What a host does to a drive besides reading and writing: power, erasing, and what its profile says.
+//! Operations of a host on a drive other than reading and writing: power, erasing, and queries of its profile.
 
 use crate::device::{Life, Request, RequestKind};
 use crate::immediate_device::Immediate;
@@ -7,7 +7,7 @@ use crate::profile::Basics;
 /// An acknowledged write that a power cut lost, in one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostWrite {
-    /// Which write command since the drive was new, from 0; refused ones do not count.
+    /// Number of the write command since the drive was new, from 0; refused commands do not count.
     pub write: u64,
     /// First byte.
     pub offset_bytes: u64,
@@ -18,13 +18,13 @@ pub struct LostWrite {
 /// A part of a write that is not on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndurablePart {
-    /// Which part of which write.
+    /// The affected part of a write.
     pub part: LostWrite,
-    /// When the write was acknowledged, or will be; [`u64::MAX`] if it never will be.
+    /// Time at which the write was acknowledged, or will be; [`u64::MAX`] if it never will be.
     pub acknowledged_ns: u64,
 }
 
-/// What a volatile write buffer holds.
+/// Content of a volatile write buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undurable {
     /// Write commands since the drive was new.
@@ -42,7 +42,7 @@ impl Undurable {
     }
 }
 
-/// Why nobody can say what a power cut does.
+/// Reason why the effect of a power cut is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PowerCutError {
     /// The profile is silent.
@@ -60,7 +60,7 @@ pub enum PowerCutError {
     Stalled {
         /// The instant asked for.
         at_ns: u64,
-        /// When the last of these commands begins.
+        /// Time at which the last of these commands begins.
         until_ns: u64,
     },
     /// The drive has seen operations at a later instant.
@@ -83,10 +83,10 @@ pub enum PowerCutError {
 
 /// A block device with power and a life. A wrapper forwards every method to the device that it wraps, or says why not.
 pub trait ManagedImmediate: Immediate {
-    /// What its profile says that profiles of every kind say.
+    /// Properties that profiles of all kinds have.
     fn basics(&self) -> &Basics;
 
-    /// Whether it still writes, only reads, or does nothing.
+    /// Whether the drive still writes, only reads, or has failed.
     fn life(&self) -> Life;
 
     /// Erase everything, wear aside; the clock moves on until that is done. A device that no longer writes stays as it
@@ -105,8 +105,8 @@ pub trait ManagedImmediate: Immediate {
     /// The profile does not say what a power cut loses; or the instant lies before the device's clock.
     fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError>;
 
-    /// What is not on the medium at `at_ns`, acknowledged or not; `None`: every acknowledged write is safe, and of those that
-    /// are outstanding nothing is known.
+    /// Writes that are not on the medium at `at_ns`, acknowledged or not; `None`: every acknowledged write is safe,
+    /// and the fate of outstanding ones is unknown.
     ///
     /// # Errors
     /// Those of [`ManagedImmediate::power_cut`].

@@ -60,7 +60,7 @@ pub enum Error {
         what: &'static str,
         /// What was given.
         found: String,
-        /// What a virtual drive lacks, and what to do.
+        /// Reason, and the remedy.
         why: &'static str,
     },
 }
@@ -188,13 +188,13 @@ struct Running<'a, S, O, const PLAIN: bool> {
     due_ns: Vec<u64>,
     /// Places of `outstanding` that hold nothing.
     free: Vec<u32>,
-    /// What a device that does not answer at once has just decided; empty between the steps.
+    /// Completions that a device that does not answer at once has just decided; empty between the steps.
     ended: Vec<(u32, device::Completion)>,
-    /// When the operation of each place completes, and then when each thread ends its waiting, if any ever waits.
+    /// Completion time of each place's operation, and then the end of each thread's waiting, if any thread ever waits.
     next: Earliest,
     submissions: u64,
     waits: bool,
-    /// Of every thread, if the device looks at what is written.
+    /// Lap of each thread, if the device looks at what is written.
     laps: Vec<Lap>,
     ops: Vec<Op>,
     /// The first counted submission; what the record begins with.
@@ -208,7 +208,7 @@ struct Running<'a, S, O, const PLAIN: bool> {
     /// The run moves data one way only, so that the series has all of its latencies, and they are not counted twice.
     one_way: bool,
     series: Series,
-    /// When the warm-up began, and what completes of it; `None` without one.
+    /// Start of the warm-up, and the series of its completions; `None` without one.
     warm_up: Option<(u64, Series)>,
     /// The interval that is being filled ends here, since the origin.
     interval_end_ns: u64,
@@ -335,7 +335,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         decided
     }
 
-    /// When a place is due, and its turn among those due at the same time.
+    /// Schedule a place for `at_ns`, with its turn among places of the same time.
     #[inline]
     fn expect(&mut self, place: u32, at_ns: u64, turn: u64) {
         if PLAIN && S::AT_ONCE {

@@ -1,4 +1,4 @@
-//! What the runner needs of a device, whether it answers at once or when time has passed.
+//! Interface that the runner needs of a device, whether it answers at once or when time has passed.
 
 use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
@@ -23,7 +23,7 @@ pub(crate) trait RunnerDevice {
     /// operations ended are appended to `ended`.
     fn collect(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool;
 
-    /// Why the device can be driven no further: it takes no submission any more, and decides nothing.
+    /// Reason why the device cannot be driven further: it accepts no submission and decides nothing.
     fn misuse(&self) -> Option<Misuse>;
 
     fn prefetch(&mut self, later: &[Op], soon: &[Op]);

@@ -4,7 +4,7 @@
 //! Header: a magic of eight bytes, the version of what follows, a fingerprint of the figures that decide what the device
 //! does, and a checksum of the rest.
 
-/// Why bytes are not a state of this device: what was found, and what was expected.
+/// Reason why bytes are not a saved state of this device: what was found, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// The bytes do not begin as a state of such a device does.
@@ -50,7 +50,7 @@ pub enum StateError {
     /// A number that such a device cannot have.
     #[error("drive state corrupt: {what}: found {found}, expected less than {limit}")]
     OutOfRange {
-        /// What is wrong with it.
+        /// Description of the contradiction.
         what: &'static str,
         /// The number.
         found: u64,
@@ -60,7 +60,7 @@ pub enum StateError {
     /// The contents contradict each other.
     #[error("drive state corrupt: {what}")]
     Corrupt {
-        /// What is wrong.
+        /// Description of the contradiction.
         what: &'static str,
     },
 }
@@ -105,7 +105,7 @@ impl Format {
         bytes
     }
 
-    /// What follows the header, if it is that of a state of the drive `name`, whose figures have this fingerprint.
+    /// Check the header of a state of the drive `name` with this fingerprint, and return a reader of the rest.
     pub(crate) fn open<'a>(&self, state: &'a [u8], fingerprint: u64, name: &str) -> Result<Reader<'a>, StateError> {
         let mut reader = Reader { bytes: state, total: state.len() };
         starts_with(state, self.magic)?;
@@ -167,7 +167,7 @@ impl Writer {
         values.for_each(|value| self.half(value));
     }
 
-    /// As many numbers as the reader expects, equal neighbours together.
+    /// Write as many numbers as the reader expects, with runs of equal numbers shortened.
     pub(crate) fn repeated<T: Copy + Into<u64> + PartialEq>(&mut self, values: &[T]) {
         for run in values.chunk_by(|a, b| a == b) {
             self.half(run.len() as u32);
@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// As many numbers as the reader expects.
+    /// Write as many numbers as the reader expects, four bytes each.
     pub(crate) fn halves(&mut self, values: &[u32]) {
         self.0.extend(values.iter().flat_map(|value| value.to_le_bytes()));
     }
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         StateError::Truncated { found: self.total, expected: self.total - self.bytes.len() + wanted }
     }
 
-    /// All that was not read: the state of a device inside.
+    /// The unread rest: the state of an inner device.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.bytes
     }

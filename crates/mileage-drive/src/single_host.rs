@@ -20,7 +20,7 @@ pub struct SingleHost<D> {
     /// Write commands so far.
     writes: u64,
     outstanding: u64,
-    /// What the device was found to do against its contract: nothing is asked of it any more.
+    /// Violation of the contract by the device: it is not used any more then.
     misuse: Option<Misuse>,
     out: Decisions,
 }
@@ -51,7 +51,7 @@ impl<D: ManagedDevice> SingleHost<D> {
         }
     }
 
-    /// What the device was found to do against its contract.
+    /// Violation of the contract by the device.
     pub(crate) fn misuse(&self) -> Option<Misuse> {
         self.misuse
     }

@@ -1,4 +1,4 @@
-//! What a request does and how it ended, as numbers of a saved state.
+//! Numbers in a saved state for the kind of a request and its outcome.
 
 use crate::device::{Refusal, RequestKind, Status, WornOut};
 use crate::saved_state::{Reader, StateError, Writer, corrupt};

@@ -1,4 +1,4 @@
-//! Which of many instants is the earliest: a tournament tree in two arrays, no allocation after construction.
+//! Find the earliest of many instants: a tournament tree in two arrays, no allocation after construction.
 //!
 //! Changing one instant replays log2(n) matches. Ties go to the lower index, or, in a tree whose every change has a turn, to
 //! the lower turn: one of the two ways is for the whole life of a tree, so that the order is deterministic.
@@ -14,7 +14,7 @@ pub(crate) struct Earliest {
     leaves: usize,
     /// Node 1 is the root, the children of `i` are `2i` and `2i + 1`, the instants are the last `leaves` nodes.
     nodes: Vec<(u64, u32)>,
-    /// Of each index, in a tree that is changed by [`Earliest::set_in_turn`].
+    /// Turn of each index, in a tree that is changed by [`Earliest::set_in_turn`].
     turns: Vec<u64>,
 }
 

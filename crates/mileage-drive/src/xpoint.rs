@@ -36,15 +36,15 @@ const SERIES: &[&str] = &[
 pub struct XpointDrive {
     profile: XpointProfile,
     now_ns: u64,
-    /// When the controller can begin the next command.
+    /// Earliest start of the next command in the controller.
     next_command_ns: u64,
-    /// When each die is free.
+    /// Time at which each die is free.
     dies_free_ns: Vec<u64>,
-    /// When the link is free, to the drive and to the host.
+    /// Times at which the link is free, towards the drive and towards the host.
     link_free_ns: [u64; 2],
-    /// When everything so far is complete.
+    /// Time at which everything so far is complete.
     last_ns: u64,
-    /// When the outstanding commands complete.
+    /// Completion times of the outstanding commands.
     outstanding: BinaryHeap<Reverse<u64>>,
     counters: [u64; COUNTERS.len()],
     /// Bytes written to each region.
@@ -89,7 +89,7 @@ impl XpointDrive {
         self.outstanding.pop().map_or(submit_ns, |Reverse(at_ns)| at_ns.max(submit_ns))
     }
 
-    /// When the dies have transferred a range that they can begin at `begin_ns`.
+    /// Time at which the dies have transferred a range that they can begin at `begin_ns`.
     fn transfer(&mut self, offset_bytes: u64, length_bytes: u64, begin_ns: u64, mb_per_s: f64) -> u64 {
         let (stripe, dies) = (self.profile.stripe_bytes, u64::from(self.profile.dies));
         let end = offset_bytes + length_bytes;

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 /// The multiplier's binary point. Rates down to 63 MHz fit in the bits above it.
 const POINT: u32 = 60;
-/// How long the counter is held against the kernel's clock.
+/// Duration of the calibration of the counter against the kernel's clock.
 const CALIBRATION_NS: u64 = 4_000_000;
 /// Readings taken at either end, of which the one that took least counts.
 const READINGS: u32 = 64;
@@ -129,7 +129,7 @@ fn pair() -> (u64, u64) {
     (ticks, ns)
 }
 
-/// What the clock gains on `CLOCK_MONOTONIC_RAW` while something lasts.
+/// Deviation of the engine's clock from `CLOCK_MONOTONIC_RAW` over an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drift {
     clock_ns: u64,

@@ -5,7 +5,7 @@ use crate::error::Error;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Whether the calling thread, and so those it starts, may run on all of these processors.
+/// Check that the calling thread, and so the threads it starts, may run on all of these processors.
 pub(crate) fn check(cpus: &[u32]) -> Result<(), Error> {
     if cpus.is_empty() {
         return Ok(());
@@ -31,7 +31,7 @@ pub(crate) fn bind(cpus: &[u32], thread: u32) -> Result<(), Error> {
     sched_setaffinity(None, &only).map_err(|error| refused(cpu, error))
 }
 
-/// How many processors threads may be on at once that are bound to `cpus`, or to none.
+/// Number of processors that threads bound to `cpus` can use at once; all if they are not bound.
 pub(crate) fn processors(cpus: &[u32]) -> u32 {
     if cpus.is_empty() {
         return std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));

@@ -68,7 +68,7 @@ impl Device {
 }
 
 impl Counters {
-    /// What was counted from here to `later`, by name; empty if either could not be read.
+    /// Differences of the counters from here to `later`, by name; empty if either could not be read.
     pub(crate) fn until(&self, later: &Self) -> BTreeMap<String, u64> {
         let (Some(before), Some(after)) = (self.0, later.0) else { return BTreeMap::new() };
         let names = COUNTERS.iter().map(|(name, ..)| (*name).to_owned());
@@ -86,8 +86,8 @@ fn columns(line: &str) -> Option<[u64; COUNTERS.len()]> {
     Some(COUNTERS.map(|(_, column, factor)| columns.get(column).map_or(0, |count| count.wrapping_mul(factor))))
 }
 
-/// What is mounted where `path` is, by the mount's number: a file system over several devices shows none of their
-/// numbers.
+/// Source of the mount at `path`, found by the mount's number, because a file system over several devices shows none
+/// of their numbers.
 fn mounted_from(path: &Path) -> Option<PathBuf> {
     let asked = StatxFlags::MNT_ID;
     let status = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), asked).ok()?;

@@ -64,7 +64,7 @@ pub(crate) fn sentence(errno: Errno) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// What to do about an error during a run, with its own separator; may be empty.
+/// Advice about an error during a run, with its own separator; may be empty.
 pub(crate) fn advice(errno: Errno) -> &'static str {
     match errno {
         Errno::NOSPC => ": free space on the target or choose a smaller span",

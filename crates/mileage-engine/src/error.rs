@@ -1,4 +1,4 @@
-//! Why a run was refused, or is void.
+//! Errors: refused runs, and runs that are void.
 
 use crate::errno;
 use mileage_units::format_bytes;
@@ -19,7 +19,7 @@ pub enum Error {
         "depth is {found}: {api} keeps one operation per thread outstanding; use threads = {found}, or the API uring"
     )]
     Depth {
-        /// What was asked.
+        /// Requested value.
         found: u32,
         /// The API.
         api: &'static str,
@@ -31,15 +31,15 @@ pub enum Error {
         api: &'static str,
         /// Name of the option or field.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         found: String,
-        /// Why it cannot be, and what to do.
+        /// Reason, and the remedy.
         because: &'static str,
     },
     /// A processor that the threads may not run on.
     #[error("pin_cpus names processor {found}: this process may run on {allowed}")]
     Processor {
-        /// What was asked.
+        /// Requested value.
         found: u32,
         /// The processors that are allowed.
         allowed: String,
@@ -47,19 +47,19 @@ pub enum Error {
     /// A NUMA node that the machine does not have.
     #[error("NUMA node {node} has no processors here: {reason}")]
     NoNode {
-        /// What was asked.
+        /// Requested node.
         node: u32,
-        /// What the machine says.
+        /// Answer of the machine.
         reason: String,
     },
     /// The start barrier of several processes.
     #[error("cannot {what} the start barrier {} of several processes: {reason}", path.display())]
     StartBarrier {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it is not possible.
+        /// Reason why it is impossible.
         reason: String,
     },
     /// A part of a run that is none.
@@ -67,11 +67,11 @@ pub enum Error {
     Share {
         /// Its first thread.
         first_thread: u32,
-        /// How many it has.
+        /// Number of threads of the share.
         threads: u32,
         /// Threads of the run.
         of: u32,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
     /// A file for each thread, on a device.
@@ -83,7 +83,7 @@ pub enum Error {
     /// The target could not be opened or examined.
     #[error("cannot {what} {}: {reason} ({kind}){advice}", path.display())]
     Target {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
         /// The target.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum Error {
         kind: String,
         /// The operating system's sentence.
         reason: String,
-        /// What to do, with its own separator; may be empty.
+        /// Remedy, with its own separator; may be empty.
         advice: &'static str,
     },
     /// The target, or its directory, is another one than it was when it was checked.
@@ -103,9 +103,9 @@ pub enum Error {
     Replaced {
         /// The target.
         path: PathBuf,
-        /// What is there now.
+        /// Kind of the object that is there now.
         found: &'static str,
-        /// What was there.
+        /// Kind of the object that was there.
         expected: &'static str,
     },
     /// Neither a regular file nor a block device.
@@ -113,7 +113,7 @@ pub enum Error {
     NotStorage {
         /// The target.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the object.
         found: &'static str,
     },
     /// The span ends beyond the target.
@@ -138,11 +138,11 @@ pub enum Error {
     /// The kernel's `io_uring` does not do this, or not on this target.
     #[error("{what} for {}: {reason}", path.display())]
     NoUring {
-        /// What cannot be done: `io_uring` itself or one of its settings.
+        /// Impossible action: `io_uring` itself or one of its settings.
         what: &'static str,
         /// The target.
         path: PathBuf,
-        /// What was found, and what to do.
+        /// Finding, and the remedy.
         reason: String,
     },
     /// Direct I/O cannot carry these sizes.
@@ -150,7 +150,7 @@ pub enum Error {
     Misaligned {
         /// Name of the field.
         what: &'static str,
-        /// What was given, in bytes.
+        /// Given value in bytes.
         found: u64,
         /// The target's alignment in bytes.
         of: u64,
@@ -172,9 +172,9 @@ pub enum Error {
     /// A thread could not be started.
     #[error("thread {thread} of {threads} could not be started: {reason}")]
     NoThread {
-        /// Which.
+        /// Number of the thread.
         thread: u32,
-        /// Of how many.
+        /// Number of all threads.
         threads: u32,
         /// The operating system's sentence.
         reason: String,
@@ -182,21 +182,21 @@ pub enum Error {
     /// A worker broke; nothing of its run is reported.
     #[error("the run is void: thread {thread} stopped on a programming error: {reason}")]
     Broken {
-        /// Which.
+        /// Number of the thread.
         thread: u32,
-        /// What it said.
+        /// Message of the panic.
         reason: String,
     },
     /// Something broke before or after the timed part; nothing of the run is reported.
     #[error("the run is void: reaching the target stopped on a programming error: {reason}")]
     BrokenOutside {
-        /// What it said.
+        /// Message of the panic.
         reason: String,
     },
 }
 
 impl Error {
-    /// Whether the run was refused before anything was done (otherwise it broke, and is void).
+    /// Whether the run was refused before it began; otherwise it failed and is void.
     pub fn is_refusal(&self) -> bool {
         !matches!(
             self,
@@ -229,7 +229,7 @@ pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -
     }
 }
 
-/// What a panic said.
+/// Message of a panic.
 pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()

@@ -1,4 +1,4 @@
-//! Which file, directory or block device a path or a descriptor means.
+//! Identity of the file, directory or block device behind a path or a descriptor.
 //!
 //! # Invariants
 //! A file is removed only while its path still means the file that this process made: what another program has put
@@ -17,7 +17,7 @@ use std::path::Path;
 /// `BLKGETDISKSEQ` of linux/fs.h: `_IOR(0x12, 128, u64)`. Linux 5.15 and later.
 const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280;
 
-/// What stays the same as long as a file, a directory or a block device is the same one.
+/// Properties that stay the same as long as a file, a directory or a block device is the same one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -45,7 +45,8 @@ impl Identity {
         Ok(Self { device: Some(stat.st_rdev), inode: 0, disk_sequence: disk_sequence(file.as_fd()) })
     }
 
-    /// Whether what a path shows may be this: all but the disk's sequence number, which only an open device has.
+    /// Whether the object at a path may be this one: all but the disk's sequence number agrees, which only an open
+    /// device shows.
     pub(crate) fn may_be(self, stat: &Stat) -> bool {
         let found = match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => (stat.st_rdev, 0),

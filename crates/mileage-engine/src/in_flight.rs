@@ -20,7 +20,7 @@ pub(crate) struct Abandoned;
 pub(crate) struct HandOver<T: Send> {
     /// Null, or from `Box::into_raw`; whoever exchanges it for null owns the box.
     left: AtomicPtr<T>,
-    /// How many operations were begun.
+    /// Number of operations that were begun.
     begun: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ impl<T: Send> HandOver<T> {
         (!left.is_null()).then(|| unsafe { Box::from_raw(left) })
     }
 
-    /// Which operation the thread is at; while the number stays, it is the same one.
+    /// Number of the current operation; as long as it stays the same, so does the operation.
     pub(crate) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes moved so far, late by at most 10 ms and one operation.
@@ -19,11 +19,11 @@ pub struct Progress {
     pub operations_total: Option<u64>,
 }
 
-/// What a job lets others see and do while it runs.
+/// Control of a running job by others: progress and stop.
 pub(crate) trait Control: Send + Sync {
     /// End it; asked a second time, skip what can be skipped.
     fn stop(&self);
-    /// How far it has come.
+    /// Progress of the job.
     fn progress(&self) -> Progress;
 }
 
@@ -88,7 +88,7 @@ impl<T: Clone + Send + 'static> Job<T> {
         self.control.stop();
     }
 
-    /// How far the job has come.
+    /// Progress of the job.
     pub fn progress(&self) -> Progress {
         self.control.progress()
     }

@@ -6,8 +6,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// One thread's input and output over the run, from `/proc/thread-self/io`; reading that file itself is taken out
-/// exactly.
+/// Input and output of one thread over the run, from `/proc/thread-self/io`; the reading of that file itself is
+/// subtracted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadIo {
     /// The operating system's thread number.
@@ -58,7 +58,7 @@ impl Snapshot {
         Ok(Self { io, own_bytes: length as u64 })
     }
 
-    /// What the thread did since, without the reading of this snapshot.
+    /// I/O of the thread since this snapshot, without the reading of the snapshot.
     pub(crate) fn until(&self, later: &Self) -> ThreadIo {
         let (before, after) = (&self.io, &later.io);
         ThreadIo {

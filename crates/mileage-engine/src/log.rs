@@ -28,10 +28,10 @@ const CHUNK: usize = 1024;
 const BYTES_MAX: usize = 64 << 20;
 /// Fewest chunks of a thread: one to fill while the other is written.
 const CHUNKS_MIN: usize = 2;
-/// How often the writer looks whether the run is over.
+/// Interval at which the writer checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// One operation.
+/// Log entry of one operation.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     op: Op,
@@ -58,7 +58,7 @@ pub(crate) struct Log {
     written: Mutex<Receiver<Result<u64, String>>>,
 }
 
-/// One thread's end of it.
+/// One thread's access to the log.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     thread: u32,
@@ -136,7 +136,7 @@ impl Log {
         }
     }
 
-    /// Nothing will be written: the run did not take place.
+    /// Abandon the log, because the run did not take place.
     pub(crate) fn give_up(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.own.remove(&self.path);

@@ -39,7 +39,7 @@ impl Pages {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 
-    /// Where byte `at` lies, for calls that use the memory while no reference to it exists.
+    /// Address of byte `at`, for calls that use the memory while no reference to it exists.
     ///
     /// # Panics
     /// When there is no such byte.

@@ -1,4 +1,4 @@
-//! What a run, or one process's share of it, leaves behind, and one record of all its threads' parts.
+//! Merge the results of all threads into one record, for a run or for one process's share of it.
 
 use crate::bottleneck::limited_by;
 use crate::clock;
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 /// Mismatches that a record keeps.
 const MISMATCHES_MAX: usize = 100;
 
-/// What a run leaves behind.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// The record, as it is journalled. If the run failed, `bytes_*` include what the failed operation moved before
@@ -28,7 +28,7 @@ pub struct Finished {
     pub audit: Option<Vec<ThreadIo>>,
 }
 
-/// What one share leaves behind, to be merged with the others'.
+/// Result of one share, to be merged with those of the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShareFinished {
@@ -37,7 +37,7 @@ pub struct ShareFinished {
     pub(crate) origin_ns: u64,
     /// From reaching for the target to having opened it, on the same clock.
     pub(crate) opening_ns: (u64, u64),
-    /// What its threads opened, in their order.
+    /// Identities of the files that its threads opened, in the order of the threads.
     pub(crate) opened: Vec<Identity>,
     pub(crate) parts: Vec<Part>,
     pub(crate) first_done_ns: u64,
@@ -45,8 +45,8 @@ pub struct ShareFinished {
 }
 
 impl ShareFinished {
-    /// The same on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from: how shares from
-    /// machines whose clocks differ come to count from one instant.
+    /// The same result on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from. Shares
+    /// from machines with different clocks are shifted in this way to count from the same instant.
     #[must_use]
     pub fn shifted(mut self, by_ns: u64) -> Self {
         self.parts.iter_mut().for_each(|part| part.shift(by_ns));
@@ -57,8 +57,8 @@ impl ShareFinished {
     }
 }
 
-/// One record of all shares of a run, in any order. Their times count from one instant, as those of shares that met on
-/// one machine do; see [`ShareFinished::shifted`].
+/// Merge all shares of a run, in any order, into one record. Their times count from one instant, as those of shares
+/// that met on one machine do; see [`ShareFinished::shifted`].
 ///
 /// # Errors
 /// A thread of the workload is missing, or there twice.
@@ -183,7 +183,7 @@ fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
     notes
 }
 
-/// What the threads cost the machine, together.
+/// Resources that the threads used on the machine, together.
 fn usage(parts: &[Part], facts: &Facts) -> Usage {
     let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
     let mut usage = Usage {
@@ -198,7 +198,7 @@ fn usage(parts: &[Part], facts: &Facts) -> Usage {
     usage
 }
 
-/// One thread's part, with the time it took: to the end of its last sync, if syncs are timed.
+/// Record of one thread, with its duration: to the end of its last sync, if syncs are timed.
 fn thread_record(workload: &Workload, part: &Part) -> ThreadRecord {
     let synced_ns = part.durable_ns.filter(|_| workload.sync_timed).unwrap_or(0);
     let elapsed_ns = part.first_ns.map_or(0, |first_ns| part.last_ns.max(synced_ns) - first_ns);
@@ -206,7 +206,7 @@ fn thread_record(workload: &Workload, part: &Part) -> ThreadRecord {
     ThreadRecord { elapsed_ns, first_done_bytes, first_done_ops, ..part.record.clone() }
 }
 
-/// What all threads had done when the first was done: an operation counts if it was complete by then.
+/// Work of all threads up to the end of the first one: an operation counts if it was complete by then.
 fn concurrency(parts: &[Part], first_ns: u64, first_done_ns: u64) -> Option<Concurrency> {
     if parts.len() < 2 || first_done_ns == u64::MAX {
         return None;

@@ -14,7 +14,7 @@ const INTERVAL_MAX_NS: u64 = 3_600_000_000_000;
 /// Largest buffer of a stream, in bytes.
 const STREAM_BYTES_MAX: u32 = 1 << 30;
 
-/// Whether writes can be made durable in this way.
+/// Check that writes can be made durable in this way.
 fn check_sync(sync: Sync) -> Result<(), Error> {
     if sync == Sync::Fua {
         return Err(Error::Workload(mileage_workload::Error::Refused {
@@ -26,7 +26,7 @@ fn check_sync(sync: Sync) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the options, and the workload through their API, can be honoured as far as that is known without the
+/// Check that the options, and the workload through their API, can be honoured, as far as that is known without the
 /// target.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
     cpu_affinity::check(&options.pin_cpus)
 }
 
-/// Whether what was read can be touched.
+/// Check that the read data can be touched.
 fn check_touch(workload: &Workload, options: &Options) -> Result<(), Error> {
     let because = match options.touch_bytes {
         0 => return Ok(()),
@@ -118,7 +118,7 @@ fn check_touch(workload: &Workload, options: &Options) -> Result<(), Error> {
     Err(Error::Api { api, what: "touch_bytes", found, because })
 }
 
-/// Whether reads can be compared with what the run itself writes meanwhile.
+/// Check that reads can be compared with data that the run itself writes at the same time.
 fn check_comparison(workload: &Workload, options: &Options) -> Result<(), Error> {
     if !Laps::needed(workload) {
         return Ok(());
@@ -146,7 +146,7 @@ fn check_comparison(workload: &Workload, options: &Options) -> Result<(), Error>
     Ok(())
 }
 
-/// As the options name it.
+/// Name of an API in the options.
 pub(crate) fn name(api: Api) -> &'static str {
     match api {
         Api::Positioned => "positioned",

@@ -1,10 +1,10 @@
-//! How a run uses its target.
+//! Options of a run: how it accesses its target.
 
 use crate::identity::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How the target is used. As JSON every field is optional and defaults to that of [`Options::new`].
+/// Options for access to the target. As JSON every field is optional and defaults to that of [`Options::new`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of open(2) or of the run")]
@@ -37,11 +37,11 @@ pub struct Options {
     /// read counts as complete: as hdparm makes sure that the data have arrived. In bytes, up to the record; 0 for none.
     /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
     pub touch_bytes: u32,
-    /// What the target must be: its identity, or with a file for each thread those of `PATH.0`, `PATH.1` and so on.
-    /// Symbolic links are not followed then. Empty for whatever is at the path.
+    /// Expected identity of the target, or with a file for each thread those of `PATH.0`, `PATH.1` and so on. Symbolic
+    /// links are not followed then. Empty: any target is accepted.
     pub expects: Vec<Identity>,
-    /// What the directory of the file must be; the file is opened, or created, by its name in it. A symbolic link is not
-    /// followed then, and a file that has other names is refused.
+    /// Expected identity of the directory of the file; the file is opened, or created, by its name in it. A symbolic
+    /// link is not followed then, and a file that has other names is refused.
     pub directory: Option<Identity>,
 }
 
@@ -77,7 +77,7 @@ pub enum Api {
         /// Completions are polled for.
         iopoll: bool,
     },
-    /// No call at all: the engine's own cost.
+    /// No system call: measures the engine's own cost.
     Null,
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Share {
     /// Its first thread, of the workload's.
     pub first_thread: u32,
-    /// How many it has.
+    /// Number of threads of the share.
     pub threads: u32,
     /// The file that [`StartBarrier::create`] made for the run.
     pub barrier: PathBuf,

@@ -42,7 +42,7 @@ impl RunContext {
         Self { device, overhead_ps: 0, processors: cpu_affinity::processors(pin_cpus), begun: Mutex::new(None) }
     }
 
-    /// The same with what the engine itself takes for an operation, in picoseconds.
+    /// Add the engine's own time per operation, in picoseconds.
     pub(crate) fn with_overhead(self, overhead_ps: u64) -> Self {
         Self { overhead_ps, ..self }
     }

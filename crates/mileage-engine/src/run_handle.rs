@@ -355,8 +355,8 @@ impl Handle {
         outcome
     }
 
-    /// As [`wait`](Self::wait), for a share of a run in several processes: what is to be merged with the others'.
-    /// `None` as well when the run was not started by [`start_share`](crate::start_share).
+    /// As [`wait`](Self::wait), for a share of a run in several processes: the result is to be merged with those of
+    /// the others. `None` as well when the run was not started by [`start_share`](crate::start_share).
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -370,7 +370,7 @@ impl Handle {
         self.run.shared.halt(STOPPED);
     }
 
-    /// How far the run has come.
+    /// Progress of the run.
     pub fn progress(&self) -> Progress {
         let Shared { workload, tally, thread_range, .. } = &self.run.shared;
         let record = u64::from(workload.record_bytes);

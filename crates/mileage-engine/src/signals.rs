@@ -12,7 +12,7 @@ pub(crate) const FAILED: u8 = 2;
 #[repr(C, align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);
 
-/// One set for all threads of a run, in whatever process they are.
+/// Signals between all threads of a run, in whatever process they are.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Signals {
@@ -39,13 +39,13 @@ impl Signals {
         self.signals.0.halt.fetch_or(why, Ordering::Relaxed);
     }
 
-    /// Why threads should end; 0 as long as they should not.
+    /// Reason why threads should end; 0 as long as they should not.
     #[inline]
     pub(crate) fn halted(&self) -> u8 {
         self.signals.0.halt.load(Ordering::Relaxed)
     }
 
-    /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
+    /// Time at which the first thread was done, on the run's clock; `u64::MAX` as long as none is.
     #[inline]
     pub(crate) fn first_done_ns(&self) -> u64 {
         self.signals.0.first_done_ns.load(Ordering::Relaxed)

@@ -31,7 +31,7 @@ struct Block {
     mark: u64,
     threads: u32,
     arrived: Padded<AtomicU32>,
-    /// When all begin, on `CLOCK_MONOTONIC_RAW`; 0 until the last has come.
+    /// Common start time on `CLOCK_MONOTONIC_RAW`; 0 until the last thread has arrived.
     start_ns: Padded<AtomicU64>,
     signals: Signals,
 }
@@ -118,7 +118,7 @@ impl StartBarrier {
         &self.block().signals
     }
 
-    /// One more thread is ready, or never will be; the last one sets the start.
+    /// Report that one more thread is ready, or never will be; the last one sets the start time.
     pub(crate) fn arrive(&self) {
         let block = self.block();
         if block.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == block.threads {

@@ -56,7 +56,7 @@ impl Gate {
         self.lock().origin_ns.is_some()
     }
 
-    /// When it opened, on the engine's clock; `None` before.
+    /// Time at which the gate opened, on the engine's clock; `None` before.
     pub(crate) fn origin_ns(&self) -> Option<u64> {
         self.lock().origin_ns
     }

@@ -59,7 +59,7 @@ pub(crate) fn open(
     Ok(files)
 }
 
-/// Where a file is opened: at its path, or by its name in a directory that was compared.
+/// Where to open a file: at its path, or by its name in a directory whose identity was compared.
 pub(crate) struct OpenAt<'a> {
     path: &'a Path,
     directory: Option<OwnedFd>,
@@ -88,7 +88,7 @@ impl<'a> OpenAt<'a> {
         Ok(Self { path, directory: directory.map(open).transpose()?, expected: None })
     }
 
-    /// The same, where the file must be this one; whatever there is for `None`.
+    /// Require that the file has this identity; `None` accepts any.
     pub(crate) fn expecting(self, expected: Option<Identity>) -> Self {
         Self { expected, ..self }
     }
@@ -100,12 +100,13 @@ impl<'a> OpenAt<'a> {
         }
     }
 
-    /// Whether it is known what must be there: no link is followed then.
+    /// Whether the identity is required: then no link is followed.
     fn is_known(&self) -> bool {
         self.directory.is_some() || self.expected.is_some()
     }
 
-    /// What is there. A link where there must be none, and another file than the one that must be there, are refused.
+    /// Look at the path without opening it. A link where there must be none, and another file than the one that must
+    /// be there, are refused.
     pub(crate) fn look(&self) -> Result<Result<Stat, Errno>, Error> {
         let (at, name) = self.named();
         let follow = if self.is_known() { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
@@ -198,7 +199,7 @@ fn flags_of(workload: &Workload, options: &Options) -> OFlags {
     access | direct | dsync
 }
 
-/// One file or device, checked against the workload; `claims` if a device to be written is claimed by this process.
+/// Open one file or device and check it against the workload; `claims` if this process claims a device for writing.
 fn open_one<'a>(
     workload: &Workload,
     options: &Options,
@@ -269,7 +270,7 @@ fn open_first<'a>(
     }
 }
 
-/// The same file once more, for another thread.
+/// Open the same file once more, for another thread.
 fn open_again(first: &TargetFile, spot: &OpenAt<'_>, flags: OFlags) -> Result<OwnedFd, Error> {
     let path = spot.path;
     let again = spot.open(flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?.map_err(failed("open", path))?;
@@ -298,9 +299,9 @@ fn check_size(workload: &Workload, file: &OwnedFd, path: &Path, grows: bool) -> 
     if grows || found >= needed { Ok(()) } else { Err(Error::TooSmall { path: path.to_owned(), found, needed }) }
 }
 
-/// Whether sizes and offsets have the alignment that direct I/O asks for: what the kernel says of this file (Linux 6.1
-/// and later), or one sector. Of its two figures, for offsets and for memory, the stricter is asked of both, so that an
-/// operation can be continued in the middle; buffers begin with a page.
+/// Check that sizes and offsets have the alignment that direct I/O requires: as the kernel reports for this file
+/// (Linux 6.1 and later), or one sector. The stricter of its two figures, for offsets and for memory, is required of
+/// both, so that an operation can be continued in the middle; buffers begin with a page.
 fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &Path) -> Result<(), Error> {
     let facts = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     let facts = facts.ok().filter(|facts| facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0);

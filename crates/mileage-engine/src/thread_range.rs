@@ -1,4 +1,4 @@
-//! Which threads of a run are in this process, and the start barrier that it shares with the other processes.
+//! The threads of a run that are in this process, and the start barrier that it shares with the other processes.
 
 use crate::start_barrier::StartBarrier;
 use mileage_workload::Workload;

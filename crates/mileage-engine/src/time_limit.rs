@@ -5,17 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Why work outside the timed path gave no result.
+/// Reason why work outside the timed path gave no result.
 #[derive(Debug)]
 pub(crate) enum NoResult {
-    /// It took longer than the time-out.
+    /// It exceeded the time-out.
     Late,
-    /// It broke, or could not even begin.
+    /// It failed, or could not be started.
     Void(Error),
 }
 
 impl NoResult {
-    /// What `late` gives if it took too long; else the error.
+    /// Return the value of `late` if the time-out was exceeded; else the error.
     pub(crate) fn if_late<R>(self, late: impl FnOnce() -> R) -> Result<R, Error> {
         match self {
             Self::Late => Ok(late()),

@@ -18,7 +18,7 @@ pub(crate) fn ticks() -> u64 {
     unsafe { _rdtsc() }
 }
 
-/// Whether the counter runs at one rate, and the kernel itself keeps time by it (so that processors agree).
+/// Whether the counter runs at a constant rate, and the kernel itself uses it as its clock (so that processors agree).
 pub(crate) fn usable() -> bool {
     invariant() && std::fs::read_to_string(CLOCKSOURCE).is_ok_and(|name| name.trim() == "tsc")
 }

@@ -1,4 +1,4 @@
-//! What a thread costs the machine, as the kernel accounts for it.
+//! Resources that a thread uses, as accounted by the kernel.
 
 use mileage_measure::Usage;
 use rustix::time::{ClockId, clock_gettime};
@@ -38,9 +38,9 @@ impl ThreadUsage {
         }
     }
 
-    /// What was spent from here to `later` of the same thread. The kernel's split of user and system time is an
-    /// estimate that may run backwards by a tick; the exact total is divided in its proportion, and is the kernel's own
-    /// where there was no tick.
+    /// Resources used by the same thread from here to `later`. The kernel's split of user and system time is an
+    /// estimate that may run backwards by a tick; the exact total is divided in its proportion, and is the kernel's
+    /// own where there was no tick.
     pub(crate) fn until(&self, later: &Self) -> Self {
         let total_ns = later.total_ns.saturating_sub(self.total_ns);
         let (user_ns, system_ns) =

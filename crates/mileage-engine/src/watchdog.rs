@@ -29,8 +29,8 @@ impl Watchdog {
         Self { timeout_ns, seen: vec![Observation { begun: 0, since_ns: now_ns }; threads as usize] }
     }
 
-    /// How often to look: an operation is overdue for an eighth of the time-out at most before it is noticed, or a
-    /// millisecond.
+    /// Interval between looks: an eighth of the time-out, at least a millisecond, so that an overdue operation is
+    /// noticed soon.
     pub(crate) fn period(&self) -> Duration {
         Duration::from_nanos((self.timeout_ns / 8).clamp(1_000_000, 1_000_000_000))
     }

@@ -93,7 +93,7 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Of both.
+    /// Combine two.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
@@ -145,7 +145,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// How many values were recorded.
+    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }

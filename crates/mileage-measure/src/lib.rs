@@ -1,4 +1,4 @@
-//! How I/O is counted: a mergeable latency histogram and a bounded interval series.
+//! Measurement of I/O: a mergeable latency histogram and a bounded interval series.
 //!
 //! # Invariant
 //! Pure: no file, no clock, no globals; recording allocates nothing after construction and never fails.

@@ -1,4 +1,4 @@
-//! What one run leaves behind, as it is journalled. Made by every driver of the execution contract.
+//! Record of one run, as it is written to the journal. Made by every driver of the execution contract.
 
 use crate::{HistogramData, SeriesData};
 use serde::{Deserialize, Serialize};
@@ -8,27 +8,27 @@ stored! {
     /// Latencies of one run, from submission to completion.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct LatencyData {
-        /// Of reads.
+        /// Latencies of reads.
         pub read: HistogramData,
-        /// Of writes; syncs are not among them.
+        /// Latencies of writes; syncs are not among them.
         pub write: HistogramData,
-        /// Of syncs, the final one included.
+        /// Latencies of syncs, the final one included.
         #[serde(default)]
         pub sync: HistogramData,
-        /// Of discards.
+        /// Latencies of discards.
         #[serde(default)]
         pub discard: HistogramData,
-        /// Of metadata operations (create, stat, unlink, ...).
+        /// Latencies of metadata operations (create, stat, unlink, ...).
         #[serde(default)]
         pub metadata: HistogramData,
-        /// Of reads and writes from their intended start, waiting included; empty in the closed loop.
+        /// Latencies of reads and writes from their intended start, waiting included; empty in the closed loop.
         #[serde(default)]
         pub response: HistogramData,
     }
 }
 
 stored! {
-    /// What a run cost the machine that did it.
+    /// Resources that a run used on its machine.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Usage {
@@ -55,26 +55,26 @@ stored! {
         pub kernel_workers_ns: u64,
         /// The device's own counters over the run (`/sys/dev/block/.../stat`), by name; empty where there is no device.
         pub device: BTreeMap<String, u64>,
-        /// What limited the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
+        /// Limit of the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
         pub limited_by: String,
     }
 }
 
 stored! {
-    /// What became of the log of single operations.
+    /// State of the log of single operations.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct LogRecord {
         /// Operations that stand in the log.
         pub written: u64,
         /// Operations that do not, because memory was full or the file could not be written.
         pub lost: u64,
-        /// Why the file could not be written, in one line; empty if it could.
+        /// Error when the file was written, in one line; empty if there was none.
         pub failure: String,
     }
 }
 
 impl LogRecord {
-    /// One line for whoever reads the log; `None` if it is whole.
+    /// Warning for readers of the log, in one line; `None` if the log is complete.
     pub fn warning(&self) -> Option<String> {
         let Self { written, lost, failure } = self;
         if !failure.is_empty() {
@@ -93,18 +93,18 @@ stored! {
         pub offset_bytes: u64,
         /// `flipped`, `stale`, `misplaced`, `torn` or `foreign`.
         pub kind: String,
-        /// One line: what was expected there and what was found.
+        /// Message in one line: the expected and the found data.
         pub message: String,
     }
 }
 
 stored! {
-    /// What was really written, measured on a sample.
+    /// Compressibility and duplication of the written data, measured on a sample.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct ContentData {
         /// Bytes of the sample that was compressed, taken evenly over the run.
         pub sample_bytes: u64,
-        /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
+        /// Compressed sizes, by the size of the pieces: 4 KiB, and the record where that is longer.
         pub packed: Vec<PackedData>,
         /// Blocks of 4 KiB that were written, those that were written again to their place with the same bytes once; 0 when
         /// records are smaller. Where all writes carry the same bytes, every one of them.
@@ -131,7 +131,8 @@ stored! {
 }
 
 stored! {
-    /// What all threads had done when the first was done, as an additional measure of their rate (IOzone's "children see" and "parent sees").
+    /// Work of all threads up to the end of the first one, as an additional measure of their rate (IOzone's "children
+    /// see" and "parent sees").
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Concurrency {
         /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
@@ -145,7 +146,7 @@ stored! {
 }
 
 stored! {
-    /// What one thread did.
+    /// Work of one thread.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct ThreadRecord {
         /// The operating system's thread number; `None` in virtual time.
@@ -176,18 +177,18 @@ stored! {
 }
 
 stored! {
-    /// Why a run ended before its stop rule.
+    /// Error that ended a run before its stop rule.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct RunError {
         /// The operating system's name for it, such as `ENOSPC`.
         pub kind: String,
-        /// One line: what failed, where, and what to do.
+        /// Message in one line: the failed action, its position, and the remedy.
         pub message: String,
     }
 }
 
 stored! {
-    /// One execution of one workload.
+    /// Record of one execution of one workload.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct RunRecord {
         /// Bytes read.
@@ -221,29 +222,29 @@ stored! {
         /// the record. `None` without a warm-up.
         #[serde(default)]
         pub warm_up: Option<SeriesData>,
-        /// What explains the result: each counter's change over the run.
+        /// Change of each counter over the run; counters explain the result.
         pub counters: BTreeMap<String, u64>,
-        /// Each thread's part.
+        /// Work of each thread.
         pub threads: Vec<ThreadRecord>,
-        /// What the run cost the machine.
+        /// Resources that the run used on the machine.
         #[serde(default)]
         pub usage: Usage,
-        /// What the threads together had done when the first was done; `None` with one thread.
+        /// Work of all threads up to the end of the first one; `None` with one thread.
         #[serde(default)]
         pub concurrency: Option<Concurrency>,
-        /// What was really written; `None` when nothing was.
+        /// Compressibility and duplication of the written data; `None` when nothing was written.
         #[serde(default)]
         pub content: Option<ContentData>,
         /// Reads that were compared with what was written.
         #[serde(default)]
         pub ops_compared: u64,
-        /// Those of them that did not return it.
+        /// Number of them that did not return the expected data.
         #[serde(default)]
         pub ops_mismatched: u64,
-        /// What was wrong with those, the first 100.
+        /// Descriptions of the first 100 mismatches.
         #[serde(default)]
         pub mismatches: Vec<Mismatch>,
-        /// What became of the log of single operations; `None` when none was asked for.
+        /// State of the log of single operations; `None` when none was requested.
         #[serde(default)]
         pub log: Option<LogRecord>,
         /// Notes that a reader of the run's figures needs, one line each: the log lacks operations, a thread had

@@ -1,4 +1,4 @@
-//! One run's rate, latency and counters per interval.
+//! Rate, latency and counters of one run per interval.
 //!
 //! The number of intervals is bounded: when the last one is full, neighbours are joined in pairs and the interval
 //! doubles. A run of a second and a run of a month take the same memory, and nothing is allocated while recording.
@@ -40,7 +40,7 @@ struct Open {
 /// An operation that is complete, as a series counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// When it was complete, in nanoseconds since the run began.
+    /// Completion time, in nanoseconds since the run began.
     pub at_ns: u64,
     /// Bytes that it read.
     pub bytes_read: u64,
@@ -54,9 +54,9 @@ pub struct Finished {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "SeriesState", try_from = "SeriesState")]
 pub struct Series {
-    /// Where the open interval begins.
+    /// Start of the open interval.
     open_start_ns: u64,
-    /// How long it is; 0 before the series has begun, so that nothing falls into it.
+    /// Length of the open interval; 0 before the series has begun, so that no operation falls into it.
     open_length_ns: u64,
     open: Open,
     first_interval_ns: u64,
@@ -114,8 +114,8 @@ impl Series {
         }
     }
 
-    /// When the interval that is being filled ends, in nanoseconds since the run began.
-    /// A caller that follows counters calls [`Series::note_counters`] before it records past this.
+    /// End of the interval that is being filled, in nanoseconds since the run began. A caller that follows counters
+    /// calls [`Series::note_counters`] before it records past this.
     #[inline]
     pub fn interval_end_ns(&self) -> u64 {
         self.open_start_ns.saturating_add(self.interval_ns)

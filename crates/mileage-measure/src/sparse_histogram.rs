@@ -11,7 +11,7 @@ const CAPACITY_BYTES: usize = 512 << 10;
 /// Bytes that a bucket takes at most: two for the distance, ten for the count.
 const ENTRY_BYTES_MAX: usize = 12;
 
-/// Where an interval's buckets lie.
+/// Position of an interval's buckets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     start: u32,
@@ -153,7 +153,7 @@ impl Sparse {
     }
 }
 
-/// All intervals being written anew in place.
+/// State while all intervals are rewritten in place.
 pub(crate) struct Rewriting<'a> {
     sparse: &'a mut Sparse,
     written: usize,
@@ -184,7 +184,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// As [`pack`], over bytes that are there; where the next number goes.
+/// As [`pack`], over existing bytes; returns the position of the next number.
 fn overwrite(bytes: &mut [u8], mut at: usize, mut value: u64) -> usize {
     while value >= 0x80 {
         bytes[at] = value as u8 | 0x80;
@@ -196,7 +196,7 @@ fn overwrite(bytes: &mut [u8], mut at: usize, mut value: u64) -> usize {
 }
 
 impl Place {
-    /// The same place `bytes` bytes further on.
+    /// The same position moved by `bytes` bytes.
     pub(crate) fn moved(self, bytes: u32) -> Self {
         Self { start: self.start + bytes, end: self.end + bytes }
     }

@@ -181,12 +181,12 @@ impl PyDrive {
         Ok(())
     }
 
-    /// What explains the drive's speed: name and value since power-on.
+    /// Counters that explain the drive's speed: name and value since power-on.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.drive.named_counters()
     }
 
-    /// How things stand now: name and value.
+    /// Gauges, which show the current state: name and value.
     fn gauges(&self) -> Vec<(&'static str, u64)> {
         self.drive.named_gauges()
     }

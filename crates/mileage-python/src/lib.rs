@@ -51,7 +51,7 @@ fn refused(sentence: impl ToString) -> PyErr {
     Refused::new_err((String::new(), sentence.to_string()))
 }
 
-/// What Python's poll function answers: true means stop now.
+/// Call Python's poll function; true means stop now.
 fn ask(py: Python<'_>, poll: Option<&Py<PyAny>>, bytes: u64, operations: u64) -> PyResult<bool> {
     py.check_signals()?;
     poll.map_or(Ok(false), |poll| poll.call1(py, (bytes, operations))?.extract(py))

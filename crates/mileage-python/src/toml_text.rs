@@ -1,4 +1,4 @@
-//! Where the values of a TOML text are, and where it is not TOML.
+//! Positions of the values of a TOML text, and of its first syntax error.
 
 use pyo3::prelude::*;
 use std::ops::Range;

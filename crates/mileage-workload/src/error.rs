@@ -1,8 +1,8 @@
-//! Why a workload cannot be done, and the checks of single figures.
+//! Errors of workloads that cannot be done, and the checks of single figures.
 
 use mileage_units::format_bytes;
 
-/// Why a workload cannot be done, with what was found and what is expected.
+/// Reason why a workload cannot be done, with the found and the expected value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
     OutOfRange {
         /// Name of the field.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         found: u64,
         /// Smallest allowed.
         min: u64,
@@ -24,7 +24,7 @@ pub enum Error {
     NotAMultiple {
         /// Name of the field.
         what: &'static str,
-        /// What was given, in bytes.
+        /// Given value in bytes.
         found: u64,
         /// The divisor, in bytes.
         of: u64,
@@ -34,22 +34,22 @@ pub enum Error {
     Refused {
         /// Name of the field.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         found: String,
-        /// What is possible and what to do.
+        /// Possible values, and the remedy.
         expected: &'static str,
     },
-    /// One of a list breaks a rule.
+    /// An item of a list breaks a rule.
     #[error("{list}[{index}].{cause}")]
     Item {
         /// Name of the list.
         list: &'static str,
-        /// Which one, from 0.
+        /// Index of the item, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// Error of the item.
         cause: Box<Error>,
     },
-    /// No limit was given.
+    /// The stop rule has no limit.
     #[error("no stop rule: give stop.bytes, stop.operations or stop.time_ns")]
     Endless,
 }
@@ -63,7 +63,7 @@ impl Error {
         }
     }
 
-    /// What was found there, what is expected and what to do, without the path of the field.
+    /// Found value, expected values and remedy, without the path of the field.
     pub fn reason(&self) -> String {
         if let Self::Item { cause, .. } = self {
             return cause.reason();

@@ -6,33 +6,33 @@ use crate::op::{Op, OpKind};
 use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 use crate::workload::{Sync, Workload};
 
-/// What a driver does next.
+/// Next action of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Issue the operations that were appended, then ask again.
     Issue,
-    /// Nothing can be issued before a completion: wait for one, then ask again.
+    /// No operation can be issued before a completion: wait for one, then ask again.
     AwaitCompletion,
-    /// Nothing can be issued before this time (or a completion, if one is outstanding): wait, then ask again.
+    /// No operation can be issued before this time (or a completion, if one is outstanding): wait, then ask again.
     WaitUntil(u64),
     /// Everything was issued and has completed.
     Done,
 }
 
-/// What became of one operation.
+/// Completion of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Thread of the workload.
     pub thread: u32,
-    /// What was done.
+    /// The operation.
     pub op: Op,
-    /// When it was due, in the driver's nanoseconds: as [`Execution::due_ns`] says, `submit_ns` in the closed loop.
+    /// Due time in the driver's nanoseconds: as [`Execution::due_ns`] says, `submit_ns` in the closed loop.
     pub due_ns: u64,
-    /// When it was submitted, in the driver's nanoseconds.
+    /// Submission time in the driver's nanoseconds.
     pub submit_ns: u64,
-    /// When it was complete, in the driver's nanoseconds.
+    /// Completion time in the driver's nanoseconds.
     pub complete_ns: u64,
-    /// Whether it counts in the record: [`Execution::counted`] when it was issued.
+    /// Whether the operation counts in the record: [`Execution::counted`] when it was issued.
     pub counted: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Execution {
     /// Until then [`Execution::next_plain`] may issue: the deadline, or 0 where there is more to be asked than that.
     plain_until_ns: u64,
     start_ns: Option<u64>,
-    /// How long operations are issued, warm-up included; `None` for ever.
+    /// Time during which operations are issued, warm-up included; `None` without a limit.
     duration_ns: Option<u64>,
     /// Operations and bytes not yet generated. Bytes only where operations differ in size; the operation that reaches
     /// the limit may pass it, and what it passed it by still counts when the warm-up gives bytes back.
@@ -121,7 +121,7 @@ impl Execution {
         self.lookahead = LOOKAHEAD_MAX as u64;
     }
 
-    /// What to do at `now_ns` (any origin, never running backwards); operations to issue are appended to `out`.
+    /// Next action at `now_ns` (any origin, never running backwards); operations to issue are appended to `out`.
     #[inline]
     pub fn next(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
         self.advance::<false>(now_ns, out)
@@ -187,7 +187,7 @@ impl Execution {
         }
     }
 
-    /// Nothing more may be issued now, and no gate is the reason: wait, sync at the end, or be done.
+    /// Next action when no operation may be issued and no gate is the reason: wait, sync at the end, or be done.
     #[inline]
     fn idle(&mut self, out: &mut Vec<Op>) -> Step {
         if self.in_flight > 0 { Step::AwaitCompletion } else { self.finish(out) }
@@ -262,7 +262,7 @@ impl Execution {
         step
     }
 
-    /// When each operation that the last call of [`Execution::next`] appended was due, in the same order and on the
+    /// Due time of each operation that the last call of [`Execution::next`] appended, in the same order and on the
     /// clock of its `now_ns`; a sync is due when it is issued. Empty in the closed loop, where an operation is due
     /// when it is submitted.
     #[inline]
@@ -277,8 +277,8 @@ impl Execution {
         self.gates.as_ref().is_none_or(|gates| gates.counted())
     }
 
-    /// Whether operations issued by a call of [`Execution::next`] at `now_ns` will count: for who must do something
-    /// that takes time when the warm-up is over.
+    /// Whether operations issued by a call of [`Execution::next`] at `now_ns` will count: for drivers with slow work
+    /// to do at the end of the warm-up.
     #[inline]
     pub fn will_count(&self, now_ns: u64) -> bool {
         let passed_ns = now_ns - self.start_ns.unwrap_or(now_ns);

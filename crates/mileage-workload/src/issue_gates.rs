@@ -1,4 +1,5 @@
-//! What may hold an operation back besides the depth: a due time, a cap, a pause, a sync on the way, the warm-up.
+//! Gates that may delay an operation in addition to the depth: a due time, a cap, a pause, an intermediate sync, the
+//! warm-up.
 //!
 //! A workload that asks for none of them has no gates, and its execution pays nothing for them.
 
@@ -8,10 +9,10 @@ use crate::pace::{Arrivals, Throttle};
 use crate::pattern::Chunk;
 use crate::workload::Workload;
 
-/// What stands between an operation and its start.
+/// Gate in front of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// Nothing.
+    /// No gate: the operation can start.
     Open,
     /// An outstanding operation must complete first.
     Completion,
@@ -82,7 +83,7 @@ impl Gates {
         self.counted = self.will_count(at_ns);
     }
 
-    /// Whether what is issued `at_ns` after the thread's start counts.
+    /// Whether an operation issued `at_ns` after the thread's start counts in the record.
     pub(crate) fn will_count(&self, at_ns: u64) -> bool {
         at_ns >= self.warm_up_ns
     }
@@ -101,7 +102,7 @@ impl Gates {
         self.syncing
     }
 
-    /// What holds back operation `index` of the chunk, `at_ns` after the start; the last completion was at `last_ns`.
+    /// The gate of operation `index` of the chunk, `at_ns` after the start; the last completion was at `last_ns`.
     pub(crate) fn gate(&mut self, chunk: &Chunk, index: usize, at_ns: u64, last_ns: u64, in_flight: u32) -> Gate {
         let alone = chunk.ops[index].kind == OpKind::Sync;
         if alone && in_flight > 0 {

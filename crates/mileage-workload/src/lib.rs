@@ -1,4 +1,5 @@
-//! What I/O to do, and when: the [`Workload`] value and the one execution contract, [`Execution`].
+//! I/O workloads: the [`Workload`] value, which describes the operations and their times, and the one execution
+//! contract, [`Execution`].
 //!
 //! # Contract of execution
 //! A workload on one thread is a pure state machine. Given the time, [`Execution::next`] appends the operations to

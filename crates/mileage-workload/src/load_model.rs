@@ -1,4 +1,4 @@
-//! When operations start.
+//! Load models: when operations start.
 
 use crate::error::{Error, in_range};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Load {
 pub struct Open {
     /// Operations per second, 1 to 10^9.
     pub operations_per_s: u64,
-    /// How arrivals are spaced.
+    /// Distribution of the time between arrivals.
     pub spacing: Spacing,
     /// From the thread's start, warm-up included, the rate changes linearly to `to_operations_per_s` over `over_ns`,
     /// and stays there.
@@ -39,7 +39,7 @@ pub struct Open {
     pub ramp: Option<Ramp>,
 }
 
-/// How arrivals are spaced.
+/// Distribution of the time between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
@@ -55,7 +55,7 @@ pub enum Spacing {
 pub struct Ramp {
     /// Operations per second at its end, 1 to 10^9.
     pub to_operations_per_s: u64,
-    /// How long it takes, in nanoseconds, 1 to a year.
+    /// Duration of the ramp in nanoseconds, 1 to a year.
     pub over_ns: u64,
 }
 
@@ -86,7 +86,7 @@ const BYTES_PER_S_MAX: u64 = 1_000_000_000_000_000;
 const TIME_MAX_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 impl Load {
-    /// Whether operations can start so.
+    /// Check that operations can start in this way.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if let Some(Open { operations_per_s, ramp, .. }) = self.open {
             in_range("load.open.operations_per_s", operations_per_s, 1, OPERATIONS_PER_S_MAX)?;

@@ -1,4 +1,4 @@
-//! What is done with names and inodes instead of bytes: create, open, stat, rename, remove, list.
+//! Workloads on names and inodes instead of bytes: create, open, stat, rename, remove, list.
 //!
 //! A [`Metadata`] value is to a directory what a [`Workload`](crate::Workload) is to a file: valid once
 //! [`Metadata::check`] has passed, and everything that takes one checks it. Where the files lie and what they are called
@@ -13,7 +13,7 @@ use crate::name_template::Template;
 use crate::workload::{Workload, share};
 use serde::{Deserialize, Serialize};
 
-/// What is timed, once for each file (or directory).
+/// The timed operation, done once for each file (or directory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetadataOp {
@@ -56,18 +56,18 @@ impl MetadataOp {
         }
     }
 
-    /// Whether what it works on must be there before.
+    /// Whether the items must exist before the operation.
     pub fn needs_items(self) -> bool {
         !matches!(self, Self::Create | Self::Mkdir)
     }
 
-    /// Whether doing it leaves everything ready to do it again.
+    /// Whether the operation can be repeated on the same items.
     fn repeats(self) -> bool {
         matches!(self, Self::Open | Self::Read | Self::Stat | Self::Utime | Self::Readdir)
     }
 }
 
-/// What an operation is done to, where it could be done to more than one kind.
+/// Kind of items of an operation that could have more than one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Items {
@@ -80,7 +80,7 @@ pub enum Items {
     Tree,
 }
 
-/// Whose directories hold the files.
+/// Which directories hold the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directories {
@@ -114,14 +114,14 @@ impl Default for Tree {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetadataOrder {
-    /// As they are numbered, which is as they were created.
+    /// In the order of their numbers, in which they were created.
     #[default]
     InOrder,
-    /// Each once, in a seeded order; another order for every further pass.
+    /// Each item once, in a seeded order; another order for every further pass.
     Shuffled,
 }
 
-/// How a file is created.
+/// System call that creates a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CreateCall {
@@ -134,7 +134,7 @@ pub enum CreateCall {
     ReadWrite,
 }
 
-/// How a call names its file.
+/// Form of file names in calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Paths {
@@ -145,7 +145,7 @@ pub enum Paths {
     Full,
 }
 
-/// How what the operation needs comes to be there, before anything is timed.
+/// How the items of an operation are created, before anything is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetUp {
@@ -154,11 +154,11 @@ pub enum SetUp {
     Owner,
     /// The first worker makes everybody's, those of the last worker first, as metarates does.
     First,
-    /// It is there, from a run that kept it.
+    /// They exist from a run that kept them.
     Existing,
 }
 
-/// Where the run's directories and files are put.
+/// Location of the run's directories and files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -170,7 +170,7 @@ pub enum Place {
     Given,
 }
 
-/// How files and directories are called. `{worker}`, `{item}` and `{node}` stand for numbers that start at 0.
+/// Names of files and directories. `{worker}`, `{item}` and `{node}` stand for numbers that start at 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Names {
@@ -188,26 +188,26 @@ impl Default for Names {
     }
 }
 
-/// What to do with names and inodes. Valid once [`Metadata::check`] has passed.
+/// A workload on names and inodes. Valid once [`Metadata::check`] has passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metadata {
-    /// What is timed.
+    /// The timed operation.
     pub operation: MetadataOp,
-    /// What it is done to.
+    /// Kind of its items.
     pub on: Items,
     /// Files of all workers together, 1 to 2^32 - 1 for each; the first workers take the remainder. With `on` trees the
     /// directories of them all.
     pub files: u64,
     /// Workers, each a thread, 1 to 1024.
     pub threads: u32,
-    /// Whose directories hold the files.
+    /// Which directories hold the files.
     pub directories: Directories,
     /// A tree of directories.
     pub tree: Tree,
     /// Size of every file in bytes, up to 1 GiB; no two blocks of 4 KiB are equal.
     pub file_bytes: u32,
-    /// Each file is synced before it is closed; create alone.
+    /// Sync each file before it is closed; for create only.
     pub fsync: bool,
     /// Order of a worker's files.
     pub order: MetadataOrder,
@@ -218,17 +218,17 @@ pub struct Metadata {
     pub passes: u32,
     /// Source of the shuffle and of the files' content.
     pub seed: u64,
-    /// How files and directories are called.
+    /// Names of files and directories.
     pub names: Names,
-    /// How a file is created, in the timed part or before it.
+    /// System call that creates a file, in the timed part or before it.
     pub create_with: CreateCall,
-    /// How calls name files.
+    /// Form of file names in calls.
     pub paths: Paths,
-    /// How what the operation needs comes to be there.
+    /// How the items of the operation are created.
     pub set_up: SetUp,
-    /// Where it all lies.
+    /// Location of the directories and files.
     pub place: Place,
-    /// What the run made or found stays; only in the given place.
+    /// Keep the files that the run made or found; only in the given place.
     pub keep: bool,
     /// The timed part ends after this long at the latest, in nanoseconds, 1 or more; files not reached by then are not
     /// visited.
@@ -276,7 +276,7 @@ impl Metadata {
     /// Widest tree.
     pub const FAN_OUT_MAX: u32 = 65_536;
 
-    /// Whether this can be done at all.
+    /// Check that this can be done at all.
     ///
     /// # Errors
     /// The first rule it breaks.
@@ -297,7 +297,7 @@ impl Metadata {
         self.check_names()
     }
 
-    /// No field may stand there without effect.
+    /// Refuse fields without an effect.
     fn check_effect(&self) -> Result<(), Error> {
         use MetadataOp::{Create, Mkdir, Read, Rename, Rmdir, Stat, Utime};
         let operation = self.operation;
@@ -338,7 +338,7 @@ impl Metadata {
         Ok(())
     }
 
-    /// What is done to trees themselves takes them whole and in order.
+    /// Check that operations on trees visit whole trees and in order.
     fn check_tree(&self) -> Result<(), Error> {
         if !matches!(self.operation, MetadataOp::Mkdir | MetadataOp::Rmdir) {
             return refused("on", "tree", "only with mkdir and rmdir");
@@ -414,7 +414,7 @@ impl Metadata {
         (worker + self.stride_workers) % self.threads
     }
 
-    /// Whether the operation is done to directories that the run names like files.
+    /// Whether the operation works on directories that the run names like files.
     pub fn on_directories(&self) -> bool {
         self.on == Items::Directories || matches!(self.operation, MetadataOp::Mkdir | MetadataOp::Rmdir)
     }

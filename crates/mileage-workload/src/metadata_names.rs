@@ -1,4 +1,4 @@
-//! Where the files of a metadata workload lie and what they are called, without allocation once it is set up.
+//! Paths of the files of a metadata workload, generated without allocation once it is set up.
 
 use crate::error::Error;
 use crate::metadata::{Directories, Items, Metadata, MetadataOp, MetadataOrder};
@@ -58,7 +58,7 @@ impl MetadataLayout {
     }
 }
 
-/// One tree, level by level: the children of node `n` are `n * fan_out + 1` to `n * fan_out + fan_out`.
+/// Paths of one tree, level by level: the children of node `n` are `n * fan_out + 1` to `n * fan_out + fan_out`.
 fn tree(metadata: &Metadata, name: &Template, root: String, worker: u32) -> Vec<String> {
     let (count, fan_out) = (metadata.nodes() as usize, metadata.tree.fan_out as usize);
     let mut paths = vec![root];
@@ -223,8 +223,8 @@ pub struct MetadataVisits {
 }
 
 impl MetadataVisits {
-    /// What `worker` visits: its items (or those of another worker), or with readdir the directories that hold them.
-    /// A shuffle takes 4 bytes of memory for each.
+    /// Paths that `worker` visits: its items (or those of another worker), or with readdir the directories that hold
+    /// them. A shuffle takes 4 bytes of memory for each.
     ///
     /// # Errors
     /// The rule that the workload breaks.
@@ -239,7 +239,7 @@ impl MetadataVisits {
         Ok(visits)
     }
 
-    /// How many there are in one pass of a worker.
+    /// Number of items in one pass of a worker.
     fn of_a_pass(metadata: &Metadata, layout: &MetadataLayout, worker: u32) -> u64 {
         let owner = metadata.owner_for(worker);
         match metadata.operation {
@@ -248,7 +248,7 @@ impl MetadataVisits {
         }
     }
 
-    /// How many there are in all passes of a worker of a checked workload.
+    /// Number of items in all passes of a worker of a checked workload.
     pub fn total_of(metadata: &Metadata, layout: &MetadataLayout, worker: u32) -> u64 {
         Self::of_a_pass(metadata, layout, worker).saturating_mul(u64::from(metadata.passes))
     }

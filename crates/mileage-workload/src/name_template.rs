@@ -4,7 +4,7 @@ use crate::error::Error;
 
 /// Longest name that Linux file systems take, in bytes.
 const NAME_BYTES_MAX: usize = 255;
-/// What a renamed file has at its end.
+/// Suffix of a renamed file.
 pub(crate) const RENAMED: &[u8] = b".renamed";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,8 @@ impl Template {
         self.0.contains(&Piece::Node)
     }
 
-    /// Whether the two could give one name: unless their beginnings differ before the first number of either.
+    /// Whether the two templates could give the same name: unless their beginnings differ before the first number of
+    /// either.
     pub(crate) fn may_equal(&self, other: &Self) -> bool {
         let beginning = |template: &Self| match template.0.first() {
             Some(Piece::Text(text)) => text.clone(),
@@ -94,7 +95,7 @@ impl Template {
         pieces.iter().map(text).collect()
     }
 
-    /// What stands before and behind the item's number.
+    /// The parts of the name before and after the item's number.
     pub(crate) fn around_item(&self, worker: u32) -> (String, String) {
         let at = self.0.iter().position(|piece| *piece == Piece::Item).unwrap_or(self.0.len());
         let behind = self.0.get(at + 1..).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! One operation, and what it does.
+//! One operation, and its kind.
 
 use serde::{Deserialize, Serialize};
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpKind {
@@ -17,7 +17,7 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Whether the target is another afterwards.
+    /// Whether the operation changes the target.
     #[inline]
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Discard)
@@ -27,7 +27,7 @@ impl OpKind {
 /// One operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What to do.
+    /// Kind of the operation.
     pub kind: OpKind,
     /// Size in bytes.
     pub length_bytes: u32,

@@ -1,4 +1,4 @@
-//! When the operations of one thread may start: arrivals of the open loop, and the cap of the closed one.
+//! Start times of the operations of one thread: arrivals of the open loop, and the rate cap of the closed one.
 //!
 //! Rates are totals over the threads, which know nothing of each other: of evenly spaced arrivals 0, 1, 2, ... thread
 //! `k` of `n` takes `k`, `k + n`, `k + 2n`, ...; of a Poisson process each takes an independent one of a rate `n`
@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What a thread that was late by more than this does not catch up: after a stall, a cap is still a cap.
+/// Longest delay that a thread makes up for after a stall; beyond it, the rate stays at the cap.
 pub(crate) const CATCH_UP_NS: u64 = 1_000_000;
 
 /// Instants, in nanoseconds since the thread's start, at which one thread's operations are due.
@@ -41,7 +41,7 @@ impl Arrivals {
         }
     }
 
-    /// When the next operation is due.
+    /// Due time of the next operation.
     #[inline]
     pub(crate) fn next_ns(&mut self) -> u64 {
         match self {
@@ -73,7 +73,7 @@ fn unit_exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
     -uniform.ln()
 }
 
-/// When the expected count of arrivals reaches `count`: the inverse of the integral of the rate.
+/// Time at which the expected count of arrivals reaches `count`: the inverse of the integral of the rate.
 ///
 /// During the ramp the count is `a t + (b - a) t^2 / 2T`; its root is taken in the form that does not cancel.
 #[inline]

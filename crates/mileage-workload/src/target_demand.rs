@@ -1,4 +1,4 @@
-//! What a workload asks of its target: which kinds of operations, how long; and of each thread: which file, how many
+//! Requirements of a workload on its target: kinds of operations, duration; and for each thread: file, number of
 //! operations.
 
 use crate::load_model::Load;
@@ -43,7 +43,7 @@ impl Workload {
         }
     }
 
-    /// Whether a driver may be asked to wait until a time.
+    /// Whether a driver may have to wait until a time.
     pub fn waits(&self) -> bool {
         let Load { open, cap, think, .. } = &self.load;
         let own = match &self.pattern {

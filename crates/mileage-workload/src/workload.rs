@@ -6,7 +6,8 @@ use crate::load_model::Load;
 use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
 
-/// How a thread makes its writes durable: after its last operation, and between writes as [`Workload::sync_every`] says.
+/// How a thread makes its writes durable: after its last operation, and between writes as [`Workload::sync_every`]
+/// says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sync {
@@ -22,7 +23,7 @@ pub enum Sync {
 }
 
 impl Sync {
-    /// Whether there are operations that sync.
+    /// Whether the workload has sync operations.
     pub(crate) fn is_a_call(self) -> bool {
         matches!(self, Self::Fsync | Self::Fdatasync)
     }
@@ -39,7 +40,7 @@ pub enum Files {
     PerThread,
 }
 
-/// How many of the reads are compared with what was written.
+/// Share of the reads that is compared with the written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
@@ -95,7 +96,7 @@ pub struct Workload {
     pub stop: Stop,
     /// Source of every random choice.
     pub seed: u64,
-    /// What is written.
+    /// Content of writes.
     pub content: Content,
     /// How writes are made durable at the end.
     pub sync: Sync,
@@ -114,7 +115,7 @@ pub struct Workload {
     /// When operations start: as soon as one completes (the default), or by a clock.
     #[serde(default)]
     pub load: Load,
-    /// Which reads are compared with what was written.
+    /// Share of the reads that is compared with the written data.
     #[serde(default)]
     pub verify: Verify,
     /// Number of this writing of the target, part of every block's content: what is read back shows which pass it
@@ -159,7 +160,7 @@ impl Workload {
     /// Most threads.
     pub const THREADS_MAX: u32 = 1024;
 
-    /// Whether the workload can be done at all.
+    /// Check that the workload can be done at all.
     ///
     /// # Errors
     /// The first rule it breaks.

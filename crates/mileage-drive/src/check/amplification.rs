@@ -11,7 +11,8 @@ const PAGES: u32 = 1 << 18;
 const SETTLE: u64 = 4;
 const MEASURE: u64 = 4;
 
-/// What a drive may lose to the best division into hot and cold because it has to find out which page is which.
+/// Permitted loss against the best division into hot and cold data, because the drive has to find out which page is
+/// which.
 const SEPARATED: f64 = 0.06;
 
 /// Spare, and share of the pages that has which share of the writes.
@@ -30,7 +31,7 @@ const SKEWS: [(f64, (f64, f64)); 12] = [
     (0.28, (0.2, 0.8)),
 ];
 
-/// One line of the table.
+/// One line of the published table.
 #[derive(Clone, Debug)]
 struct Published {
     model: String,

@@ -69,7 +69,7 @@ fn absorbed() -> Vec<Row> {
     [250, 500, 1000].into_iter().map(row).collect()
 }
 
-/// How the host asks for its writes to be safe.
+/// The way in which the host makes its writes durable.
 #[derive(Clone, Copy, PartialEq)]
 enum Asks {
     Nothing,

@@ -61,8 +61,8 @@ fn spread(index: u64, period_ns: u64) -> u64 {
     ((u128::from(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)) * u128::from(period_ns)) >> 64) as u64
 }
 
-/// All on one channel, and nothing else takes time: a page written takes it once, a page that is copied twice, or not
-/// at all where copies stay in their plane.
+/// Copies inside a plane and through the controller, where only the channel takes time: a page that is written crosses
+/// the channel once, a page that is copied twice, or not at all with copy-back.
 fn copies() -> Vec<Row> {
     let logical = 64 * 40;
     let row = |how: &str| {

@@ -246,8 +246,8 @@ fn never_slower(trials: u64) -> Vec<Row> {
     [2, 8, 32].map(row).into()
 }
 
-/// What ideal SPTF gains over FCFS at a depth, by a simulation that shares no code with this one (7,200 rpm, seeks of 0.8, 8.5 and
-/// 16.5 ms, queue kept full).
+/// Gain of ideal SPTF over FCFS at each queue depth, from a simulation that shares no code with this one (7,200 rpm,
+/// seeks of 0.8, 8.5 and 16.5 ms, queue kept full).
 const GAINS: [(u64, f64); 5] = [(2, 1.20), (4, 1.42), (8, 1.69), (16, 2.02), (32, 2.42)];
 
 fn gains(depths: &[u64]) -> Vec<Row> {

@@ -121,7 +121,7 @@ impl Work {
         ((u128::from(mixed ^ (mixed >> 31)) * u128::from(limit)) >> 64) as u64
     }
 
-    /// One operation on whole pages; when it is complete, in ns, or `None` if it was refused.
+    /// Submit one operation on whole pages and return its completion time in ns, or `None` if it was refused.
     pub(super) fn submit(&mut self, kind: RequestKind, page: u64, pages: u64, submit_ns: u64) -> Option<u64> {
         self.out.clear();
         let (offset_bytes, length_bytes) = (page * PAGE_BYTES, pages * PAGE_BYTES);

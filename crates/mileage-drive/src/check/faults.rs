@@ -7,7 +7,7 @@ use crate::Drive;
 use mileage_measure::{Histogram, RunRecord};
 use mileage_workload::{Load, Open, PatternKind, Spacing, Stop, Unobserved, Workload};
 
-/// What one command takes, in ns, one after the other.
+/// Duration of one command in ns; commands are served one after the other.
 const SERVICE_NS: u64 = 100_000;
 /// The stall, and how often it comes, in s.
 const STALL_S: f64 = 1.0;
@@ -46,7 +46,7 @@ fn read(sketch: &Sketch, seconds: u64, load: Load, depth: u32) -> RunRecord {
     }
 }
 
-/// One command at a time: the stall is met once in its period, and costs its length.
+/// One command at a time: each stall is met once in its period, and costs its length.
 fn closed_loop() -> Vec<Row> {
     let row = |seed: Option<u64>, when: &str| {
         let record = read(&stalls(seed), 300, Load::default(), 1);

@@ -1,4 +1,4 @@
-//! What no drive exceeds: the rates of planes, channels, link and controller, and the places in the queue.
+//! Limits that no drive exceeds: the rates of planes, channels, link and controller, and the depth of the queue.
 
 use super::drive_builder::{Sketch, Timing, Work};
 use super::{Case, Row};
@@ -146,8 +146,8 @@ struct Geometry {
     read_ns: u64,
     channel_ns: u64,
     link_ns: u64,
-    /// How far the drive may be off. Its completions are announced at once and stay, so that gaps too short for a
-    /// transfer are lost where many dies share a station that is nearly always busy.
+    /// Permitted relative deviation of the drive. Its completions are announced at once and stay, so that gaps too
+    /// short for a transfer are lost where many dies share a station that is nearly always busy.
     tolerance: f64,
 }
 
@@ -202,8 +202,9 @@ fn random_reads(geometry: &Geometry) -> Vec<Row> {
     DEPTHS.iter().map(row).collect()
 }
 
-/// When the last of these reads is complete, with `depth` of them outstanding from the instant 0 on: one event after the
-/// other, each station serving what arrived first. Pages lie over the channels first, then over the dies.
+/// Completion time of the last of these reads, with `depth` of them outstanding from the instant 0 on: an event
+/// simulation in which each station serves first come, first served. Pages lie over the channels first, then over the
+/// dies.
 fn first_come(geometry: &Geometry, pages: &[u64], depth: usize) -> u64 {
     let Geometry { channels, dies_per_channel, .. } = *geometry;
     let dies = u64::from(channels * dies_per_channel);

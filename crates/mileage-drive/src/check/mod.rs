@@ -22,14 +22,14 @@ mod xpoint;
 
 pub use wear::life_of_the_scaled_drive;
 
-/// One comparison.
+/// One comparison of simulation and theory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is compared.
+    /// Name of the compared quantity.
     pub name: String,
-    /// What theory says.
+    /// Value by theory.
     pub theory: f64,
-    /// What the simulated drive did.
+    /// Value of the simulated drive.
     pub simulated: f64,
     /// Largest difference that is no miss, as a share of the theory's value.
     pub tolerance: f64,
@@ -60,7 +60,7 @@ impl Row {
 
 /// Something that can be checked.
 pub struct Case {
-    /// Whether a short check includes it.
+    /// Whether the short check includes it.
     pub quick: bool,
     work: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
 }

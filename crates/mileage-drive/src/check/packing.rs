@@ -61,7 +61,7 @@ fn compressed(percent: u8) -> Row {
     Row::within(0.02, format!("WA of contents that save {percent} %, spare 0.15"), share * theory, simulated)
 }
 
-/// Of contents some of which recur, those that do not are stored: a set of all of them says how many.
+/// Deduplication of contents of which some recur: the drive stores each distinct content once, and a set counts these.
 fn duplicates(percent: u8) -> Vec<Row> {
     let logical = 100_000;
     let sketch = Sketch::plane(2048, PAGES, logical).with("dedupe_contents", 1_000_000);

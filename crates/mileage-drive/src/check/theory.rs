@@ -1,4 +1,4 @@
-//! What theory says of write amplification: steady state, one page per host write, one write frontier, many blocks.
+//! Theory of write amplification: steady state, one page per host write, one write frontier, many blocks.
 //!
 //! `rho` is the share of the pages able to hold data that holds valid data, `pages` a block's pages. All are pure
 //! functions; ranges: 0 < rho < 1, pages 2 or more.
@@ -79,7 +79,7 @@ pub fn greedy_of_separated(rho: f64, classes: [(f64, f64); 2], pages: u32) -> f6
     (1..1000).map(|share| with(f64::from(share) / 1000.0)).fold(f64::INFINITY, f64::min)
 }
 
-/// Where a function that is positive first and negative then changes sign, to the last bits.
+/// Root of a function that is positive first and negative then, by bisection to the last bits.
 fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);

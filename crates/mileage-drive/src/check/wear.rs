@@ -69,7 +69,7 @@ fn life(pe_cycles: u64) -> Vec<Row> {
     ]
 }
 
-/// The same with all 100,000 cycles of single-level cells: a minute or more.
+/// The same check with all 100,000 cycles of single-level cells; it takes a minute or more.
 pub fn life_of_the_scaled_drive() -> Vec<Row> {
     life(100_000)
 }

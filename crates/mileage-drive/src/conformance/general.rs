@@ -59,7 +59,7 @@ pub fn completions<D: ManagedDevice>(device: &mut D, requests: &[Request]) -> Ve
     out.completions
 }
 
-/// One clause, judged with a seed and two fresh devices.
+/// Function that checks one clause, given a seed and two new devices.
 type Judge<D> = fn(u64, D, D) -> Result<(), String>;
 
 fn holds(condition: bool, broken: &str) -> Result<(), String> {
@@ -160,7 +160,7 @@ fn decisions<D: ManagedDevice>(seed: u64, mut device: D, _: D) -> Result<(), Str
     holds(device.now_ns() == before_ns && device.save() == before, "the clock ran backwards")
 }
 
-/// The same submissions with more calls between them.
+/// The same submissions give the same decisions with more calls between them.
 fn calls<D: ManagedDevice>(seed: u64, mut plain: D, mut stepped: D) -> Result<(), String> {
     let mut random = requests(!seed, &plain);
     let batch = tagged(requests(seed, &plain).take(REQUESTS));
@@ -270,7 +270,7 @@ fn state<D: ManagedDevice>(seed: u64, mut device: D, mut other: D) -> Result<(),
     Ok(())
 }
 
-/// What the host knows when the power fails.
+/// Knowledge of the host when the power fails.
 struct History {
     submissions: Vec<Submission>,
     completions: Vec<TaggedCompletion>,
@@ -283,7 +283,7 @@ impl History {
         self.completions.iter().any(|it| done(&it))
     }
 
-    /// Whether clause 6 forbids this loss.
+    /// Whether clause 6 forbids this loss, because the sector was promised to be durable.
     fn promised(&self, loss: &Loss, cut: PowerCut) -> bool {
         let Some(write) = self.submissions.iter().find(|it| it.tag == loss.tag) else { return true };
         let completed = |at_ns| self.done_by(loss.tag, at_ns);

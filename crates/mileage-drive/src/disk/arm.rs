@@ -5,7 +5,7 @@
 
 use super::geometry::Geometry;
 
-/// What one access to the medium takes.
+/// Durations within one access to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "a name carries its unit")]
 pub(super) struct Access {
@@ -24,13 +24,13 @@ pub(super) struct Access {
 pub(super) struct Stream {
     /// The first sector that has not passed yet.
     pub lba: u64,
-    /// When it begins to pass, or began.
+    /// Time at which the first sector begins to pass the head.
     pub at_ns: u64,
-    /// When the heads are on its track, if they are, or move there.
+    /// Time at which the heads reach its track.
     pub arrived_ns: u64,
-    /// Whether the heads are on its track, or move there.
+    /// Whether the heads are on its track, or move to it.
     pub on_track: bool,
-    /// Where reading stops.
+    /// Sector at which reading ahead stops.
     pub limit: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Stream {
 pub(super) struct Arm {
     /// Cylinder and head.
     pub track: (u32, u32),
-    /// When the access that was begun last ends.
+    /// End of the access that was begun last.
     pub free_ns: u64,
     pub stream: Option<Stream>,
     /// Behind the last sector of the last access.
@@ -47,19 +47,20 @@ pub(super) struct Arm {
 }
 
 impl Arm {
-    /// Whether a command begins where the arm is.
+    /// Whether a command begins at the position of the arm.
     #[inline]
     pub(super) fn is_at(&self, lba: u64) -> bool {
         lba == self.stream.map_or(self.end_lba, |stream| stream.lba)
     }
 
-    /// When an access that is decided now can begin to move: the end of a movement of reading ahead is waited for.
+    /// Earliest start of a movement for an access that is decided now: a movement for reading ahead is completed
+    /// first.
     #[inline]
     pub(super) fn begin_ns(&self, now_ns: u64) -> u64 {
         self.stream.map_or(now_ns, |stream| stream.arrived_ns.max(now_ns))
     }
 
-    /// Whether a read from this sector on is what is being read ahead just now.
+    /// Whether a read from this sector on continues the current reading ahead.
     #[inline]
     pub(super) fn streams(&self, lba: u64) -> Option<u64> {
         let reads = |stream: &Stream| stream.lba == lba && stream.on_track && stream.lba < stream.limit;
@@ -106,7 +107,7 @@ impl Arm {
         }
     }
 
-    /// How long it takes until the first sector at a place begins to pass, if the access is decided at `now_ns`.
+    /// Time until the first sector at a place passes under the head, if the access is decided at `now_ns`.
     #[inline]
     pub(super) fn reach_ns(&self, geometry: &Geometry, to: (u32, u32, u64), writes: bool, now_ns: u64) -> u64 {
         let moved_ns = self.begin_ns(now_ns) + geometry.move_ns(self.track, (to.0, to.1), writes);
@@ -133,7 +134,7 @@ impl Arm {
         Access { begin_ns, end_ns: self.free_ns, move_ns, wait_ns }
     }
 
-    /// When the last of `sectors` has passed, if the first begins to pass at `begin_ns`.
+    /// Time at which the last of `sectors` has passed, if the first begins to pass at `begin_ns`.
     fn transfer(&mut self, geometry: &Geometry, lba: u64, sectors: u64, writes: bool, begin_ns: u64) -> u64 {
         let (mut lba, mut left, mut at_ns) = (lba, sectors, begin_ns);
         loop {

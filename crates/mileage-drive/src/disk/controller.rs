@@ -77,7 +77,7 @@ pub(super) struct Controller {
     pub destaging: Option<Extent>,
     /// Commands for which there is no place yet.
     pub waiting: VecDeque<Command>,
-    /// When the places become free that are taken by commands whose end is known.
+    /// Times at which queue entries become free, for commands whose end is known.
     pub releases: BinaryHeap<Reverse<u64>>,
     /// Places that are taken.
     pub taken: u32,
@@ -90,11 +90,11 @@ pub(super) struct Controller {
     /// Writes past the cache of which the cache holds older data: they complete when that is written.
     pub forced: Vec<Command>,
     pub flush: Option<Command>,
-    /// What is not durable.
+    /// Writes that are not durable.
     pub volatile: Volatile,
     /// Everything before this instant is decided.
     pub now_ns: u64,
-    /// When the link has brought the data of the last write, and taken those of the last hit.
+    /// Times until which the link is busy with the data of the last write, and with those of the last cache hit.
     pub link_in_ns: u64,
     pub link_out_ns: u64,
     pub choices: u64,
@@ -346,7 +346,7 @@ impl Controller {
         }
     }
 
-    /// How far to read ahead of a read that ends here.
+    /// Sector up to which to read ahead, after a read that ends here.
     fn ahead_of(&self, end: u64) -> u64 {
         (end + self.figures.read_ahead_sectors).min(self.figures.sectors)
     }
@@ -430,7 +430,7 @@ impl Controller {
         self.arm.free_ns
     }
 
-    /// Whether a command of the host waits for anything.
+    /// Whether a command of the host is waiting.
     pub(super) fn serves_host(&self) -> bool {
         let lists = [&self.waiting, &self.held, &self.full];
         !self.queue.is_empty()

@@ -1,4 +1,4 @@
-//! What a disk counts.
+//! Counters of a disk.
 
 use super::arm::Access;
 

@@ -1,5 +1,5 @@
-//! Where sectors are: zones of cylinders with equally long tracks, one track for each head in a cylinder, tracks skewed
-//! so that the next one begins when the heads are there.
+//! Positions of sectors: zones of cylinders with equally long tracks, one track for each head in a cylinder, tracks
+//! skewed so that the next one begins when the heads are there.
 //!
 //! Sectors are numbered along a track, then track by track through the cylinder, then cylinder by cylinder inwards. An
 //! angle is a time: how long after the index mark a point passes under the head, in ns of a revolution.
@@ -12,7 +12,7 @@ struct Zone {
     first_lba: u64,
     first_cylinder: u32,
     sectors: u32,
-    /// Where sector 0 of the first track begins, in ns of a revolution.
+    /// Angle of sector 0 of the first track, in ns of a revolution.
     first_skew_ns: u64,
 }
 
@@ -21,7 +21,7 @@ struct Zone {
 pub(super) struct Place {
     pub cylinder: u32,
     pub head: u32,
-    /// Where the sector begins, in ns of a revolution.
+    /// Angle of the beginning of the sector, in ns of a revolution.
     pub angle_ns: u64,
     /// Sectors from this one to the end of the track.
     pub left: u32,
@@ -69,7 +69,7 @@ impl Geometry {
         }
     }
 
-    /// Where a sector is.
+    /// Position of a sector.
     #[inline]
     pub(super) fn place(&self, lba: u64) -> Place {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_lba <= lba) - 1];
@@ -104,7 +104,7 @@ impl Geometry {
         (end - from).min(u64::from(place.left)) as u32
     }
 
-    /// How long after `at_ns` the beginning of a place passes under its head.
+    /// Time from `at_ns` until the beginning of a place passes under its head.
     #[inline]
     pub(super) fn wait_ns(&self, angle_ns: u64, at_ns: u64) -> u64 {
         let now_ns = at_ns % self.revolution_ns;

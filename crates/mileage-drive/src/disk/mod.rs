@@ -70,11 +70,11 @@ pub struct DiskDrive {
     sequence: u64,
     /// Behind the last sector of the last read or write.
     last_end: u64,
-    /// By tag; those that have completed are removed now and then.
+    /// Outstanding requests by tag; completed ones are removed now and then.
     outstanding: HashMap<u64, Outstanding>,
-    /// As many entries as these call for removing those that have completed.
+    /// Number of entries above which completed ones are removed.
     crowded: usize,
-    /// What was submitted at `last_submit_ns` and will be refused.
+    /// Requests submitted at `last_submit_ns` that will be refused.
     refused: Vec<(u64, Refusal)>,
     decided: Vec<Decided>,
 }

@@ -1,5 +1,5 @@
-//! What a power cut would lose: the writes of the host that are not on the medium, and how far the arm is with the one that
-//! it writes.
+//! Losses of a power cut: the writes of the host that are not on the medium, and the progress of the arm with the one
+//! it is writing.
 //!
 //! Sectors that have passed under the head are durable. The physical sector that is under it when the power fails has
 //! neither the old data nor the new, and its checksum is wrong: reading it fails.
@@ -15,11 +15,11 @@ pub(super) struct Part {
     pub first: u64,
     /// Behind the last sector.
     pub end: u64,
-    /// Which one it was of those that the write cache took, from 1; 0: none yet.
+    /// Number of the write among those that the write cache took, from 1; 0: not taken yet.
     pub accepted: u64,
 }
 
-/// Where the data come from that the arm writes.
+/// Source of the data that the arm writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A write past the cache, by its submission.
@@ -28,7 +28,7 @@ pub(super) enum Source {
     Cache(u64),
 }
 
-/// What the arm writes, or wrote last.
+/// The write that the arm is doing, or did last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writing {
     /// Whole physical sectors.
@@ -73,7 +73,7 @@ impl Writing {
 /// The writes that are not durable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Volatile {
-    /// By submission.
+    /// Parts of writes that are not durable, by submission.
     pub parts: BTreeMap<u64, Part>,
     /// Writes that the cache has taken.
     pub accepted: u64,
@@ -97,7 +97,7 @@ impl Volatile {
         Source::Cache(self.accepted)
     }
 
-    /// What the arm wrote until `now_ns` is durable.
+    /// Mark the sectors that the arm has written until `now_ns` as durable.
     pub(super) fn settle(&mut self, now_ns: u64) {
         let Some(writing) = self.writing.filter(|writing| writing.end_ns <= now_ns) else { return };
         self.writing = None;
@@ -121,7 +121,8 @@ impl Volatile {
         });
     }
 
-    /// What a power cut at `at_ns` loses of the sectors from `within.0` up to `within.1`; `unit` is a physical sector.
+    /// Losses of a power cut at `at_ns` among the sectors from `within.0` up to `within.1`; `unit` is a physical
+    /// sector.
     pub(super) fn losses(&self, geometry: &Geometry, within: (u64, u64), unit: u64, at_ns: u64) -> Vec<Loss> {
         let mut losses = Vec::new();
         let mut lose = |tag, first: u64, end: u64, fate| {

@@ -10,14 +10,14 @@ pub(super) struct Entry {
     pub tag: u64,
     pub sequence: u64,
     pub submit_ns: u64,
-    /// When it began to wait.
+    /// Time at which it began to wait.
     pub ready_ns: u64,
     pub writes: bool,
     /// First sector that the arm has to visit.
     pub lba: u64,
     /// Behind the last sector.
     pub end: u64,
-    /// Where that first sector is.
+    /// Position of that first sector.
     pub at: (u32, u32, u64),
 }
 
@@ -46,8 +46,8 @@ impl Rules {
         }
     }
 
-    /// Which entry is next; of equally good ones that which was submitted first. `choice` counts the choices so far.
-    /// The first `hosts` entries are the host's, and only to them the age limit applies.
+    /// Choose the next entry; among equally good ones the one submitted first. `choice` counts the choices so far. The
+    /// first `hosts` entries are the host's, and only to them the age limit applies.
     pub(super) fn next(
         &self,
         entries: &[Entry],

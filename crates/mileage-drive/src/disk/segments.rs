@@ -6,7 +6,7 @@ pub(super) struct Segment {
     pub first: u64,
     /// Behind the last sector.
     pub end: u64,
-    /// When all of them have been read from the medium.
+    /// Time at which all of them have been read from the medium.
     pub ready_ns: u64,
     /// The count of uses when it was used last.
     pub used: u64,

@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 
 const FORMAT: Format = Format { magic: "MILEDISK", version: 1 };
 
-/// What decides what a disk does.
+/// Hash of all figures that determine the behaviour of a disk.
 pub(crate) fn fingerprint(profile: &DiskProfile) -> u64 {
     let figures = profile.basics.figures.iter();
     let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();

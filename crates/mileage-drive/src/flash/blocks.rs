@@ -41,7 +41,7 @@ pub(crate) struct Blocks {
     pub(super) place: Vec<u32>,
     /// Logical page that was programmed into a physical one since its block was erased.
     pub(super) reverse: Vec<u32>,
-    /// Of every physical block the first page behind those programmed.
+    /// For each physical block the first unwritten page.
     pub(super) next: Vec<u32>,
     /// Data block of every logical block.
     pub(super) data: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What is in the write buffer: a part of the drive that is there only where the profile makes something depend on it.
+//! Contents of the write buffer: a part of the drive that exists only where the profile makes something depend on it.
 //!
 //! # Model
 //! The clocks decide when a page has a place in the buffer, begins its program and leaves; this part knows which page
@@ -28,9 +28,9 @@ pub(super) struct Place {
     pub there_ns: u64,
     /// Data that arrives later is too late to replace it.
     pub until_ns: u64,
-    /// It has left.
+    /// Time at which the page has left the buffer.
     pub done_ns: u64,
-    /// It survives a power cut from then on.
+    /// Time from which on it survives a power cut.
     pub kept_ns: u64,
 }
 
@@ -39,17 +39,17 @@ const EMPTY: Place = Place { page: NOWHERE, there_ns: 0, until_ns: 0, done_ns: 0
 /// A write to a page, or to a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
-    /// Which write command, from 0.
+    /// Number of the write command, from 0.
     pub write: u64,
     pub offset_bytes: u64,
     pub bytes: u32,
-    /// When the command was acknowledged to the host.
+    /// Time at which the command was acknowledged to the host.
     pub acknowledged_ns: u64,
-    /// It survives a power cut from then on.
+    /// Time from which on it survives a power cut.
     pub kept_ns: u64,
 }
 
-/// What is in the write buffer.
+/// Contents of the write buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     combines: bool,
@@ -87,7 +87,8 @@ impl Buffer {
         (until_ns > ready_ns).then_some((place, until_ns))
     }
 
-    /// When a page that has not left the buffer by `ready_ns` is whole there, if reads are served from it.
+    /// Time at which a page is completely in the buffer, if it has not left by `ready_ns` and reads are served from
+    /// the buffer.
     fn holding(&self, page: u32, ready_ns: u64) -> Option<u64> {
         let place = *self.newest.get(&page).filter(|_| self.serves_reads)?;
         let Place { there_ns, done_ns, .. } = self.places[place as usize];

@@ -1,4 +1,4 @@
-//! What happens to the cells themselves, for whoever watches: tests keep a shadow of the flash with it.
+//! Events of the flash cells for observers: tests keep a shadow copy of the flash with them.
 
 /// Observes every program, copy and erase. A drive at work uses [`Unwatched`], which costs nothing.
 pub(crate) trait Cells {

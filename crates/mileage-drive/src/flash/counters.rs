@@ -1,9 +1,9 @@
-//! What explains a result: counters, which only grow, and gauges, which say how things stand.
+//! Counters, which only grow, and gauges, which show a current state: they explain a result.
 
 /// Declares the counters with their names, in one place and one order.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What was done since the drive was first powered on.
+        /// Counts of all work since the drive was first powered on.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) struct Counters { $($(#[$doc])* pub $name: u64,)+ }
 

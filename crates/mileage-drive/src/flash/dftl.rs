@@ -24,7 +24,7 @@ pub(crate) struct Demand {
     logical: u32,
     entries_per_page: u32,
     capacity: u32,
-    /// Where the entry of a logical page is held; [`NOWHERE`]: nowhere.
+    /// Cache slot of each logical page's entry; [`NOWHERE`]: not cached.
     slot_of: Vec<u32>,
     /// The page of each entry held, whether it was changed, and its neighbours in the order of use.
     held: Vec<Held>,

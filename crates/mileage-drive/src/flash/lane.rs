@@ -16,7 +16,7 @@ pub(crate) struct Gap {
 /// that a gap shorter than a transfer is lost: a queue that serves what arrives first loses none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lane {
-    /// Nothing is planned from here on.
+    /// Time from which on nothing is planned.
     pub busy_ns: u64,
     /// Gaps before that, in order of time.
     pub gaps: Vec<Gap>,

@@ -20,7 +20,7 @@ pub(super) enum Layer {
     Packed(Box<Packed>),
 }
 
-/// The same expression for whichever layer a drive has.
+/// Evaluate the same expression for whichever mapping layer a drive has.
 macro_rules! each {
     ($layer:expr, $one:ident => $does:expr) => {
         match $layer {

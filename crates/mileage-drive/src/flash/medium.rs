@@ -1,4 +1,4 @@
-//! What the mappings work on: the clocks of the flash, and the counters of what was done.
+//! Interface between mappings and flash: the clocks of the flash, and the counters of its work.
 
 use super::counters::Counters;
 use super::map::{Opening, Placement};
@@ -36,7 +36,7 @@ impl Medium {
         self.clocks.program_accepted(placement.unit, placement.slot, ready_ns)
     }
 
-    /// What waits in a frontier is programmed, with what has arrived so far.
+    /// Program the data waiting in a frontier, with the pages that have arrived so far.
     pub(crate) fn program_filled(&mut self, unit: u32, slot: u32, ready_ns: u64) -> u64 {
         self.counters.flash_pages_programmed += 1;
         let ready_ns = self.clocks.arrived(slot, ready_ns);

@@ -70,7 +70,7 @@ pub struct FlashDrive {
     life: Life,
     /// Bits that are read wrongly, where the profile has such.
     errors: Option<Box<Errors>>,
-    /// What is in the write buffer, if anything depends on it.
+    /// Contents of the write buffer, if anything depends on them.
     buffer: Option<Box<Buffer>>,
     /// Writes go another way than straight to a page map: they look into the buffer, or the mapping is by blocks.
     writes_detour: bool,
@@ -78,7 +78,7 @@ pub struct FlashDrive {
     waits_for_pages: bool,
     /// Good blocks of the drive times their rated cycles; the life is over with as many erases, if not before.
     erases_max: u64,
-    /// Whether it does anything of its own accord.
+    /// Whether the drive works in the background when it is idle.
     works_when_idle: bool,
 }
 
@@ -170,7 +170,7 @@ impl FlashDrive {
         }
     }
 
-    /// Whether the life of the drive has just ended.
+    /// Detect that the life of the drive has just ended.
     #[inline]
     fn note_wear(&mut self) {
         let worn_out =
@@ -180,7 +180,7 @@ impl FlashDrive {
         }
     }
 
-    /// What this drive refuses at this point of its life.
+    /// Refusal of an operation at this stage of the drive's life.
     #[cold]
     fn refused(&self, kind: RequestKind) -> Option<Refusal> {
         match (self.life, kind) {
@@ -191,7 +191,7 @@ impl FlashDrive {
         }
     }
 
-    /// Why this drive, whose life is over, is worn out.
+    /// Reason why this drive, whose life is over, is worn out.
     fn why_worn_out(&self) -> WornOut {
         if each!(&self.layer, layer => layer.is_worn_out()) {
             let used_percent = (100.0 * self.life_used().unwrap_or(0.0)) as u64;

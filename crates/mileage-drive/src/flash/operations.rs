@@ -1,4 +1,4 @@
-//! One block operation on the drive: which pages, what the mapping does, when it is complete.
+//! One block operation on the drive: its pages, the work of the mapping, and the time of its completion.
 
 use super::errors::even;
 use super::layer::each;
@@ -114,7 +114,7 @@ impl FlashDrive {
         self.written(request, accepted_ns, durable_ns)
     }
 
-    /// What waits for a flash page to be filled is programmed as it is.
+    /// Program partly filled flash pages as they are.
     #[inline(never)]
     pub(super) fn program_open(&mut self, ready_ns: u64) {
         each!(&mut self.layer, layer => layer.program_open(ready_ns, &mut self.medium));

@@ -43,13 +43,13 @@ impl Clocks {
         self.waiting.iter().any(|waiting| waiting.slot == slot)
     }
 
-    /// Whether the next place in the buffer is that of a page that waits.
+    /// Whether the next place of the buffer holds a page that waits for its flash page to be filled.
     #[inline]
     pub(crate) fn next_place_waits(&self) -> bool {
         self.buffer.get(self.buffer_next as usize) == Some(&UNKNOWN)
     }
 
-    /// When all that waits in this frontier, and what is ready at `ready_ns`, has arrived.
+    /// Time at which all data waiting in this frontier, and the data ready at `ready_ns`, has arrived.
     pub(crate) fn arrived(&self, slot: u32, ready_ns: u64) -> u64 {
         let here = self.waiting.iter().filter(|waiting| waiting.slot == slot);
         here.fold(ready_ns, |last_ns, waiting| last_ns.max(waiting.there_ns))

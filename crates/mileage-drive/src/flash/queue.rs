@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 pub(super) struct Queue {
     /// Places known to be free.
     free: u32,
-    /// When each of the others becomes free: those taken lately, in no order, and the rest, the first on top.
+    /// Times at which the other queue entries become free: recently taken ones in no order, and the rest as a heap.
     lately: Vec<u64>,
     before: BinaryHeap<Reverse<u64>>,
 }
@@ -29,12 +29,12 @@ impl Queue {
         queue
     }
 
-    /// All its places.
+    /// Total number of queue entries.
     pub(super) fn places(&self) -> u32 {
         self.free + (self.lately.len() + self.before.len()) as u32
     }
 
-    /// When the places that are not known to be free become so, the first first.
+    /// Times at which the occupied queue entries become free, the earliest first.
     pub(super) fn taken(&self) -> Vec<u64> {
         let mut taken: Vec<u64> = self.lately.iter().copied().chain(self.before.iter().map(|free| free.0)).collect();
         taken.sort_unstable();

@@ -6,7 +6,7 @@ use super::map::NOWHERE;
 use crate::profile::FlashProfile;
 use std::collections::HashMap;
 
-/// What a page holds: a logical page and which version of it; `None`: erased.
+/// Content of a page: a logical page and its version; `None`: erased.
 type Content = Option<(u32, u64)>;
 
 /// The flash as it must be. Panics when a rule of cells is broken.
@@ -18,7 +18,7 @@ pub(crate) struct Shadow {
     next: Vec<u32>,
     /// The version that the host wrote last, and whether it discarded it since.
     versions: Vec<(u64, bool)>,
-    /// How many pages hold a content.
+    /// Number of pages that hold each content.
     held: HashMap<(u32, u64), u32>,
     pub programs: u64,
     pub copies: u64,
@@ -59,7 +59,7 @@ impl Shadow {
         content.into_iter().for_each(|content| *self.held.entry(content).or_default() += 1);
     }
 
-    /// What is read back at the mapped places is what was written last, and everything not discarded is mapped.
+    /// Check that each mapped place holds the data written last, and that everything not discarded is mapped.
     pub(crate) fn compare(&self, places: &[u32]) {
         for (logical, (version, gone)) in self.versions.iter().enumerate() {
             let place = places[logical];

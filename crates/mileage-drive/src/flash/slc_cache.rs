@@ -29,13 +29,13 @@ use crate::saved_state::{Reader, StateError, Writer, corrupt};
 pub(crate) struct MapWithCache {
     pub(super) map: Map,
     cache: SlcCache,
-    /// Whether a block is lent.
+    /// For each block whether it is lent to the SLC cache.
     lent: Vec<bool>,
-    /// Whose turn it is, as an index of the order.
+    /// Next unit to write to, as an index of the order.
     pub(super) turn: u32,
-    /// No plane had room when it was last looked for.
+    /// Whether no plane had room at the last search.
     pub(super) full: bool,
-    /// What is being folded; kept to be used again.
+    /// Block that is being folded; kept to reuse its memory.
     folding: Folding,
 }
 
@@ -130,7 +130,7 @@ impl MapWithCache {
         done_ns
     }
 
-    /// The same where it is part of a flash page.
+    /// Read a page as `fetch` does, where it is part of a flash page.
     fn fetch_part(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
         let Some((unit, block)) = self.map.place_of(page) else { return ready_ns };
         if !self.lent[block as usize] {
@@ -203,7 +203,7 @@ impl MapWithCache {
         self.map.units[unit as usize].lent.last().is_some_and(|lent| lent.filled < self.cache.pages_per_block)
     }
 
-    /// Whether the next page of a unit's last block fills a flash page.
+    /// Whether the next page of a unit's last block completes a flash page.
     #[inline]
     fn next_fills(&self, unit: u32) -> bool {
         let lent = self.map.units[unit as usize].lent.last();

@@ -133,7 +133,8 @@ fn counters(reader: &mut Reader) -> Result<Counters, StateError> {
     Ok(Counters::of(values))
 }
 
-/// What waits for a flash page to be filled: fewer than the map's frontiers and the cache's blocks have room for.
+/// Restore the pages waiting for a flash page to be filled: at most as many as the map's frontiers and the cache's
+/// blocks hold.
 fn waiting(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     let slots = u64::from(clocks.slc_slot(clocks.shares.len() as u32));
     let count = reader.below(64 * slots, "more pages wait for flash pages than these hold")?;
@@ -184,7 +185,7 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks, parts: bool) -> Result<(), S
     lines(reader, clocks)
 }
 
-/// What may be interrupted; in order, and the array is at work that long.
+/// Restore the operations that may be interrupted; they must be in order and end within the array's busy time.
 fn lines(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     let Clocks { lines, arrays, .. } = clocks;
     for (line, array) in lines.iter_mut().zip(arrays) {

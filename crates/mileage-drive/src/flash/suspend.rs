@@ -19,7 +19,7 @@ pub(super) struct Window {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub windows: VecDeque<Window>,
-    /// All reads that came in windows are done.
+    /// Time at which all reads in its windows are done.
     pub reads_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! When things are done: busy-until times of the controller, the link, the channels and the arrays.
+//! Times of all operations: busy-until times of the controller, the link, the channels and the arrays.
 //!
 //! # Model
 //! A command takes one of `queue_depth_max` places, waiting for the first that becomes free, and then the
@@ -43,14 +43,14 @@ pub(crate) struct Waiting {
     pub slot: u32,
     /// Its place in the write buffer, [`NOWHERE`] if it has none.
     pub place: u32,
-    /// When it arrived.
+    /// Time of arrival.
     pub there_ns: u64,
 }
 
 /// An instant that is not decided.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
-/// How long things take, in nanoseconds.
+/// Durations in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     pub(super) read: u64,
@@ -107,7 +107,7 @@ impl Costs {
     }
 }
 
-/// Where a plane is.
+/// Position of a plane: its array and its channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneAddress {
     pub channel: u32,
@@ -116,20 +116,20 @@ pub(super) struct PlaneAddress {
     plane: u64,
 }
 
-/// What the array of a plane, or of a die, has been asked to do.
+/// Work given to the array of a plane, or of a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Array {
-    /// It has done all of it.
+    /// Time at which all of it is done.
     pub busy_ns: u64,
     /// The last operation that other planes may join began then.
     pub joint_from_ns: u64,
     /// The planes in it; 0: none can be joined.
     pub joint_planes: u64,
-    /// Whether it is a program.
+    /// Whether the last joint operation is a program.
     pub joint_program: bool,
 }
 
-/// How the arrays do what they are asked.
+/// How arrays order their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayPolicy {
     /// One thing after the other.
@@ -175,23 +175,23 @@ pub(crate) struct Clocks {
     pub(super) link: Lane,
     pub(super) channels: Vec<Lane>,
     pub(super) arrays: Vec<Array>,
-    /// One for every plane.
+    /// For each plane the share of a paced collection.
     pub(super) shares: Vec<Share>,
     /// When each place in the write buffer becomes free, [`UNKNOWN`] while what it holds waits for others to fill a
     /// flash page with it; they are used in turn.
     pub(super) buffer: Vec<u64>,
     pub(super) buffer_next: u32,
-    /// What waits for a flash page to be filled.
+    /// Pages that wait for a flash page to be filled.
     pub(super) waiting: Vec<Waiting>,
     /// The flash page that the array read last for the present command, and when it had done so.
     pub(super) last_read: (u32, u64),
-    /// When everything written is on the medium.
+    /// Time at which everything written is on the medium.
     pub(super) durable_ns: u64,
-    /// When the last command was complete.
+    /// Time at which the last command was complete.
     pub(super) last_ns: u64,
-    /// One for every array, where erases are interrupted for reads.
+    /// For each array the operations that reads may interrupt.
     pub(super) lines: Vec<Line>,
-    /// How often that was.
+    /// Number of interruptions.
     pub(super) suspensions: u64,
 }
 
@@ -258,7 +258,7 @@ impl Clocks {
         self.queue.leave(complete_ns);
     }
 
-    /// When an array has done what it was asked; for work that waits for idle time.
+    /// Time from which on an array is idle; for background work.
     pub(crate) fn idle_from(&self, unit: u32) -> u64 {
         self.arrays[self.wires[unit as usize].array as usize].busy_ns
     }
@@ -275,7 +275,7 @@ impl Clocks {
         array.busy_ns
     }
 
-    /// The same where planes join, or reads interrupt.
+    /// As `operate`, where planes work jointly or reads interrupt.
     fn operate_in_particular(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
         let array = &mut self.arrays[wire.array as usize];
         if self.manner == ArrayPolicy::Together {
@@ -335,7 +335,7 @@ impl Clocks {
         self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
     }
 
-    /// The same from cells of one bit.
+    /// As `fetch`, from cells of one bit.
     #[inline]
     pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
@@ -395,7 +395,7 @@ impl Clocks {
         }
     }
 
-    /// Each of the next pages of a plane carries its part of this work of the array and of the channel, in ns.
+    /// Distribute work of the array and of the channel, in ns, evenly over the next pages of a plane.
     fn share(&mut self, unit: u32, array: u64, channel: u64, pages: u32) {
         let pages = u64::from(pages);
         self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
@@ -500,8 +500,8 @@ impl Clocks {
         self.buffer.iter().filter(|done_ns| **done_ns > self.now_ns).count() as u64
     }
 
-    /// What must be left of a page's way to the medium for its data to be replaced in the buffer: its transfer and
-    /// its program.
+    /// Remaining time before a program ends during which its data can no longer be replaced in the buffer: transfer
+    /// and program.
     pub(crate) fn way_ns(&self) -> u64 {
         self.costs.channel_page + self.costs.program
     }

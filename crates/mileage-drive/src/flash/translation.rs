@@ -13,13 +13,13 @@ use crate::saved_state::{Reader, StateError, Writer};
 pub(crate) struct Run {
     /// The first.
     pub page: u32,
-    /// How many; at most what [`TranslationLayer::run_of`] says.
+    /// Number of pages; at most that of [`TranslationLayer::run_of`].
     pub count: u32,
     /// Bytes of them that the host sent; the rest was read.
     pub bytes: u32,
 }
 
-/// What the gauges show of a layer.
+/// Values of a layer's gauges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub free_blocks: u32,
@@ -83,7 +83,7 @@ pub(crate) trait TranslationLayer {
         None
     }
 
-    /// What is being written, if the layer looks at it.
+    /// Content of the current writes, if the layer looks at it.
     fn contents(&mut self) -> Option<&mut Contents> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a block endures, by the profile, and the spread of erases over blocks.
+//! Endurance of each block by the profile, and the spread of erase counts over blocks.
 
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{EndOfLife, Levelling};
@@ -12,7 +12,7 @@ pub(crate) struct Wear {
     pub static_gap: Option<u32>,
     /// Erases that a block endures, on average; `None` when it endures any number.
     pub limit: Option<u32>,
-    /// How far single blocks lie off that, as a share.
+    /// Relative spread of single blocks around it.
     pub spread: f64,
 }
 
@@ -38,7 +38,7 @@ impl Wear {
     }
 }
 
-/// How often blocks were erased.
+/// Least and most erases of any block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EraseSpread {
     pub least: u32,
@@ -46,7 +46,7 @@ pub(crate) struct EraseSpread {
 }
 
 impl EraseSpread {
-    /// Of no block.
+    /// The value before any block is counted.
     pub(crate) const NONE: Self = Self { least: u32::MAX, most: 0 };
 
     pub(crate) fn of(erases: &[u32]) -> Self {

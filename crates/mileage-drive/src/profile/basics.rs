@@ -1,10 +1,10 @@
-//! What profiles of every kind of drive have.
+//! Properties that profiles of all kinds of drives have.
 
 use super::faults::Faults;
 use super::figure::{FigureText, ProfileError, alternatives_hold, impossible};
 use super::rates::PublishedRate;
 
-/// What a drive of any kind has.
+/// Properties of a drive of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Basics {
     /// Short name, as in `virtual:NAME`.
@@ -13,7 +13,7 @@ pub struct Basics {
     pub title: String,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// What the maker warrants, in bytes written by the host; `None` when the profile does not say.
+    /// Rated endurance in bytes written by the host; `None` when the profile does not state it.
     pub rated_write_bytes: Option<u64>,
     /// Faults that it is given on purpose; [`crate::Drive`] honours them.
     pub faults: Faults,

@@ -5,9 +5,9 @@ use super::figure::{Figure, ProfileError, impossible};
 /// A time in which the drive answers nothing, once in every period of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// One begins and ends in every period of this length, in ns.
+    /// Period in ns; one fault begins and ends in every period.
     pub every_ns: u64,
-    /// How long it is, in ns; less than the period.
+    /// Duration in ns; less than the period.
     pub length_ns: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct Lost {
     pub timeout_ns: u64,
 }
 
-/// What goes wrong in addition to what flash does by itself; nothing by default.
+/// Injected faults in addition to those of the flash itself; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Stalls.
@@ -29,8 +29,8 @@ pub struct Faults {
     pub lost: Option<Lost>,
     /// From this instant of its clock on the drive does not answer, in ns.
     pub drop_off_ns: Option<u64>,
-    /// Where in its period a stall lies, and which command of a group is lost, is drawn from it; `None`: at the end
-    /// of each.
+    /// Seed from which the position of each stall in its period, and the lost command of each group, are drawn;
+    /// `None`: at the end of each.
     pub seed: Option<u64>,
 }
 

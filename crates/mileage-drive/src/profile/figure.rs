@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far a figure can be trusted.
+/// Degree of confidence in a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
@@ -18,7 +18,8 @@ pub enum Confidence {
     Seed,
     /// An assumption that defines a drive that was never built.
     Defined,
-    /// Nothing is known: the simplest choice. A policy that is only assumed yields to other choices that exclude it.
+    /// Nothing is known: the simplest choice is assumed. A policy that is only assumed yields to other choices that
+    /// exclude it.
     Assumed,
     /// The profile does not state it: what every drive does that states nothing else.
     #[serde(skip)]
@@ -31,9 +32,9 @@ pub enum Confidence {
 pub struct Figure<T> {
     /// The figure, in the unit that its key ends with.
     pub value: T,
-    /// Where it comes from, in words.
+    /// Source in words.
     pub source: String,
-    /// How far to trust it.
+    /// Degree of confidence.
     pub confidence: Confidence,
     /// Other values that the drive may have instead, as far as anybody knows; none of a figure that is published. They
     /// change nothing that the drive does: a study varies its headline over them.
@@ -58,9 +59,9 @@ pub struct FigureText {
     pub name: &'static str,
     /// Its value as text.
     pub value: String,
-    /// Where it comes from.
+    /// Source in words.
     pub source: String,
-    /// How far to trust it.
+    /// Degree of confidence.
     pub confidence: Confidence,
     /// Its alternatives, the value as text.
     pub alternatives: Vec<Alternative<String>>,
@@ -96,7 +97,7 @@ pub(crate) fn alternatives_hold(figures: &[FigureText]) -> Result<(), ProfileErr
     Ok(())
 }
 
-/// Why a text is not a profile: one line.
+/// Reason why a text is not a profile: one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// Not TOML, an unknown or missing key, or a value of the wrong type.
@@ -104,7 +105,7 @@ pub enum ProfileError {
     Text {
         /// Line, from 1.
         line: usize,
-        /// That line, trimmed.
+        /// That line, without surrounding blanks.
         text: String,
         /// What is wrong with it.
         what: String,
@@ -122,7 +123,7 @@ pub enum ProfileError {
 }
 
 impl ProfileError {
-    /// What is wrong with the line at this byte of a text.
+    /// Error for the line at this byte of a text.
     pub(crate) fn at(text: &str, byte: usize, what: String) -> Self {
         let line = text.get(..byte.min(text.len())).unwrap_or(text).matches('\n').count();
         let text = text.lines().nth(line).unwrap_or("").trim().chars().take(80).collect();

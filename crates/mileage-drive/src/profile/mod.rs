@@ -47,7 +47,7 @@ pub enum Profile {
 
 /// A kind of profile.
 struct Kind {
-    /// As it stands in a profile.
+    /// Name in profiles.
     name: &'static str,
     parse: fn(&str) -> Result<Profile, ProfileError>,
     /// The keys of its figures.
@@ -85,7 +85,7 @@ impl Profile {
         (kind.parse)(text)
     }
 
-    /// What drives of every kind have.
+    /// Properties of drives of all kinds.
     pub fn basics(&self) -> &Basics {
         match self {
             Self::Flash(profile) => &profile.basics,

@@ -4,7 +4,7 @@
 use super::figure::Confidence;
 use serde::{Deserialize, Serialize};
 
-/// What is done.
+/// Workload of a published rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateWorkload {
@@ -18,7 +18,7 @@ pub enum RateWorkload {
     SequentialWrite,
 }
 
-/// What is counted.
+/// Unit of a published rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateUnit {
@@ -34,7 +34,7 @@ pub enum RateUnit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRate {
-    /// What is done.
+    /// Workload.
     pub workload: RateWorkload,
     /// Bytes of an operation.
     pub record_bytes: u64,
@@ -58,13 +58,13 @@ pub struct PublishedRate {
     pub value: f64,
     /// Its unit.
     pub unit: RateUnit,
-    /// Who published it.
+    /// Publisher of the rate.
     pub source: String,
-    /// How far to trust it.
+    /// Degree of confidence.
     pub confidence: Confidence,
-    /// What the simulated drive does.
+    /// Rate of the simulated drive.
     pub simulated: f64,
-    /// Why that is more than a tenth off.
+    /// Reason why the simulated rate is more than a tenth off.
     #[serde(default)]
     pub why_off: Option<String>,
 }

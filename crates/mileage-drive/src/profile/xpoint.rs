@@ -60,19 +60,19 @@ text! {
 /// An `XPoint` drive's data sheet, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XpointProfile {
-    /// What it shares with drives of other kinds; the capacity is a multiple of the stripe.
+    /// Properties of drives of all kinds; the capacity is a multiple of the stripe.
     pub basics: Basics,
     /// Dies; each does one thing at a time.
     pub dies: u32,
     /// Bytes that follow each other on one die.
     pub stripe_bytes: u64,
-    /// What a read takes in addition to its transfer from the dies, in ns.
+    /// Duration of a read in addition to its transfer from the dies, in ns.
     pub read_ns: u64,
-    /// What a write takes in addition to its transfer to the dies, in ns.
+    /// Duration of a write in addition to its transfer to the dies, in ns.
     pub write_ns: u64,
-    /// All dies together, in MB/s (10^6 bytes).
+    /// Read rate of all dies together, in MB/s (10^6 bytes).
     pub read_mb_per_s: f64,
-    /// All dies together, in MB/s (10^6 bytes).
+    /// Write rate of all dies together, in MB/s (10^6 bytes).
     pub write_mb_per_s: f64,
     /// The controller begins commands at least so far apart, in ns.
     pub command_interval_ns: u64,

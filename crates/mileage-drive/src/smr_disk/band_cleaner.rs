@@ -7,7 +7,7 @@
 use super::media_cache::Extent;
 use std::collections::VecDeque;
 
-/// What cleaning does next.
+/// Next step of cleaning a band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Wait until the log is durable.
@@ -27,15 +27,15 @@ pub(super) enum Step {
 /// Cleaning in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cleaning {
-    /// What the next access is for.
+    /// Purpose of the next access.
     pub step: Step,
     /// Sectors of the host.
     pub band: (u64, u64),
     /// Writes from this position of the log on are not merged.
     pub head: u64,
-    /// What is still to be read from the media cache.
+    /// Extents still to be read from the media cache.
     pub extents: VecDeque<Extent>,
-    /// When the next access begins; `None` while one is in progress.
+    /// Start of the next access; `None` while one is in progress.
     pub due_ns: Option<u64>,
     /// Whether the host has used the disk since the last access began.
     pub host_was_active: bool,

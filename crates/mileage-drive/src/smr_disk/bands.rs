@@ -13,7 +13,7 @@ struct Zone {
     band_sectors: u64,
 }
 
-/// Where bands begin and end, in sectors of the host.
+/// Boundaries of bands, in sectors of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bands(Vec<Zone>);
 

@@ -127,7 +127,7 @@ impl ShingledDrive {
         Ok(())
     }
 
-    /// When cleaning has something to do.
+    /// Time of the next cleaning step.
     pub(super) fn cleaning_due_ns(&self) -> Option<u64> {
         if let Some(cleaning) = &self.cleaning {
             // The clock may be a nanosecond behind a decision of the disk for this very instant.

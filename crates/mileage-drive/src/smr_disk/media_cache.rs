@@ -34,10 +34,11 @@ pub(super) struct MediaCache {
     entries: u64,
     journal: u64,
     unit: u64,
-    /// By first sector of the host: the sector behind the last, and the position of the first. Nothing overlaps.
+    /// For each first sector of the host: the sector after the last, and the position of the first in the log. Without
+    /// overlaps. Nothing overlaps.
     map: BTreeMap<u64, (u64, u64)>,
     pub log: VecDeque<Logged>,
-    /// Where the next write is logged.
+    /// Position at which the next write is logged.
     pub head: u64,
 }
 
@@ -70,7 +71,7 @@ impl MediaCache {
         self.map.len() as u64
     }
 
-    /// Where a write of this length would be logged.
+    /// Position at which a write of this length would be logged.
     fn next_position(&self, sectors: u64) -> u64 {
         let left = self.sectors - self.head % self.sectors;
         if self.logged_sectors(sectors) > left { self.head + left } else { self.head }

@@ -62,7 +62,7 @@ enum Counter {
     BlockedNs,
 }
 
-/// What the inner disk would count of its own requests, and what is counted of the host's: by name of the disk's counter.
+/// Counters of the host's requests, by the name of the inner disk's counter of its own requests.
 const HOST_COUNTERS: [&str; 6] =
     ["host_bytes_read", "host_bytes_written", "commands", "commands_sequential", "distance_sectors", "service_ns"];
 
@@ -93,23 +93,23 @@ pub struct ShingledDrive {
     inner_tags: u64,
     /// Behind the last sector of the host's last read or write.
     last_end: u64,
-    /// By tag of the host; those that have completed are removed now and then.
+    /// Commands of the host by tag; completed ones are removed now and then.
     commands: HashMap<u64, Command>,
     crowded: usize,
     /// Commands of the host that are not decided.
     undecided: u64,
-    /// When the last decided command of the host completes.
+    /// Completion time of the host's last decided command.
     last_complete_ns: u64,
-    /// What was submitted at `last_submit_ns` and will be refused.
+    /// Requests submitted at `last_submit_ns` that will be refused.
     refused: Vec<(u64, Refusal)>,
-    /// What the requests are for that the disk has not decided.
+    /// Purpose of each request that the disk has not decided.
     owners: HashMap<u64, Owner>,
     /// Writes to the log that are not durable, by the tag of the disk's request.
     logged: BTreeMap<u64, LoggedPart>,
     /// Tags of writes of which a part is not logged, for want of room.
     blocked: VecDeque<u64>,
     cleaning: Option<Cleaning>,
-    /// When the mark was reached, or a write was blocked, with nothing being cleaned.
+    /// Time at which the fill mark was reached, or a write was blocked, while nothing was being cleaned.
     full_ns: Option<u64>,
     reports: bool,
     counters: [u64; COUNTERS.len()],
@@ -168,7 +168,7 @@ impl ShingledDrive {
         self.counters[counter as usize] += more;
     }
 
-    /// When something happens in front of the disk.
+    /// Time of the next event of the media cache itself.
     fn own_event_ns(&self) -> Option<u64> {
         let refusal = (!self.refused.is_empty()).then_some(self.last_submit_ns);
         refusal.into_iter().chain(self.cleaning_due_ns()).min()
@@ -359,7 +359,7 @@ impl ManagedDevice for ShingledDrive {
         Life::Working
     }
 
-    /// What is being cleaned is ended first.
+    /// Finish the band that is being cleaned first.
     fn purge(&mut self) -> Result<(), ManagementError> {
         let now_ns = self.disk.now_ns();
         let outstanding = self.commands.values().filter(|command| command.complete_ns > now_ns).count() as u64;

@@ -1,4 +1,4 @@
-//! What is outstanding: commands of the host, and the requests to the disk that they and cleaning need.
+//! Outstanding work: commands of the host, and the requests to the disk that they and cleaning need.
 
 /// A command of the host that has not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,19 +6,19 @@ pub(super) struct Command {
     pub sequence: u64,
     pub submit_ns: u64,
     pub fua: bool,
-    /// Of a write: the first sector that is not logged.
+    /// For a write: the first sector that is not logged.
     pub next: u64,
     /// Behind the last sector.
     pub end: u64,
     /// Requests for it that the disk has not decided.
     pub pending: u64,
-    /// When those complete that are decided.
+    /// Completion time of the decided ones.
     pub decided_ns: u64,
     /// [`NEVER`] until it is decided.
     pub complete_ns: u64,
 }
 
-/// What a request to the disk is for.
+/// Purpose of a request to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A command of the host, by its tag.
@@ -29,9 +29,9 @@ pub(super) enum Owner {
 /// A write to the log that is not durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LoggedPart {
-    /// Of the host's write.
+    /// Tag of the host's write.
     pub tag: u64,
-    /// Where in the log its journal is.
+    /// Position of its journal entry in the log.
     pub position: u64,
     /// Sectors of the host.
     pub first: u64,

@@ -15,7 +15,7 @@ pub(super) fn block_device(device: BorrowedFd<'_>, offset_bytes: u64, length_byt
     if answer == 0 { Ok(()) } else { Err(super::last_errno()) }
 }
 
-/// Whether the device takes discards, as its queue says; a partition's queue is its disk's.
+/// Check by the device's queue in sysfs that it supports discards; a partition has the queue of its disk.
 pub(super) fn check_block_device(device: BorrowedFd<'_>) -> Result<(), Errno> {
     let number = rustix::fs::fstat(device)?.st_rdev;
     let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));

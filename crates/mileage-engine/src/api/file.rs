@@ -30,8 +30,8 @@ impl TargetFile {
         &self.fd
     }
 
-    /// The same file in a descriptor table of the calling thread's own. What was in the process's table is given back
-    /// to be closed by a thread that still has that table.
+    /// Move the file into a descriptor table of the calling thread's own. What was in the process's table is given
+    /// back to be closed by a thread that still has that table.
     pub(crate) fn into_own_table(self, give_back: &Sender<OwnedFd>) -> Result<Self, Errno> {
         let Self { fd, block_device } = self;
         let own = descriptor_table::take(&fd);

@@ -58,7 +58,7 @@ impl Mapped {
         (self.start.as_ptr() as usize, self.length)
     }
 
-    /// What a system call would have answered where the page at `missing` could not be had: the bytes before it, then
+    /// Result that a system call would have had where the page at `missing` is unavailable: the bytes before it, then
     /// the end of the file or the error.
     #[cold]
     fn blame(&mut self, missing: usize, offset_bytes: u64, writing: bool) -> Result<usize, Errno> {

@@ -26,9 +26,9 @@ use rustix::io::Errno;
 pub(crate) trait Transfer {
     /// Read and write calls that one [`Transfer::read`] or [`Transfer::write`] makes.
     const CALLS: u64;
-    /// Whether written bytes may still be in a buffer when [`Transfer::write`] has taken them.
+    /// Whether written bytes may still be in a buffer after [`Transfer::write`] has returned.
     const KEEPS_BACK: bool = false;
-    /// Whether [`Transfer::finish`] belongs to the run's time whatever was done before it.
+    /// Whether [`Transfer::finish`] always belongs to the run's time.
     const ENDS_IN_TIME: bool = false;
 
     /// Read at `offset_bytes`; how many bytes came, 0 at the end of the target.

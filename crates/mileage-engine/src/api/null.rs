@@ -1,4 +1,4 @@
-//! No call at all: what is left is the engine's own cost.
+//! API without any system call: the remaining cost is the engine's own.
 
 use super::Transfer;
 use mileage_workload::Sync;

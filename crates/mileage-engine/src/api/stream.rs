@@ -72,7 +72,7 @@ impl Stream {
         if answer == 0 { Ok(()) } else { Err(super::last_errno()) }
     }
 
-    /// What a call that moved `count` of `length` bytes means.
+    /// Result of a call that moved `count` of `length` bytes.
     #[inline]
     fn moved(&mut self, direction: Direction, offset_bytes: u64, count: usize, length: usize) -> Result<usize, Errno> {
         if count == length {

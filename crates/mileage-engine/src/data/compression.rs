@@ -1,4 +1,4 @@
-//! What compressors and a counter of duplicates make of the bytes that were written.
+//! Measure how well compressors and deduplication reduce the written bytes.
 //!
 //! The compressors are the reference ones, built into the wheel (half a megabyte; the Python packages for zstd and lz4
 //! would be ten times that for each installation, and the record is whole when the engine hands it over).

@@ -26,7 +26,7 @@ const FEW: u64 = 8;
 struct SampledContent {
     key: u64,
     print: u64,
-    /// Where it was seen last.
+    /// Last position at which it was seen.
     place: u64,
     copies: u64,
 }
@@ -34,7 +34,7 @@ struct SampledContent {
 /// Some of what was seen, drawn by its keys.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Table {
-    /// What was seen stands at its fingerprint's place or after it; `copies` 0 is a free slot.
+    /// Hash table with open addressing: an entry is at its fingerprint's slot or after it; `copies` 0 is a free slot.
     seen: Vec<SampledContent>,
     /// Another table, to thin out into; not needed any more once the run is over.
     #[serde(skip)]
@@ -73,7 +73,7 @@ impl DistinctBlocks {
         }
     }
 
-    /// All blocks were written `times` times, at unknown offsets.
+    /// Account for all blocks having been written `times` times, at unknown offsets.
     pub(super) fn multiply(&mut self, times: u64) {
         self.blocks *= times;
         self.contents.seen.iter_mut().for_each(|seen| seen.copies *= times);
@@ -142,12 +142,13 @@ impl Table {
         self.seen.iter().map(|seen| seen.copies).max().unwrap_or(0)
     }
 
-    /// How many there are, from how many were kept.
+    /// Estimated number of distinct blocks, from the number that were kept.
     fn estimate(&self) -> u64 {
         (self.kept as u64).saturating_mul(self.mask + 1)
     }
 
-    /// How many there are among `all`, from how many copies those kept have; nothing kept is an error of the caller.
+    /// Estimated number of distinct blocks among `all`, from the copies of those that were kept; at least one must
+    /// have been kept.
     fn share_of(&self, all: u64) -> u64 {
         let copies: u64 = self.seen.iter().map(|seen| seen.copies).sum();
         (u128::from(all) * self.kept as u128 / u128::from(copies.max(1))) as u64
@@ -214,7 +215,7 @@ fn key(block: &[u8; BLOCK_BYTES]) -> u64 {
     (0..8).fold(0x6A09_E667_F3BC_C908, |sum, sector| fold(sum, word(block, sector * 520)))
 }
 
-/// Of all bytes, in eight lanes.
+/// Fingerprint of a block, from all its bytes in eight lanes.
 fn fingerprint(block: &[u8; BLOCK_BYTES]) -> u64 {
     let mut lanes: [u64; 8] = std::array::from_fn(|lane| lane as u64 + 1);
     for stripe in block.as_chunks::<64>().0 {

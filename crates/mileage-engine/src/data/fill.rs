@@ -11,7 +11,7 @@ use super::laps::Laps;
 use super::vector_width::Width;
 use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
 
-/// What makes the bytes.
+/// Source of the bytes.
 #[derive(Debug)]
 pub(super) enum Source {
     Blocks(Blocks, Width),
@@ -77,7 +77,7 @@ impl Filler {
         }
     }
 
-    /// Whether all writes carry the same bytes, so that a buffer is filled once for all of them.
+    /// Whether all writes have the same bytes, so that a buffer is filled once for all of them.
     pub(super) fn is_fixed(content: Content) -> bool {
         matches!(content, Content::Zeros | Content::IozoneDefault)
     }

@@ -1,4 +1,4 @@
-//! What a workload writes, outside a run.
+//! Generate a workload's content outside a run.
 
 use super::compression::measure_compression;
 use super::distinct_blocks::DistinctBlocks;
@@ -40,7 +40,7 @@ impl Generator {
         }
     }
 
-    /// The same with vectors of at most `bits`, to be compared.
+    /// The same generator with vectors of at most `bits`, for comparisons.
     #[must_use]
     pub fn with_vectors(self, bits: u32) -> Self {
         let source = match self.source {
@@ -59,8 +59,8 @@ impl Generator {
         self.source.make(Writing { file: 0, generation: self.generation, lap }, offset_bytes, into);
     }
 
-    /// What compressors save on this content, measured on its first 2 MiB: the true figure next to the nominal one.
-    /// Takes some hundredths of a second.
+    /// Measure the compressibility of the content on its first 2 MiB: the true figure next to the nominal one. Takes
+    /// some hundredths of a second.
     ///
     /// # Errors
     /// When there is no memory for a record.

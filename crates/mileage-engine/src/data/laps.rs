@@ -33,9 +33,9 @@ const WRITTEN: u32 = 1 << 20;
 const DISCARDED: u32 = 1 << 21;
 /// Different operations were outstanding at once.
 const AMBIGUOUS: u32 = 1 << 22;
-/// One outstanding operation, counted in the bits above.
+/// One outstanding operation, in the bits above the lap.
 const ONE: u32 = 1 << 23;
-/// As many as can be counted; they are not counted down any more.
+/// Largest count of outstanding operations; it is not counted down any more.
 const MANY: u32 = u32::MAX / ONE * ONE;
 /// The lap.
 const LAP: u32 = WRITTEN - 1;
@@ -52,7 +52,7 @@ pub(crate) struct Laps {
     changes: Box<[AtomicU64]>,
 }
 
-/// What the laps of a read's units were at an instant.
+/// Laps of a read's units at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LapSnapshot {
     /// Changes when any unit does.
@@ -73,16 +73,16 @@ impl LapSnapshot {
     }
 }
 
-/// What a unit may be compared with.
+/// Content with which a unit may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Lap(Lap),
-    /// Nothing.
+    /// Any content is possible, so the unit is not compared.
     Anything,
 }
 
 impl Laps {
-    /// Whether a run has to know them: it changes the target and compares what it reads.
+    /// Whether a run has to track laps, because it changes the target and compares its reads.
     pub(crate) fn needed(workload: &Workload) -> bool {
         workload.verify != Verify::Off && (workload.writes() || workload.discards())
     }
@@ -157,7 +157,7 @@ impl Laps {
         }
     }
 
-    /// What was done to the units of an operation so far.
+    /// Take the current laps of the units of an operation.
     pub(super) fn look(&self, op: &Op) -> LapSnapshot {
         let changes = self.changes_of(op);
         LapSnapshot::of(self.words_of(op), changes)

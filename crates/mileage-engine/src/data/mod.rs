@@ -34,23 +34,23 @@ pub(crate) struct Data {
     incoming: Option<Pages>,
     outgoing: Option<Pages>,
     filler: Filler,
-    /// Whether every write carries the same bytes, which then stand in the buffers already.
+    /// Whether all writes have the same bytes, which are in the buffers from the start.
     fixed: bool,
     writes: bool,
     record_bytes: usize,
     sampler: Option<Sampler>,
     verifier: Option<Verifier>,
     laps: Option<Arc<Laps>>,
-    /// Whether there is either, so that operations are noted as they come and go.
+    /// Whether reads are compared or laps are tracked, so that each operation has to be noted.
     notes: bool,
     /// Lap of each slot's outstanding write.
     lap_of: Box<[u32]>,
 }
 
-/// Whose buffers operations use.
+/// The buffers that operations use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffers {
-    /// Those of [`Data`]: one for reads, one for writes, one operation at a time.
+    /// The buffers of [`Data`]: one for reads, one for writes, for one operation at a time.
     Own,
     /// The caller's, one for each of this number of slots, for reads and writes alike.
     OfSlots(u32),
@@ -92,7 +92,7 @@ impl Data {
         })
     }
 
-    /// Whether operations are to be prepared, in their order and before they are submitted; that is timed, on its own.
+    /// Whether operations must be prepared in their order before they are submitted; that time is counted separately.
     #[inline]
     pub(crate) fn prepares(&self) -> bool {
         self.writes && !self.fixed || self.laps.is_some()
@@ -118,7 +118,7 @@ impl Data {
         }
     }
 
-    /// As [`Data::prepare`], into the buffer that is used where there is only one.
+    /// As [`Data::prepare`], for APIs with a single buffer.
     #[inline]
     pub(crate) fn prepare_outgoing(&mut self, op: &Op) {
         let mut pages = self.outgoing.take();
@@ -162,14 +162,14 @@ impl Data {
         }
     }
 
-    /// What a write carries that has been prepared, where there is only one buffer.
+    /// Bytes of a prepared write, for APIs with a single buffer.
     #[inline]
     pub(crate) fn outgoing(&self, op: &Op) -> &[u8] {
         let pages = self.outgoing.as_ref().expect("a workload that writes has a buffer to write from");
         &pages.bytes()[..op.length_bytes as usize]
     }
 
-    /// Where a read goes, where there is only one buffer.
+    /// Buffer for a read, for APIs with a single buffer.
     #[inline]
     pub(crate) fn incoming(&mut self, op: &Op) -> &mut [u8] {
         let pages = self.incoming.as_mut().expect("a workload that reads has a buffer to read into");
@@ -200,14 +200,14 @@ impl Data {
         }
     }
 
-    /// As [`Data::compare`], of the buffer that is used where there is only one.
+    /// As [`Data::compare`], for APIs with a single buffer.
     pub(crate) fn compare_incoming(&mut self, op: &Op) {
         if let (Some(verifier), Some(incoming)) = (&mut self.verifier, &self.incoming) {
             verifier.compare(op, 0, &incoming.bytes()[..op.length_bytes as usize]);
         }
     }
 
-    /// What was kept of the `writes` writes, and what came of the comparisons.
+    /// Return the sample of the `writes` writes, and the result of the comparisons.
     pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, Compared) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),

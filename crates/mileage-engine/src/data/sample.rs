@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// blocks of a level are made alike, and compressing them three times takes less than a tenth of a second.
 const SAMPLE_BYTES: usize = 2 << 20;
 
-/// What a thread kept.
+/// Sample of the blocks that a thread wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ContentSample {
     /// Records as they were written, or as much of each as there was room for.
@@ -116,7 +116,7 @@ impl Sampler {
         }
     }
 
-    /// What was kept.
+    /// Return the sample.
     pub(super) fn into_kept(self) -> ContentSample {
         let bytes = self.pages.bytes();
         let record = |(place, used): &(usize, usize)| bytes[place * self.slot_bytes..][..*used].to_vec();
@@ -125,7 +125,7 @@ impl Sampler {
 }
 
 impl ContentSample {
-    /// Of `writes` writes that all carried the same bytes.
+    /// Sample of `writes` writes that all had the same bytes.
     pub(super) fn of_fixed(filler: &Filler, record_bytes: usize, writes: u64) -> Self {
         let mut record = vec![0; record_bytes.min(SAMPLE_BYTES)];
         filler.prime(&mut record);

@@ -11,7 +11,7 @@ pub(crate) type Scratch = [u8; BLOCK_BYTES];
 /// The vectors that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// What every processor of the architecture has.
+    /// Instructions that every processor of the architecture has.
     Baseline,
     /// 256 bits.
     #[cfg(target_arch = "x86_64")]
@@ -38,7 +38,7 @@ impl Width {
         }
     }
 
-    /// All that it has, the widest last.
+    /// All widths of this processor, the widest last.
     pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![Self::Baseline];
         #[cfg(target_arch = "x86_64")]

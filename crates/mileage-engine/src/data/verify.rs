@@ -22,12 +22,12 @@ use std::sync::Arc;
 /// Mismatches that a thread keeps; all are counted.
 const KEPT: usize = 100;
 
-/// What a thread's comparisons came to.
+/// Result of a thread's comparisons.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Compared {
     /// Reads that were compared.
     pub(crate) reads: u64,
-    /// Those that were wrong.
+    /// Number of wrong ones.
     pub(crate) wrong: u64,
     /// The first of what was wrong.
     pub(crate) mismatches: Vec<Mismatch>,
@@ -39,14 +39,14 @@ pub(super) struct Verifier {
     source: Source,
     file: u16,
     generation: u32,
-    /// One read in this number is compared.
+    /// Compare one read out of this number.
     one_in: u64,
     /// Drawn anew for each read.
     draw: u64,
     laps: Option<Arc<Laps>>,
-    /// Of each slot's read, what the laps were when it was submitted; `None` when it is not compared.
+    /// For the read in each slot, the laps when it was submitted; `None` when it is not compared.
     before: Box<[Option<LapSnapshot>]>,
-    /// What the laps of the units of a read were.
+    /// Laps of the units of a read.
     words: Vec<u32>,
     /// Room for what should have come, where that cannot be made block by block.
     scratch: Option<Pages>,
@@ -123,7 +123,7 @@ impl Verifier {
         self.compared.wrong += u64::from(wrong);
     }
 
-    /// Whether a stretch is wrong; if so it is noted.
+    /// Compare a stretch, and record it if it is wrong.
     fn stretch(&mut self, offset_bytes: u64, lap: Lap, found: &[u8]) -> bool {
         let expected = Expected { file: self.file, generation: self.generation, lap };
         let full = self.compared.mismatches.len() == KEPT;

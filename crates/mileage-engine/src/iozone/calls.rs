@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// When the workers of a test began and ended, and their error; not part of the record.
+/// Start and end of each worker of a test, and its error; not part of the record.
 #[derive(Debug)]
 pub(super) struct TestTimes {
     began_ns: AtomicU64,
@@ -35,13 +35,13 @@ impl TestTimes {
         self.ended_ns.load(Ordering::Relaxed).saturating_sub(self.began_ns.load(Ordering::Relaxed))
     }
 
-    /// What went wrong after the clock.
+    /// Error that occurred after the timed part.
     pub(super) fn error(&self) -> Option<RunError> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What the records are moved through.
+/// Open file or stream through which records are moved.
 #[derive(Debug)]
 pub(super) enum Opened {
     File(OwnedFd),
@@ -56,7 +56,7 @@ pub(crate) struct TestFile {
     pub(super) path: PathBuf,
     pub(super) moves: Moves,
     pub(super) record_bytes: u64,
-    /// Where the position goes after the last record.
+    /// Position to seek to after the last record.
     pub(super) last_seek_bytes: u64,
     pub(super) ending: Ending,
     pub(super) ends: Arc<TestTimes>,
@@ -195,7 +195,7 @@ impl TestFile {
 }
 
 impl Drop for TestFile {
-    /// What comes after the clock. A test that failed or was stopped is closed and no more.
+    /// Do the steps after the timed part. A test that failed or was stopped is closed and no more.
     fn drop(&mut self) {
         if self.finished
             && self.ending.flush_after

@@ -1,4 +1,4 @@
-//! How fidelity differs from what the tests' names say, in words.
+//! Differences between IOzone's tests and what their names suggest, in words.
 
 use super::steps::twice_backward;
 use super::suite::{Iozone, Mode, Test, workload_of};
@@ -8,7 +8,7 @@ use mileage_workload::{Error, Execution, Files, Step, Stop, Workload};
 /// Most records of a file whose visits are counted one by one.
 const COUNTED_MAX: u64 = 1 << 24;
 
-/// What IOzone does otherwise than its tests' names say, one line for each of the suite's tests that differs, then what
+/// Describe how IOzone's tests differ from their names, one line for each such test of the suite, then a line that
 /// holds for all. The suite's own mode does not matter.
 ///
 /// # Errors

@@ -1,10 +1,10 @@
-//! What the tests leave behind: a record each, and for workers the rates that IOzone prints of them.
+//! Results of the tests: a record each, and for several workers the rates that IOzone prints.
 
 use super::suite::Test;
 use mileage_measure::{RunRecord, ThreadRecord};
 use serde::{Deserialize, Serialize};
 
-/// What a set of tests leaves behind.
+/// Results of a set of tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IozoneResults {
     /// The tests that were begun, in order. The last one has an error when the set ended by it.
@@ -13,28 +13,28 @@ pub struct IozoneResults {
     pub interrupted: bool,
 }
 
-/// One test.
+/// Result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// Which.
+    /// The test.
     pub test: Test,
     /// The workload's name, such as `iozone.stride_read`.
     pub name: String,
     /// False for a pass that IOzone does and does not print: its second backward read.
     pub reported: bool,
-    /// As for every other workload.
+    /// Record, as for every other workload.
     pub record: RunRecord,
     /// The rates of the workers; `None` for a single stream.
     pub workers: Option<WorkerRates>,
 }
 
-/// What IOzone prints of workers, in bytes and nanoseconds; a rate is their quotient.
+/// Rates that IOzone prints for several workers, as bytes and nanoseconds; a rate is their quotient.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRates {
-    /// What each worker had moved and in which time: when the first was done, or of its own whole part.
+    /// Work of each worker and its time: until the first worker was done, or of its own complete part.
     pub children: Vec<Moved>,
-    /// All of that together, over the time from the first call to the last close of any worker; to the first one's end
-    /// where the others leave then ("parent sees").
+    /// Total work over the time from the first call to the last close of any worker; to the end of the first one where
+    /// the others stop then ("parent sees").
     pub parent: Moved,
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a test is waited for before the user's wish to stop is looked at again; the test itself sees it at once.
+/// Interval between checks for a stop request while a test runs; the test itself sees the request at once.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A set of tests in progress.
@@ -52,7 +52,7 @@ impl Tests {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// All tests, until one fails or the user ends them.
+    /// Do all tests, until one fails or the user stops them.
     pub(super) fn run(&self) -> Result<IozoneResults, Error> {
         let mut all = IozoneResults::default();
         let fidelity = self.suite.mode == Mode::Fidelity;

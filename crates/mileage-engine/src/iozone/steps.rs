@@ -1,4 +1,4 @@
-//! What is done in each test: before its clock starts, inside, and after.
+//! Steps of each test: before its timed part, inside, and after.
 
 use super::suite::{Iozone, Mode, Test, comparison, workload_of};
 use mileage_workload::Workload;
@@ -22,7 +22,7 @@ pub(super) enum Action {
     FsyncBeside,
 }
 
-/// How a file is opened. Flags for direct and synchronous I/O come on top.
+/// Mode in which a file is opened. Flags for direct and synchronous I/O come on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// `O_RDONLY`.
@@ -35,7 +35,7 @@ pub(super) enum Access {
     Stream,
 }
 
-/// By which calls the records are moved.
+/// Calls by which records are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moves {
     /// `pread`, `pwrite`.
@@ -64,7 +64,7 @@ pub(super) struct Step {
     pub(super) ending: Ending,
 }
 
-/// How a worker's part of a test ends.
+/// End of a worker's part of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ending {
     /// `fsync` inside the clock though nothing was written.
@@ -75,7 +75,7 @@ pub(super) struct Ending {
     pub(super) flush_after: bool,
 }
 
-/// All that is done, in order.
+/// All steps, in order.
 pub(super) fn steps(suite: &Iozone) -> Vec<Step> {
     let mut steps = Vec::new();
     for test in suite.order() {
@@ -128,7 +128,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
     }
 }
 
-/// What IOzone 3.471 does before the clock. Workers skip what a single stream does once.
+/// Actions of IOzone 3.471 before the timed part. Workers skip what a single stream does once.
 fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
     use Action::{Create, Empty, Fsync, FsyncBeside, Open, ReadFirst, Unlink};
     let together = suite.workers.is_some();
@@ -148,8 +148,8 @@ fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
     }
 }
 
-/// What the test's name asks for. Data that an earlier test left in the cache is written back first, so that it is not
-/// written back inside this clock.
+/// Actions that the test's name asks for. Data that an earlier test left in the cache is written back first, so that
+/// it is not written back inside this clock.
 fn intended(test: Test) -> Vec<Action> {
     use Action::{Fsync, Open, Unlink};
     match test {
@@ -160,7 +160,7 @@ fn intended(test: Test) -> Vec<Action> {
 }
 
 impl Step {
-    /// What worker `worker` does before the clock.
+    /// Actions of worker `worker` before the timed part.
     pub(super) fn before_of(&self, suite: &Iozone, worker: u32) -> Vec<Action> {
         if self.test == Test::Mix && suite.reads_in_mix(worker) {
             return vec![Action::Open(Access::Read)];

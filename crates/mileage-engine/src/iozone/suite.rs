@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// What the names say: every record exactly once, in a seeded order where it is random, by positioned calls.
+    /// As the names say: every record exactly once, in a seeded order where it is random, by positioned calls.
     #[default]
     Intended,
     /// IOzone's own offsets, calls and order, as version 3.471 makes them.
@@ -46,15 +46,15 @@ pub enum Group {
 pub enum Test {
     /// A new file, record by record.
     Write,
-    /// The same file again.
+    /// Write the same file again.
     Rewrite,
     /// Record by record.
     Read,
     /// Again.
     Reread,
-    /// Each record once, in no order.
+    /// Read each record once, in random order.
     RandomRead,
-    /// Each record once, in no order.
+    /// Write each record once, in random order.
     RandomWrite,
     /// From the last record to the first.
     BackwardRead,
@@ -64,7 +64,7 @@ pub enum Test {
     StrideRead,
     /// Through a C stream.
     Fwrite,
-    /// The same file again.
+    /// Write the same file again.
     Frewrite,
     /// Through a C stream.
     Fread,
@@ -75,7 +75,7 @@ pub enum Test {
 }
 
 impl Group {
-    /// All, in the order of IOzone's numbers.
+    /// All tests, in the order of IOzone's numbers.
     pub const ALL: [Self; 9] = [
         Self::Write,
         Self::Read,
@@ -125,7 +125,7 @@ impl Test {
         }
     }
 
-    /// Whether it only reads; the mix does not.
+    /// Whether the test only reads; the mix does not.
     pub fn only_reads(self) -> bool {
         matches!(
             self,
@@ -139,17 +139,17 @@ impl Test {
         )
     }
 
-    /// Whether it goes through a C stream.
+    /// Whether the test uses a C stream.
     pub fn by_stream(self) -> bool {
         matches!(self, Self::Fwrite | Self::Frewrite | Self::Fread | Self::Freread)
     }
 
-    /// Whether it may begin without the file.
+    /// Whether the test may begin without the file.
     pub fn makes_the_file(self) -> bool {
         matches!(self, Self::Write | Self::Fwrite)
     }
 
-    /// Whether it does again what the test before it did.
+    /// Whether the test repeats the test before it.
     fn is_retest(self) -> bool {
         matches!(self, Self::Rewrite | Self::Reread | Self::Frewrite | Self::Freread)
     }
@@ -228,13 +228,14 @@ pub struct Iozone {
     pub mix_read_percent: Option<u8>,
     /// The mix goes through the files in order (`-+B`).
     pub mix_sequential: bool,
-    /// What is written; `None` for incompressible data, in fidelity IOzone's own.
+    /// Content of writes; `None` for incompressible data, in fidelity IOzone's own.
     pub content: Option<Content>,
     /// Every byte that is read is compared with what the content says, in the time of the test (`-+d`, `-+w`).
     pub compare: bool,
     /// Source of the intended order and of the content. Fidelity has IOzone's fixed seed for its order.
     pub seed: u64,
-    /// What the directory of the files must be; they are opened by their names in it, and no symbolic link is followed.
+    /// Expected identity of the directory of the files; they are opened by their names in it, and no symbolic link is
+    /// followed.
     pub directory: Option<Identity>,
     /// The files stay when the tests are done (`-w`).
     pub keep: bool,
@@ -280,7 +281,7 @@ fn refused(what: &'static str, found: impl std::fmt::Display, expected: &'static
 }
 
 impl Iozone {
-    /// Whether these tests can be done at all; each test's workload is checked besides.
+    /// Check that these tests can be done at all; the workload of each test is checked in addition.
     ///
     /// # Errors
     /// The first rule that is broken.
@@ -353,13 +354,14 @@ impl Iozone {
         self.workers.unwrap_or(1)
     }
 
-    /// What is written.
+    /// Content of writes.
     pub fn content(&self) -> Content {
         let own = if self.mode == Mode::Fidelity { Content::IozoneDefault } else { Content::Incompressible };
         self.content.unwrap_or(own)
     }
 
-    /// Whether worker `worker` of the mix reads: those of the first `mix_read_percent` of all workers, or every second.
+    /// Whether worker `worker` of the mix reads: those of the first `mix_read_percent` of all workers, or every
+    /// second.
     pub(super) fn reads_in_mix(&self, worker: u32) -> bool {
         match self.mix_read_percent {
             Some(percent) => worker < u32::from(percent) * self.threads() / 100,
@@ -368,12 +370,12 @@ impl Iozone {
     }
 }
 
-/// What is compared of a worker's operations.
+/// Comparison of a worker's reads.
 pub(super) fn comparison(suite: &Iozone, only_reads: bool) -> Verify {
     if suite.compare && only_reads { Verify::All } else { Verify::Off }
 }
 
-/// What is timed.
+/// Workload of the timed part.
 pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
     let fidelity = suite.mode == Mode::Fidelity;
     let step_records = suite.stride_records;

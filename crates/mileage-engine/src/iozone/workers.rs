@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One test, as its workers see it.
+/// State of one test that its workers share.
 #[derive(Debug)]
 pub(crate) struct Workers {
     pub(super) suite: Arc<Iozone>,
@@ -214,7 +214,7 @@ impl Workers {
 /// `O_DSYNC` alone, from the kernel's `fcntl.h`: the library's flag of that name is `O_SYNC`.
 const DSYNC: OFlags = OFlags::from_bits_retain(0o10_000);
 
-/// Where the pattern would go after a worker's last record, for the tests whose position is moved there.
+/// Offset that would follow a worker's last record, for tests that move the position there.
 fn offset_after(workload: &Workload, worker: u32) -> Result<u64, Error> {
     match workload.pattern {
         PatternKind::IozoneStride { .. } => {

@@ -18,10 +18,10 @@ use std::path::Path;
 /// Largest piece in which a file is written or read, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 const BLOCK_BYTES: usize = 4096;
-/// What a directory is read with, in bytes: as much as the C library takes.
+/// Buffer size for reading a directory in bytes, as in the C library.
 const LISTING_BYTES: usize = 32_768;
 
-/// Why a call did not do what it was asked.
+/// Reason why a call failed.
 #[derive(Debug)]
 pub(super) struct Failure {
     call: &'static str,
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// What one operation moved.
+/// Bytes that one operation moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     /// Bytes.
@@ -80,16 +80,16 @@ pub(super) struct Moved {
     pub(super) entries: u64,
 }
 
-/// One worker's calls, with what they need.
+/// Calls of one worker, with the data they need.
 pub(super) struct Calls<'a> {
-    /// What calls name files from, opened by this worker alone; `None` when they name whole paths.
+    /// Directory relative to which calls name files, opened by this worker alone; `None` when they use whole paths.
     directory: Option<OwnedFd>,
     metadata: &'a Metadata,
     flags: OFlags,
     /// `O_NOFOLLOW`, where the run's directory was compared.
     follow: OFlags,
     mode: Mode,
-    /// What files are written from and read into; `None` when they are empty.
+    /// Buffer from which files are written and into which they are read; `None` when they are empty.
     buffer: Option<Pages>,
     listing: Vec<MaybeUninit<u8>>,
     transfers: u64,
@@ -132,7 +132,7 @@ impl<'a> Calls<'a> {
         self.directory.as_ref().map_or(CWD, AsFd::as_fd)
     }
 
-    /// One operation on an item of an owner; `made` counts what is there by it.
+    /// Do one operation on an item of an owner; `made` counts the items that exist.
     #[inline]
     pub(super) fn operate(
         &mut self,
@@ -182,7 +182,7 @@ impl<'a> Calls<'a> {
         Ok(written)
     }
 
-    /// No two blocks of any two files of a run are equal: each begins with whose it is.
+    /// Write a file such that no two blocks of any two files of a run are equal: each begins with its owner and item.
     fn fill(&mut self, file: &OwnedFd, (owner, item): (u32, u64)) -> Result<u64, Failure> {
         let total = self.metadata.file_bytes as usize;
         let buffer = self.buffer.as_mut().expect("files with bytes have a buffer").bytes_mut();

@@ -71,7 +71,7 @@ pub fn start_metadata(
     Job::start(Arc::clone(&shared) as Arc<dyn Control>, move || record_of(&shared))
 }
 
-/// What the workers of a run share, once the directory is known to be usable.
+/// Prepare the state that the workers of a run share, once the directory is known to be usable.
 fn ready(
     metadata: Metadata,
     directory: &Path,
@@ -110,13 +110,13 @@ fn ready(
     }))
 }
 
-/// What a run of all workers in this process, or of this process's share of them, leaves behind.
+/// Result of all workers in this process, for a run or a share of it.
 struct Ended {
     parts: Vec<Part>,
-    /// Why its directories could not be made.
+    /// Error when its directories were made.
     made_badly: Option<RunError>,
     facts: Facts,
-    /// Why directories are left.
+    /// Reason why directories were left behind.
     left: Option<String>,
 }
 
@@ -194,7 +194,8 @@ fn merge(parts: &[Part], made_badly: Option<RunError>, interrupted: bool) -> Run
     }
 }
 
-/// What all had done when the first was done; a worker that never saw it was done itself before it looked again.
+/// Work of all workers up to the end of the first one; a worker that never saw that end was done before it looked
+/// again.
 fn concurrency(parts: &[Part], first_ns: u64) -> Option<Concurrency> {
     let first_done = parts.iter().find(|part| part.was_first_done).filter(|_| parts.len() > 1)?;
     let done = |part: &Part| {

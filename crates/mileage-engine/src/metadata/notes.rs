@@ -1,5 +1,5 @@
-//! What a reader of a metadata run's figures should know: what was left behind, a file system with a known trap, a rate
-//! that was not steady.
+//! Notes for the reader of a metadata run's figures: leftovers, a file system with a known trap, a rate that was not
+//! steady.
 
 use super::run_state::Shared;
 use super::worker_result::Part;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What one share leaves behind, to be merged with the others'.
+/// Result of one share, to be merged with those of the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetadataShare {
@@ -78,8 +78,8 @@ impl MetadataShare {
         self.made_badly.is_some() || self.parts.iter().any(|part| part.failure.is_some())
     }
 
-    /// The same on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from: how shares from
-    /// machines whose clocks differ come to count from one instant.
+    /// The same result on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from. Shares
+    /// from machines with different clocks are shifted in this way to count from the same instant.
     #[must_use]
     pub fn shifted(mut self, by_ns: u64) -> Self {
         self.parts.iter_mut().for_each(|part| part.shift(by_ns));
@@ -87,7 +87,7 @@ impl MetadataShare {
     }
 }
 
-/// One record of all shares of a run, in the order of their workers. Their times count from one instant.
+/// Merge all shares of a run, in the order of their workers, into one record. Their times count from one instant.
 pub fn merge_metadata_shares(shares: &[MetadataShare]) -> RunRecord {
     let parts: Vec<Part> = shares.iter().flat_map(|share| share.parts.iter().cloned()).collect();
     let made_badly = shares.iter().find_map(|share| share.made_badly.clone());

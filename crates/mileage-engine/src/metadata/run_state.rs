@@ -1,4 +1,4 @@
-//! What the workers of a metadata run share, and what has come back of them.
+//! State that the workers of a metadata run share, and their results so far.
 
 use super::work_directories::Place;
 use super::worker_result::Part;
@@ -26,7 +26,7 @@ pub(super) const FIRST_DONE: u8 = 4;
 /// The user asked again: what is there is left there.
 pub(super) const ABANDONED: u8 = 8;
 
-/// How a metadata run is done; what it does is the workload's.
+/// Options of a metadata run, apart from its workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetadataOptions {
@@ -42,7 +42,7 @@ pub struct MetadataOptions {
     pub within: Option<(PathBuf, Identity)>,
 }
 
-/// What has come back so far.
+/// Results so far.
 #[derive(Default)]
 pub(super) struct Outcomes {
     parts: Mutex<Vec<Option<Result<Part, Error>>>>,
@@ -61,14 +61,14 @@ impl Outcomes {
     }
 }
 
-/// What the workers of a run share.
+/// State that the workers of a run share.
 pub(super) struct Shared {
     pub(super) metadata: Metadata,
     pub(super) options: MetadataOptions,
     pub(super) layout: MetadataLayout,
     pub(super) place: Place,
     pub(super) operations_total: u64,
-    /// Where the workers of other processes come as well.
+    /// Start barrier shared with the workers of other processes.
     pub(super) barrier: Option<Arc<StartBarrier>>,
     pub(super) gate: Gate,
     pub(super) all_done: Gate,
@@ -76,7 +76,7 @@ pub(super) struct Shared {
     pub(super) tally: Box<[Padded<Tally>]>,
     /// Items of each worker that the first worker made for it.
     pub(super) made: Box<[Padded<AtomicU64>]>,
-    /// Where the workers leave their accounting during calls; empty without a watchdog.
+    /// Places where the workers hand over their accounting during calls; empty without a watchdog.
     pub(super) hand_overs: Box<[Arc<HandOver<Part>>]>,
     pub(super) outcomes: Outcomes,
     pub(super) context: RunContext,

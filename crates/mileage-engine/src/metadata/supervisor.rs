@@ -12,10 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often the workers are looked at without a time-out. Their end is signalled at once in any case.
+/// Interval between checks of the workers without a time-out. Their end is signalled at once in any case.
 const LOOK: Duration = Duration::from_secs(3600);
 
-/// All workers' parts.
+/// Run all workers and return their parts.
 pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
     let threads = shared.metadata.threads;
     *shared.outcomes.lock() = (0..threads).map(|_| None).collect();

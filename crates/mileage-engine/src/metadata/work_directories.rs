@@ -14,20 +14,20 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for a fresh directory.
+/// Number of names to try for a new directory.
 const TRIES: u32 = 1000;
 
 /// The run's directory.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// What whole paths begin with: the run's directory, from `names_from` if there is one. Ends in a slash.
+    /// Beginning of whole paths: the run's directory, relative to `names_from` if there is one. Ends in a slash.
     base: Vec<u8>,
     /// The directory above that whole paths are given from.
     names_from: Option<PathBuf>,
     /// Made for this run, to be removed with it.
     fresh: bool,
-    /// What the run's directory is, where one on the way to it was compared.
+    /// Identity of the run's directory, where a directory on the way to it was compared.
     own: Option<Identity>,
 }
 
@@ -71,7 +71,7 @@ impl Place {
         Ok(Self { base, names_from: names_from.map(Path::to_owned), path, fresh, own })
     }
 
-    /// What calls name files from; `None` when they name whole paths.
+    /// Open the directory relative to which calls name files; `None` when they use whole paths.
     pub(super) fn open(&self, paths: Paths) -> Result<Option<OwnedFd>, Error> {
         if let Some(own) = self.own {
             let directory = target::open_directory(&self.path, own)?;
@@ -92,7 +92,7 @@ impl Place {
         &self.path
     }
 
-    /// What paths of calls begin with.
+    /// Beginning of the paths in calls.
     pub(super) fn base(&self, paths: Paths) -> &[u8] {
         match paths {
             Paths::Relative => b"",

@@ -1,4 +1,4 @@
-//! One worker of a metadata run: makes what it needs, waits at the gate, does its operations, removes what is left.
+//! One worker of a metadata run: make items, wait at the gate, do the operations, remove the rest.
 
 use super::calls::{Calls, Failure, Moved};
 use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 /// First length of a series' intervals; it doubles by itself.
 const INTERVAL_NS: u64 = 10_000_000;
-/// How often a worker publishes its counts for progress.
+/// Interval at which a worker publishes its counts for progress.
 const PUBLISH_NS: u64 = 10_000_000;
 
 /// Everything a worker touches; nothing in it grows while operations are timed.
@@ -27,7 +27,7 @@ struct Worker<'a> {
     shared: &'a Shared,
     number: u32,
     calls: Calls<'a>,
-    /// Of whom this worker visits.
+    /// Paths of the items that this worker visits.
     paths: MetadataPaths,
     visits: MetadataVisits,
     tally: &'a Tally,

@@ -1,10 +1,10 @@
-//! What one worker of a metadata run leaves behind.
+//! Result of one worker of a metadata run.
 
 use crate::usage::ThreadUsage;
 use mileage_measure::{RunError, Series, ThreadRecord};
 use serde::{Deserialize, Serialize};
 
-/// What a worker leaves behind. Times are in nanoseconds since the gate opened.
+/// Result of a worker. Times are in nanoseconds since the gate opened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) record: ThreadRecord,
@@ -14,7 +14,7 @@ pub(crate) struct Part {
     /// Operations and bytes when the first worker was done.
     pub(crate) when_first_done: Option<(u64, u64)>,
     pub(crate) was_first_done: bool,
-    /// What the worker cost while the run was timed.
+    /// Resources that the worker used while the run was timed.
     pub(crate) spent: ThreadUsage,
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<(u64, RunError)>,
@@ -26,7 +26,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The same on a clock that was zero `by_ns` earlier; the series counts from its own start.
+    /// Shift all times to a clock that was zero `by_ns` earlier; the series counts from its own start.
     pub(super) fn shift(&mut self, by_ns: u64) {
         self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
         self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);

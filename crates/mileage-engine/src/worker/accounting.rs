@@ -15,14 +15,14 @@ use mileage_measure::{Finished, RunError};
 use mileage_workload::{Op, OpKind, Workload};
 use std::sync::atomic::Ordering;
 
-/// How often a thread publishes its counts for progress.
+/// Interval at which a thread publishes its counts for progress.
 const PUBLISH_NS: u64 = 10_000_000;
 
 /// One completed operation, on the run's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completed<'a> {
     pub(crate) op: &'a Op,
-    /// When it should have been submitted; `None` in the closed loop.
+    /// Time at which it should have been submitted; `None` in the closed loop.
     pub(crate) due_ns: Option<u64>,
     pub(crate) submit_ns: u64,
     pub(crate) complete_ns: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Completed<'a> {
 pub(crate) struct Accounting<'a> {
     pub(crate) part: InFlight<Part>,
     tally: &'a Tally,
-    /// When to publish next; also at the first operation that counts.
+    /// Time of the next publication; also done at the first operation that counts.
     publish_ns: u64,
     signals: &'a Signals,
     is_done: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Accounting<'a> {
     /// The run's context, for the one thread that marks when counting begins.
     context: Option<&'a RunContext>,
     log: Option<LogWriter>,
-    /// When counting began; the series starts there.
+    /// Time at which counting began; the series starts there.
     base_ns: u64,
 }
 
@@ -58,7 +58,7 @@ pub(super) trait Loop<'a> {
     /// Record what generating and comparing the data cost, and the comparison's findings.
     fn close(&mut self);
 
-    /// What is written down.
+    /// The thread's accounting.
     fn accounting(&mut self) -> &mut Accounting<'a>;
 }
 

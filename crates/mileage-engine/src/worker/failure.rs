@@ -9,7 +9,7 @@ use std::path::Path;
 /// Stands for the writing of what a stream still held back at the end: a write of nothing at nowhere.
 pub(crate) const FLUSH: Op = Op { kind: OpKind::Write, length_bytes: 0, offset_bytes: 0 };
 
-/// Why an operation did not complete, and how far it came.
+/// Error of an operation that did not complete, and its progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
     pub(crate) op: Op,

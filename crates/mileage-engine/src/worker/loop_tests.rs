@@ -17,10 +17,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 const RECORD: u32 = 4096;
-/// What every byte reads as; touched it is 1.
+/// Value of every byte that is read; a touched byte is 1.
 const UNREAD: u8 = 0xff;
 
-/// What a target does with a call.
+/// Answer of the test target to a call.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// All of it.
@@ -39,7 +39,7 @@ struct Target {
     answers: std::collections::VecDeque<Answer>,
     calls: u64,
     syncs: u64,
-    /// Of each read, which bytes of the buffer had been changed since the one before.
+    /// For each read, the bytes of the buffer that had been changed since the read before.
     changed: Vec<Vec<usize>>,
 }
 

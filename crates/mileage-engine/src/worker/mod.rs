@@ -1,4 +1,4 @@
-//! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
+//! One thread of a run: prepare, wait at the gate, run the execution with the wall clock.
 //!
 //! `run_state` is what the threads of a run share, `thread_result` that of each, `accounting` what every loop counts, `failure`
 //! the message for an operation that did not complete, `sync_loop` the loop of the APIs that do one operation at a time,

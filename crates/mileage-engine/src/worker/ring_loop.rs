@@ -42,7 +42,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How often a thread that waits looks up, to see whether it should end.
+/// Interval at which a waiting thread checks whether it should end.
 const LOOK_NS: u64 = 20_000_000;
 /// A wait for an instant ends this long before it, and spins for the rest: a sleeping thread comes too late.
 const SPIN_NS: u64 = 60_000;
@@ -57,7 +57,7 @@ struct Outstanding {
     submit_ns: u64,
     /// Bytes of it that were moved.
     done: u32,
-    /// Whether it counts in the record.
+    /// Whether the operation counts in the record.
     counted: bool,
 }
 
@@ -75,17 +75,17 @@ pub(super) struct RingLoop<'a, O> {
     together: usize,
     flights: Box<[Option<Outstanding>]>,
     free: Vec<u32>,
-    /// Whether there are slots to fill while the device works.
+    /// Whether there are spare slots to fill while the device works.
     spare: bool,
     /// Slots that hold what the next operations write, in their order.
     prepared: VecDeque<u32>,
     reaped: Vec<ReturnedCall>,
-    /// How the target gives up space.
+    /// Call by which the target discards space.
     discard: Call,
-    /// When the loop last looked for operations that take too long.
+    /// Time of the last look for operations that take too long.
     looked_ns: u64,
     workers: Workers,
-    /// Whether an operation was asked for that the kernel always hands to a thread.
+    /// Whether an operation was submitted that the kernel always hands to a kernel thread.
     handed_on: bool,
     /// Processor time of the thread when it began.
     began_cpu_ns: u64,
@@ -462,8 +462,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
     }
 
-    /// Whether reads and writes were handed to kernel threads: those that exist before anything else makes some, if
-    /// they did a part of the work that counts.
+    /// Detect that reads and writes were handed to kernel threads: kernel threads that exist before any other
+    /// operation could have caused them, and that did a part of the work that counts.
     #[cold]
     fn look_for_workers(&mut self) {
         self.handed_on = true;

@@ -1,4 +1,4 @@
-//! What the threads of a run share.
+//! State that the threads of a run share.
 
 use super::failure::Failure;
 use super::thread_result::Part;
@@ -20,19 +20,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What a thread has done so far, for progress.
+/// Work of a thread so far, for progress.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) operations: AtomicU64,
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) workload: Workload,
     pub(crate) options: Options,
-    /// Which lap every place holds, of each file that threads here work on; empty unless the run writes and compares.
+    /// Lap of every unit, for each file that threads here work on; empty unless the run writes and compares.
     laps: Box<[Arc<Laps>]>,
     pub(crate) gate: Gate,
     /// The threads of the run that are in this process.
@@ -40,14 +40,14 @@ pub(crate) struct Shared {
     pub(crate) context: RunContext,
     /// From reaching for the target to having opened it for every thread, on the engine's clock.
     pub(crate) opening_ns: (u64, u64),
-    /// What was opened, in the order of the threads.
+    /// Identities of the opened files, in the order of the threads.
     pub(crate) opened: Vec<Identity>,
-    /// Where every operation is written down, if anywhere.
+    /// Log of single operations, if requested.
     pub(crate) log: Option<Log>,
-    /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
+    /// Signals of a run that has all its threads in this process; [`Shared::signals`] chooses.
     pub(crate) own_signals: Signals,
     pub(crate) tally: Box<[Padded<Tally>]>,
-    /// Where the threads leave their accounting during calls; empty without a watchdog.
+    /// Places where the threads hand over their accounting during calls; empty without a watchdog.
     pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
     /// Set when this is one of IOzone's tests, whose workers open their files themselves.
     pub(crate) tests: Option<Arc<Workers>>,
@@ -107,7 +107,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// What this thread does: the run's workload, or in one of IOzone's tests its own.
+    /// Workload of this thread: that of the run, or in one of IOzone's tests its own.
     pub(super) fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
         self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))
     }

@@ -14,7 +14,7 @@ use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
 use std::time::Duration;
 
-/// How often a call is made again that answers EAGAIN, and how long after: a second in all, then it has failed.
+/// Number and interval of retries of a call that returns EAGAIN: after a second in all it has failed.
 const AGAIN_TIMES: u32 = 1000;
 const AGAIN_AFTER: Duration = Duration::from_millis(1);
 
@@ -304,8 +304,8 @@ fn move_rest<T: Transfer>(
     }
 }
 
-/// Whether a call that answered an error is to be made again: at once if a signal interrupted it, after a while if
-/// the kernel asks for that.
+/// Whether a failed call is to be retried: at once if a signal interrupted it, after a while if the kernel asks for
+/// that.
 #[cold]
 fn try_again(shared: &Shared, errno: Errno, tries: &mut u32, op: &Op, done: usize) -> Result<(), Failure> {
     let stopped = shared.signals().halted() != 0;

@@ -1,4 +1,4 @@
-//! What one thread leaves behind: counts, latencies, series, and why it ended.
+//! Result of one thread: counts, latencies, series, and why it ended.
 
 use super::failure::{no_answer, overdue};
 use crate::data::{Compared, ContentSample};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// What a thread leaves behind. Times are in nanoseconds since the gate opened.
+/// Result of a thread. Times are in nanoseconds since the gate opened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) record: ThreadRecord,
@@ -22,10 +22,10 @@ pub(crate) struct Part {
     write: Histogram,
     discard: Histogram,
     pub(crate) sync: Histogram,
-    /// Of reads and writes from the instant they were due.
+    /// Latencies of reads and writes from the instant when they were due.
     pub(crate) response: Histogram,
     pub(crate) series: Series,
-    /// What completes of the warm-up; `None` without one.
+    /// Completions of the warm-up; `None` without one.
     pub(crate) warm_up: Option<Box<Series>>,
     pub(crate) ops_discarded: u64,
     pub(crate) bytes_discarded: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Part {
     pub(crate) last_ns: u64,
     /// End of the last sync.
     pub(crate) durable_ns: Option<u64>,
-    /// What the thread cost while the run was timed.
+    /// Resources that the thread used while the run was timed.
     pub(crate) spent: ThreadUsage,
     /// From letting go of the target to having closed it, once all operations are done.
     pub(crate) closing_ns: Option<(u64, u64)>,
@@ -57,12 +57,12 @@ pub(crate) struct Part {
     pub(crate) stuck: u32,
     /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
     pub(crate) at_first_done: Option<(u64, u64)>,
-    /// What a watchdog would find this thread at.
+    /// Current work of this thread, for the watchdog.
     #[serde(skip)]
     pub(crate) current_work: Option<CurrentWork>,
 }
 
-/// What a thread is at.
+/// Current work of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CurrentWork {
     /// An operation, and when it was begun.
@@ -74,8 +74,8 @@ pub(crate) enum CurrentWork {
 }
 
 impl Part {
-    /// The same on a clock that was zero `by_ns` earlier. The series stays: its intervals are counted from this share's
-    /// own start.
+    /// Shift all times to a clock that was zero `by_ns` earlier. The series stays: its intervals are counted from this
+    /// share's own start.
     pub(crate) fn shift(&mut self, by_ns: u64) {
         self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
         self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };

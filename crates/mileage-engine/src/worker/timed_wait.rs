@@ -3,8 +3,8 @@
 use crate::clock::RunClock;
 use std::time::Duration;
 
-/// How long before the instant the sleep ends. A sleeper wakes late by its timer's slack (1 ns here, see [`prepare`])
-/// and by the time the scheduler takes, some tens of microseconds on an idle machine.
+/// Time before the instant at which the sleep ends and spinning begins. A sleeper wakes late by its timer's slack (1
+/// ns here, see [`prepare`]) and by the time the scheduler takes, some tens of microseconds on an idle machine.
 const SPIN_NS: u64 = 60_000;
 /// Longest sleep in one piece, so that a run that is stopped ends soon.
 const SLEEP_NS_MAX: u64 = 50_000_000;

@@ -1,4 +1,4 @@
-//! What the contract says of a driver's log.
+//! Judge a driver's log by the contract.
 
 use super::{Log, expected};
 use crate::execution::Completion;
@@ -8,7 +8,7 @@ use crate::pace::CATCH_UP_NS;
 use crate::{PatternKind, Sync, Workload};
 use std::collections::BTreeMap;
 
-/// What the contract says of a log, or the clause it breaks.
+/// Judge a log by the contract.
 ///
 /// # Errors
 /// The broken clause, in words.
@@ -39,7 +39,7 @@ fn judge_thread(workload: &Workload, thread: u32, done: &[Completion]) -> Result
     judge_rates(workload, &moves)
 }
 
-/// No more outstanding than the depth; syncs alone.
+/// Check that never more operations are outstanding than the depth allows, and that syncs are alone.
 fn judge_depth(workload: &Workload, done: &[Completion]) -> Result<(), String> {
     for (at, it) in done.iter().enumerate() {
         // An operation that takes no time at all is not outstanding by this count.
@@ -65,15 +65,15 @@ fn key(op: &Op) -> (u64, u32, u8) {
     (op.offset_bytes, op.length_bytes, kind)
 }
 
-/// What the workload says of the operations that were found.
+/// Operations that the workload prescribes for the observed ones.
 struct Plan {
-    /// All of them in order, with the syncs between them.
+    /// All operations in order, with the syncs between them.
     order: Vec<Op>,
     /// Their due times since the thread's start, without the syncs.
     due_ns: Vec<u64>,
     /// Syncs that come next in the order.
     syncs_behind: usize,
-    /// No further operation follows: a trace has ended.
+    /// Whether no further operation follows, because a trace has ended.
     ended: bool,
 }
 
@@ -160,7 +160,7 @@ fn judge_end(workload: &Workload, thread: u32, moves: &[Completion], plan: &Plan
     }
 }
 
-/// Nothing before it was due, and due when the workload says.
+/// Check that no operation starts before it is due, and that due times are those of the workload.
 fn judge_starts(workload: &Workload, moves: &[Completion], due: &[u64]) -> Result<(), String> {
     if !workload.has_due_times() {
         return clause(moves.iter().all(|it| it.due_ns == it.submit_ns), "in the closed loop, due is when submitted");

@@ -24,7 +24,7 @@ impl Observer for Log {
     }
 }
 
-/// What the suite may ask of a driver.
+/// Features that the suite may ask of a driver.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent ability of a driver")]
 pub struct Scope {

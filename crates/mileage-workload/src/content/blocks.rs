@@ -67,7 +67,7 @@ impl Blocks {
         Some(Self { cipher: Cipher::new(seed), random_bytes, run_end: random_bytes + run_bytes, duplicate_percent })
     }
 
-    /// Whose bytes a block holds in a writing.
+    /// Identity of the content of a block in a writing.
     #[inline(always)]
     pub fn identity(&self, writing: Writing, block: u64) -> Identity {
         self.cipher.identity(writing, block, self.duplicate_percent)
@@ -129,8 +129,8 @@ impl Blocks {
         out.copy_from_slice(&whole[from..from + out.len()]);
     }
 
-    /// Who sixteen bytes at byte `at` of a block (a multiple of sixteen) say they belong to. A claim counts once the
-    /// bytes around them have been made from it and compared.
+    /// Identity that sixteen bytes at byte `at` of a block (a multiple of sixteen) decode to. It is valid only if the
+    /// bytes around them, generated from it, are equal.
     #[inline(always)]
     pub(super) fn claim(&self, at: usize, pair: &[u8; PAIR_BYTES]) -> Option<Identity> {
         let number = if at < self.random_bytes { (at / PAIR_BYTES) as u64 } else { REPEATED_PAIR };

@@ -22,7 +22,7 @@ use std::fmt;
 
 const SECTOR_BYTES: usize = 512;
 
-/// Which lap of the writing is expected in a place.
+/// Lap of the writing that is expected at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lap {
     /// This one.
@@ -35,7 +35,7 @@ pub enum Lap {
     Unsettled,
 }
 
-/// What is expected in a place.
+/// Content that is expected at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// Number of the file.
@@ -46,7 +46,7 @@ pub struct Expected {
     pub lap: Lap,
 }
 
-/// What a wrong record is.
+/// Kind of a wrong record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A few bits differ.
@@ -57,7 +57,7 @@ pub enum Kind {
     Misplaced,
     /// Part new, part old.
     Torn,
-    /// Nothing that was written there.
+    /// Data that was never written there.
     Foreign,
 }
 
@@ -77,15 +77,15 @@ impl Kind {
 /// A stretch of a record that is wrong in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the fault.
     pub kind: Kind,
     /// First byte of the file that differs.
     pub offset_bytes: u64,
-    /// One line: what was expected and what was found.
+    /// Message in one line: the expected and the found data.
     pub message: String,
 }
 
-/// What a sector is.
+/// Classification of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sector {
     Right,
@@ -93,7 +93,7 @@ enum Sector {
     Older(Identity),
     Newer(Identity),
     Other(Identity),
-    /// What belongs this many bytes after the start of a block, elsewhere than in the place of this sector.
+    /// Data that belongs this many bytes after the start of a block, not at the position of this sector.
     Moved(Identity, usize),
     /// Parts of several writings of this place.
     Woven,
@@ -153,7 +153,7 @@ impl Blocks {
             .find(|claimed| self.fits(expected, block, *claimed))
     }
 
-    /// Whether an identity is one that is right in block `block`.
+    /// Whether an identity is one of those expected in block `block`.
     fn fits(&self, expected: Expected, block: u64, identity: Identity) -> bool {
         let Writing { file, generation, lap } = identity.writing;
         let in_time = match expected.lap {
@@ -164,7 +164,7 @@ impl Blocks {
         in_time && file == expected.file && identity == self.identity(identity.writing, block)
     }
 
-    /// What is wrong with a record of which [`Blocks::agrees`] is false; empty if it is right after all.
+    /// Describe the faults of a record for which [`Blocks::agrees`] is false; empty if it is right after all.
     pub fn findings(&self, expected: Expected, offset_bytes: u64, found: &[u8]) -> Vec<Finding> {
         let mut runs: Vec<Run> = Vec::new();
         let (mut at, mut place) = (0, offset_bytes);
@@ -229,8 +229,8 @@ impl Blocks {
         })
     }
 
-    /// Whether a sector that was read during a write holds parts of writings that fit, cut anywhere: the
-    /// kernel copies into a page and out of it at once.
+    /// Whether a sector that was read during a write consists of parts of expected writings, cut anywhere: the kernel
+    /// copies into a page and out of it at once.
     fn is_woven(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
         if expected.lap != Lap::Unsettled {
             return false;
@@ -252,7 +252,7 @@ impl Blocks {
         writings
     }
 
-    /// Whether a sector holds parts of several writings of its place, cut at any byte, and nothing else.
+    /// Whether a sector consists of parts of several writings of its position, cut at any byte.
     #[cold]
     fn is_torn_within(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
         let writings = self.writings_in(Expected { lap: Lap::Older, ..expected }, block, within, sector);
@@ -267,7 +267,7 @@ impl Blocks {
         writings.len() + usize::from(zeros) > 1 && !unclaimed.contains(&true)
     }
 
-    /// What a sector is that as a whole is none of ours in this place: torn at any byte, or moved by whole sectors.
+    /// Classify a sector that is no complete content of this position: torn at any byte, or moved by whole sectors.
     #[cold]
     fn name_unknown(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Sector {
         if self.is_torn_within(expected, block, within, sector) {
@@ -350,7 +350,7 @@ impl Blocks {
 }
 
 impl Sector {
-    /// Whether a neighbour belongs to the same run: the same trouble, wherever its own place is.
+    /// Whether a neighbour belongs to the same run of faults: the same fault, whatever its position is.
     fn joins(self, next: Self) -> bool {
         match (self, next) {
             (Self::Older(a), Self::Older(b))
@@ -368,15 +368,15 @@ fn pairs(within: usize, sector: &[u8]) -> impl Iterator<Item = (usize, &[u8; PAI
     (within..).step_by(PAIR_BYTES).zip(sector.as_chunks::<PAIR_BYTES>().0)
 }
 
-/// Whether an old run is what a torn write leaves: it changes inside a block, or it is one end of a record whose other
-/// end is new.
+/// Whether an old run is the result of a torn write: it changes inside a block, or it is one end of a record whose
+/// other end is new.
 fn is_torn(run: &Run, runs: &[Run], offset_bytes: u64, record: usize) -> bool {
     let is_cut = |at: usize| at > 0 && at < record && !(offset_bytes as usize + at).is_multiple_of(BLOCK_BYTES);
     let one_change = runs.len() == 2 && runs.iter().any(|run| matches!(run.sector, Sector::Right | Sector::Flipped));
     one_change || is_cut(run.from) || is_cut(run.to)
 }
 
-/// Whether so few bits differ that the rest proves the content.
+/// Whether only a few bits differ, so that the rest proves the content.
 fn is_near(bits: u32, sector: &[u8]) -> bool {
     bits as usize <= sector.len() / 4
 }
@@ -385,7 +385,7 @@ fn differing_bits(a: &[u8], b: &[u8]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
-/// What is wrong with bytes that carry no identity; `place` is their offset in the file. Empty if they agree.
+/// Describe the faults of bytes that carry no identity; `place` is their offset in the file. Empty if they agree.
 pub fn plain_findings(place: u64, expected: &[u8], found: &[u8]) -> Vec<Finding> {
     let sectors = expected.chunks(SECTOR_BYTES).zip(found.chunks(SECTOR_BYTES)).enumerate();
     let wrong = sectors.filter(|(_, (expected, found))| expected != found);

@@ -1,4 +1,4 @@
-//! Who a block is, and the keyed permutation that hides it in the block's bytes.
+//! Identity of a block, and the keyed permutation that hides it in the block's bytes.
 //!
 //! An [`Identity`] is 128 bits: file and block number, generation, lap. A permutation of 128 bits, keyed by the seed,
 //! turns it into the two words from which every byte of the block follows. It can be undone: any sixteen bytes of a
@@ -21,7 +21,7 @@ pub struct Writing {
     pub file: u16,
     /// Number of the writing, as the workload gives it.
     pub generation: u32,
-    /// How often the thread that wrote had gone over its share before, 0 to [`Writing::LAP_MAX`].
+    /// Number of earlier passes of the writing thread over its share, 0 to [`Writing::LAP_MAX`].
     pub lap: u32,
 }
 
@@ -30,7 +30,7 @@ impl Writing {
     pub const LAP_MAX: u32 = (1 << LAP_BITS) - 1;
 }
 
-/// Whose bytes a block holds.
+/// Identity of a block's content: file, block, generation and lap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the block in its file, in units of 4 KiB, below 2^48; of a shared content, its class.
@@ -63,7 +63,7 @@ impl Cipher {
         Self { first: key(1), second: key(2), choice: key(3) }
     }
 
-    /// Whose bytes block `block` of a writing holds, when `duplicate_percent` of the blocks are duplicates.
+    /// Identity of the content of block `block` of a writing, when `duplicate_percent` of the blocks are duplicates.
     #[inline(always)]
     pub(crate) fn identity(&self, writing: Writing, block: u64, duplicate_percent: u8) -> Identity {
         let own = Identity { block, writing, shared: false };

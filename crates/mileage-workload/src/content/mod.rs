@@ -1,4 +1,4 @@
-//! What is written: pure functions from a place and a number of the writing to bytes.
+//! Content of writes: pure functions from a position and a number of the writing to bytes.
 //!
 //! [`Blocks`] makes the contents whose compressibility and duplication are chosen, and knows its own bytes again;
 //! [`IozoneBytes`] makes IOzone's.
@@ -19,7 +19,7 @@ pub use iozone::IozoneBytes;
 use crate::error::{Error, in_range};
 use serde::{Deserialize, Serialize};
 
-/// What is written. Every 4 KiB block is a pure function of (seed, block, generation).
+/// Content of writes. Every 4 KiB block is a pure function of (seed, block, generation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
@@ -50,7 +50,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Whether the percentages are such, and IOzone takes records of this size.
+    /// Check that percentages are at most 100, and that IOzone supports records of this size.
     pub(crate) fn check(self, record_bytes: u32) -> Result<(), Error> {
         let shares: &[(&'static str, u8)] = match self {
             Self::Mixed { compressible_percent, duplicate_percent } => {

@@ -1,4 +1,4 @@
-//! How a workload's operations divide into laps and units, and which contents and comparisons go together.
+//! Rules for laps and units of a workload, and for which contents and comparisons can be combined.
 
 use super::Content;
 use crate::error::{Error, in_range};
@@ -19,7 +19,7 @@ impl Workload {
         }
     }
 
-    /// Whether the content is possible, and what is asked of the comparison.
+    /// Check that the content, and the requested comparison, are possible.
     pub(crate) fn check_content(&self) -> Result<(), Error> {
         self.content.check(self.length_bytes_max())?;
         if let Verify::Sampled { one_in } = self.verify {

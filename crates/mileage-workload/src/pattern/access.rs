@@ -97,7 +97,7 @@ impl Access {
     }
 }
 
-/// What places are multiples of.
+/// Common divisor of all positions.
 pub(crate) fn alignment(align_bytes: u32) -> u64 {
     u64::from(if align_bytes == 0 { Workload::SECTOR_BYTES } else { align_bytes })
 }

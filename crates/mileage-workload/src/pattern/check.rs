@@ -19,13 +19,13 @@ fn item(list: &'static str, index: usize, cause: Error) -> Error {
 }
 
 impl PatternKind {
-    /// Whether operations differ in size, kind and place as the pattern itself says, so that there are no records of one
-    /// size.
+    /// Whether the pattern itself defines size, kind and position of each operation, so that there are no records of
+    /// one size.
     pub(crate) fn is_own_master(&self) -> bool {
         matches!(self, Self::Access { .. } | Self::Trace { .. })
     }
 
-    /// Whether each thread has a part of the span for itself.
+    /// Whether each thread has its own part of the span.
     fn divides(&self) -> bool {
         matches!(
             self,
@@ -45,7 +45,7 @@ impl Workload {
     /// Most records of a span.
     pub const RECORDS_MAX: u64 = 1 << 40;
 
-    /// Whether the span, and what the stop rule counts, are whole numbers of what the pattern moves.
+    /// Check that the span, and the counts of the stop rule, are whole numbers of the pattern's records.
     pub(crate) fn check_span(&self) -> Result<(), Error> {
         let (record, threads) = (u64::from(self.record_bytes), u64::from(self.threads));
         let own = self.pattern.is_own_master();
@@ -70,7 +70,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Whether the pattern can be done.
+    /// Check that the pattern is possible.
     pub(crate) fn check_pattern(&self) -> Result<(), Error> {
         match &self.pattern {
             PatternKind::Sequential

@@ -1,4 +1,4 @@
-//! Which record comes next: the patterns' names and rules here, and one file for each family of them.
+//! Access patterns: which record comes next.
 //!
 //! Most patterns are an order of the span's records ([`records`]); an IOMeter specification ([`access`]) and a trace
 //! ([`replay`]) say the size, the kind and the time of an operation too. All generate in chunks.
@@ -33,7 +33,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternKind {
-    /// One after the other from the start; each thread has a contiguous share; wraps around at its end.
+    /// Records in order from the start; each thread has a contiguous share; wraps around at its end.
     Sequential,
     /// Each record of the thread's share once, in a seeded order; another order for every further pass. Takes constant
     /// memory.
@@ -89,7 +89,7 @@ pub enum PatternKind {
     /// IOR's layout: segments of one block per task (thread), cut into transfers of the record. In a shared file the
     /// span is a whole number of segments of `threads` blocks; with a file for each thread, of single blocks.
     Ior {
-        /// One task's part of a segment, in bytes; a multiple of the record.
+        /// Part of a segment of one task, in bytes; a multiple of the record.
         block_bytes: u64,
         /// Order of the transfers, and whose part is visited.
         order: IorOrder,
@@ -150,9 +150,9 @@ pub enum IorOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceOp {
-    /// When it was issued, in nanoseconds since the trace began.
+    /// Time of the operation, in nanoseconds since the trace began.
     pub at_ns: u64,
-    /// What it does.
+    /// Kind of the operation.
     pub kind: OpKind,
     /// First byte, from the span's start; a multiple of 512.
     pub offset_bytes: u64,

@@ -1,4 +1,4 @@
-//! Where a thread's operations come from, a chunk at a time.
+//! Source of a thread's operations, a chunk at a time.
 
 use super::PatternKind;
 use super::access::Access;
@@ -77,7 +77,8 @@ impl OfRecords {
         }
     }
 
-    /// What the next operation does; one draw for the discards and one for the reads, as far as there is a choice.
+    /// Draw the kind of the next operation; one draw for the discards and one for the reads, as far as there is a
+    /// choice.
     #[inline]
     fn kind(&mut self) -> OpKind {
         let mut drawn = |percent| match percent {

@@ -13,7 +13,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// One after the other.
+    /// Records in ascending order.
     pub(crate) fn sequential(first: u64, count: u64) -> Self {
         Self::stride(first, count, 1)
     }

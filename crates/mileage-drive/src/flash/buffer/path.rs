@@ -25,7 +25,7 @@ impl FlashDrive {
         done_ns
     }
 
-    /// When the controller has the whole page as it was before: from the buffer, or from the flash.
+    /// Time at which the controller has the whole page in its old version, from the buffer or from the flash.
     fn whole_page(&mut self, page: u32, ready_ns: u64) -> u64 {
         if let Some(there_ns) = self.buffer.as_ref().and_then(|buffer| buffer.holding(page, ready_ns)) {
             self.medium.counters.buffer_pages_read += 1;

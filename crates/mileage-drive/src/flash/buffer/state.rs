@@ -16,7 +16,7 @@ pub(crate) fn save(out: &mut Writer, buffer: &Buffer) {
     }
 }
 
-/// What [`save`] wrote, into an empty buffer.
+/// Read the data that [`save`] wrote into an empty buffer.
 pub(crate) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &FlashProfile) -> Result<(), StateError> {
     buffer.writes = reader.below(u64::MAX / 2, "more writes than a drive ever does")?;
     for index in 0..buffer.places.len() {

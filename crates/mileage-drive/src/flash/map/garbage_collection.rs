@@ -31,7 +31,7 @@ impl Map {
         true
     }
 
-    /// Whether a unit has fewer erased blocks than it shall have when the drive is idle, and a stale page.
+    /// Whether a unit should be collected when the drive is idle: it has too few erased blocks, and a stale page.
     pub(crate) fn wants_idle(&mut self, unit: u32) -> bool {
         if self.free_of(unit) >= self.rules.idle_free {
             return false;
@@ -98,7 +98,7 @@ impl Map {
         unit * self.geometry.stride()..(unit + 1) * self.geometry.stride()
     }
 
-    /// Whether a block is full and of this stream.
+    /// Whether a block is full and belongs to this stream, so that it can be a victim.
     fn is_candidate(&self, block: u32, stream: Option<u8>) -> bool {
         let of = |stream| self.heat.streams[block as usize] == stream;
         self.stale_count[block as usize] >= 0 && stream.is_none_or(of)

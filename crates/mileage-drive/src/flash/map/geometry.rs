@@ -37,7 +37,7 @@ pub(crate) struct Geometry {
     pub replacements: u32,
     /// Pages in a block, in units of the map.
     pub pages: u32,
-    /// How many of these one program writes, a power of two up to 64.
+    /// Number of mapping units that one program writes, a power of two up to 64.
     pub per_program: u32,
     /// Pages that are mapped: the host's, and those of a map on flash.
     pub logical: u32,

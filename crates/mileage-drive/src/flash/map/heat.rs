@@ -11,17 +11,17 @@
 //! alike go to the frontier of their own mark, so that a page that was misjudged once leaves its stream with the next
 //! collection.
 
-/// What a write adds to a page's mark.
+/// Amount that a write adds to a page's mark.
 const WRITE: u8 = 1;
 /// Overwrites of all pages after which the marks are halved.
 pub(super) const WINDOW: u64 = 8;
 
 /// The frontier, and the blocks, of hot pages.
 pub(super) const HOT: u8 = 0;
-/// The same of cold ones.
+/// The frontier, and the blocks, of cold pages.
 pub(super) const COLD: u8 = 1;
 
-/// How often pages were written lately; empty where no policy asks.
+/// Recent write frequency of pages; empty where no policy needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heat {
     /// The mark of every logical page.

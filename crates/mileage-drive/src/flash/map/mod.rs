@@ -76,20 +76,20 @@ pub(crate) struct Unit {
     pub lent: Vec<CacheBlock>,
 }
 
-/// What a write cost.
+/// Place of a written page, and the cost of the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// The unit that programs the page.
     pub unit: u32,
     /// The frontier that it was written to.
     pub slot: u32,
-    /// Whether it is the last of a flash page, which can be programmed now.
+    /// Whether it completes a flash page, which can be programmed now.
     pub fills: bool,
-    /// What opening a block cost, if one had to be opened.
+    /// Cost of opening a block, if one had to be opened.
     pub opening: Option<Opening>,
 }
 
-/// What it took to open a block.
+/// Cost of opening a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Opening {
     /// Pages that the block has room for.
@@ -133,7 +133,7 @@ pub(crate) struct Map {
     pub(super) forward: Vec<u32>,
     /// Logical page of every physical page; what it says of a stale page means nothing.
     reverse: Vec<u32>,
-    /// One bit for every physical page that was written and is no longer valid.
+    /// Stale marks: one bit for every physical page that was written and is no longer valid.
     stale: Vec<u64>,
     /// Stale pages of every block, plus [`NO_VICTIM`].
     stale_count: Vec<i16>,
@@ -142,7 +142,7 @@ pub(crate) struct Map {
     /// Two for every unit; the second is for survivors when they have one of their own.
     pub(super) frontiers: Vec<Frontier>,
     pub(super) units: Vec<Unit>,
-    /// Whose turn it is, as an index of the order.
+    /// Next unit to write to, as an index of the order.
     pub(super) turn: u32,
     /// Decisions to open a block, ever.
     pub(super) opened: u64,

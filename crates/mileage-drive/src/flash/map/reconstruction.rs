@@ -1,10 +1,10 @@
-//! What follows from a saved state: reverse map, stale marks, counts.
+//! Rebuild derived data after a state was loaded: reverse map, stale marks, counts.
 
 use super::geometry::GROUP;
 use super::{Frontier, Geometry, Map, NO_VICTIM, NOWHERE, Unit};
 
 impl Map {
-    /// Whether the frontiers and the lists of erased and worn blocks contradict neither each other nor the geometry.
+    /// Whether frontiers, erased blocks and worn blocks agree with each other and with the geometry.
     pub(crate) fn units_hold(&self) -> bool {
         (0..self.geometry.units).all(|unit| self.unit_holds(unit).is_some())
     }

@@ -86,7 +86,7 @@ impl Map {
         self.units[unit as usize].kept += u32::from(keep);
     }
 
-    /// Whether a unit would have an erased block more if it were collected for a cache.
+    /// Whether collecting a unit for a cache would give it one erased block more.
     pub(crate) fn wants_room(&mut self, unit: u32, blocks: u32) -> bool {
         if self.free_of(unit) >= self.rules.free_min + blocks {
             return false;

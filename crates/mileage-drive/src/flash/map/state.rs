@@ -9,7 +9,7 @@ use crate::saved_state::{Reader, StateError, Writer, corrupt};
 /// More erases, or blocks opened, than a drive lives for.
 const EVER: u64 = u64::MAX / 2;
 
-/// Which numbers of every block the policies need: the order of opening, and the age.
+/// Which per-block numbers the policies need: the order of opening, and the age.
 fn needs(map: &Map) -> (bool, bool) {
     let rules = &map.rules;
     (rules.victim == Victim::Fifo, rules.victim == Victim::CostBenefit || rules.wear.static_gap.is_some())

@@ -10,7 +10,7 @@
 use super::Map;
 use super::heat::{COLD, HOT};
 
-/// What a unit's full blocks of one stream hold.
+/// Contents of a unit's full blocks of one stream.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     blocks: u32,
@@ -20,7 +20,7 @@ struct Held {
 }
 
 impl Map {
-    /// Which of the pages from `first` on, of those that `live` names, hold hot data.
+    /// Mark which of the valid pages (`live`) from `first` on hold hot data.
     pub(super) fn hot_of(&self, first: u32, live: u64) -> u64 {
         let (mut rest, mut hot) = (live, 0);
         while rest != 0 {

@@ -26,7 +26,7 @@ fn plain(units: u32) -> Rules {
     }
 }
 
-/// What block `index` of a unit is for, and how many of its pages are written.
+/// Use of block `index` of a unit, and how many of its pages are written.
 #[derive(PartialEq)]
 enum Use {
     Free,

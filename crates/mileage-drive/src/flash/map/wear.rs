@@ -12,7 +12,7 @@ impl Map {
         self.group_erases[group] = EraseSpread::of(&self.erases[group * GROUP as usize..(group + 1) * GROUP as usize]);
     }
 
-    /// All erase counts may have changed.
+    /// Recompute derived data after all erase counts may have changed.
     pub(super) fn refresh_wear(&mut self) {
         let groups = self.erases.chunks_exact(GROUP as usize).map(EraseSpread::of);
         self.group_erases.iter_mut().zip(groups).for_each(|(spread, group)| *spread = group);

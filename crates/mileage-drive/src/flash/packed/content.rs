@@ -1,4 +1,5 @@
-//! What the host writes, as far as a controller that packs can know: the identity of a page, and the size to which it compresses.
+//! Content of the host's writes, as far as a controller with compression or deduplication can know it: the identity of
+//! a page, and the size to which it compresses.
 //!
 //! Contents made of blocks are known by their identity; they compress by their share, which zlib-1, zstd-1 and lz4
 //! confirm within 2 points on the real bytes (`mileage-workload`). IOzone's records are constant here and random there,
@@ -32,7 +33,7 @@ struct Records {
     number: u64,
 }
 
-/// What is being written.
+/// Content of the current workload's writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     source: Source,
@@ -54,12 +55,12 @@ const UNIQUE: u64 = 0x5851_F42D_4C95_7F2D;
 const ZEROS: u64 = 0x1405_7B7E_F767_814F;
 
 impl Contents {
-    /// Nothing is known.
+    /// Content of which nothing is known.
     pub(crate) fn unknown(page_bytes: u32) -> Self {
         Self { source: Source::Unknown, page_bytes, generation: 0, lap: 0, operation: (0, 0) }
     }
 
-    /// What a workload writes, from its first lap on.
+    /// Content of a workload's writes, from its first lap on.
     pub(crate) fn of(workload: &Workload, page_bytes: u32) -> Self {
         let (content, seed) = (&workload.content, workload.seed);
         let records = (workload.span_start_bytes + workload.span_bytes) / u64::from(workload.record_bytes);
@@ -121,7 +122,7 @@ impl Contents {
         }
     }
 
-    /// Who the blocks of the page at byte `from` are, and which part of the block it is.
+    /// Combined identity of the blocks in the page at byte `from`, and its position within a block.
     fn identity(&self, blocks: &Blocks, seed: u64, from: u64) -> u64 {
         let writing = Writing { file: 0, generation: self.generation, lap: self.lap };
         let block_bytes = BLOCK_BYTES as u64;

@@ -1,4 +1,4 @@
-//! How a plane gets another block to write to.
+//! Garbage collection: how a plane gets another block to write to.
 
 use super::super::map::NOWHERE;
 use super::super::medium::Medium;

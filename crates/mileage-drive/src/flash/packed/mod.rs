@@ -40,7 +40,7 @@ pub(crate) struct Shape {
     pub free_min: u32,
 }
 
-/// Where a content is.
+/// Location of a stored content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     /// [`NOWHERE`]: there is no such content.
@@ -51,7 +51,7 @@ pub(crate) struct Stored {
 
 pub(crate) const GONE: Stored = Stored { block: NOWHERE, offset_bytes: 0, bytes: 0 };
 
-/// Who else has a content.
+/// Further pages with the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub print: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Block {
     pub contents: Vec<(u32, u32)>,
 }
 
-/// What a plane writes to.
+/// Write frontier of a plane.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     /// The open block, or [`NOWHERE`].
@@ -109,14 +109,14 @@ pub(crate) struct Packed {
     pub vacant: Vec<u32>,
     pub blocks: Vec<Block>,
     pub units: Vec<Unit>,
-    /// Whose turn it is, as an index of the order.
+    /// Next unit to write to, as an index of the order.
     pub turn: u32,
     /// Bytes gained by the last block that was opened.
     pub gain_bytes: u32,
     pub table: Option<Table>,
     pub mapped: u32,
     pub free_least: u32,
-    /// What is being written; no part of the state.
+    /// Content of the current workload; not part of the saved state.
     pub contents: Contents,
 }
 
@@ -166,7 +166,7 @@ impl Packed {
         self.units.iter().map(|unit| unit.free.len() as u32).sum()
     }
 
-    /// What has to be read for a logical page; `None` when it is not mapped.
+    /// Flash pages to read for a logical page; `None` when it is not mapped.
     pub(crate) fn reading(&self, page: u32) -> Option<Reading> {
         let content = self.holds[page as usize];
         let Stored { block, offset_bytes, bytes } = *self.stored.get(content as usize)?;

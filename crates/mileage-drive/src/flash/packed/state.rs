@@ -80,7 +80,7 @@ pub(super) fn restore(reader: &mut Reader, packed: &mut Packed) -> Result<(), St
     Ok(())
 }
 
-/// What every block is used for.
+/// Use of every block.
 fn uses(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
     let (shape, mut open) = (packed.shape, vec![NOWHERE; packed.units.len()]);
     let mut erased = 0;

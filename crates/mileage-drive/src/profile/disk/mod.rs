@@ -20,7 +20,7 @@ pub use zones::Zones;
 /// A disk's data sheet, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskProfile {
-    /// What it shares with drives of other kinds; the capacity is a multiple of the physical sector.
+    /// Properties of drives of all kinds; the capacity is a multiple of the physical sector.
     pub basics: Basics,
     /// What the medium reads and writes as one, in logical sectors of 512 bytes.
     pub physical_sectors: u32,
@@ -36,11 +36,11 @@ pub struct DiskProfile {
     pub track_skew_ns: u64,
     /// From the end of the last track of a cylinder to the beginning of the next cylinder, in ns of a revolution.
     pub cylinder_skew_ns: u64,
-    /// How long the arm takes.
+    /// Duration of arm movements.
     pub seek: SeekCurve,
     /// From one head to another, in ns; the arm moves meanwhile.
     pub head_switch_ns: u64,
-    /// What a write waits after a movement in addition to a read, in ns.
+    /// Additional settling time of a write after a movement, compared with a read, in ns.
     pub write_settle_ns: u64,
     /// From the submission of a command until its work can begin or its data be looked for in the cache, in ns; commands
     /// overlap in it.
@@ -51,7 +51,7 @@ pub struct DiskProfile {
     pub link_mb_per_s: f64,
     /// Commands that the disk takes at a time; further ones wait.
     pub queue_depth_max: u32,
-    /// Which of them is next.
+    /// How the next of the queued commands is chosen.
     pub scheduling: Scheduling,
     /// SPTF: the disk believes that a command begins up to this time later than it would, drawn evenly for each command
     /// and each choice, in ns.
@@ -66,7 +66,7 @@ pub struct DiskProfile {
     pub read_ahead_sectors: u64,
     /// Bytes of writes that are acknowledged before they are on the medium; 0: the write cache is off.
     pub write_cache_bytes: u64,
-    /// Of a shingled disk: its media cache, its bands, and how it cleans them.
+    /// For a shingled disk: its media cache, its bands, and how it cleans them.
     pub shingled: Option<Shingled>,
 }
 

@@ -3,7 +3,7 @@
 use crate::profile::flash::choices::choices;
 
 choices! {
-    /// Which of the queued commands is done next.
+    /// How the next of the queued commands is chosen.
     Scheduling {
         /// The one that came first.
         Fcfs = "fcfs",

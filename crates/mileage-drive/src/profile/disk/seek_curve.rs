@@ -1,5 +1,5 @@
-//! How long the arm takes over a distance: `a + b sqrt(d)` up to a knee, `c + e d` beyond it (Ruemmler and Wilkes, 1994:
-//! an arm accelerates and brakes on short ways, and moves at a constant speed on long ones).
+//! Seek time over distance: `a + b sqrt(d)` up to a knee, `c + e d` beyond it (Ruemmler and Wilkes, 1994: an arm
+//! accelerates and brakes on short ways, and moves at a constant speed on long ones).
 //!
 //! The four numbers follow from three seeks of a data sheet and from the curve being continuous at the knee: one
 //! cylinder, a third of the stroke (what makers quote as the average), the whole stroke.

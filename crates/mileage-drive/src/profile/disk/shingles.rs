@@ -3,7 +3,7 @@
 use super::text::Text;
 use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
-/// What a drive-managed shingled disk has in addition to a disk.
+/// Properties of a drive-managed shingled disk in addition to those of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shingled {
     /// Logical sectors of the media cache: a conventional zone at the outer diameter, in which writes are logged. The host
@@ -21,7 +21,7 @@ pub struct Shingled {
     pub high_percent: u64,
     /// Logical sectors that cleaning reads or writes with one access.
     pub chunk_sectors: u64,
-    /// What cleaning leaves to the host between two of its accesses while the host uses the disk, in ns.
+    /// Pause that cleaning makes for the host between two of its accesses while the host uses the disk, in ns.
     pub pause_ns: u64,
 }
 

@@ -5,18 +5,18 @@ use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
-/// How the write buffer works; it has [`super::FlashProfile::write_buffer_pages`] places.
+/// Behaviour of the write buffer; it has [`super::FlashProfile::write_buffer_pages`] places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBuffer {
-    /// What becomes of it without power; `None`: the profile does not say.
+    /// Fate of the data when the power fails; `None`: the profile does not state it.
     pub power: Option<Power>,
-    /// What a flush does.
+    /// Meaning of a flush.
     pub flush: Flush,
-    /// What a flush takes after its waiting, in ns.
+    /// Duration of a flush after its waiting, in ns.
     pub flush_ns: u64,
-    /// What a rewrite does.
+    /// Treatment of a rewrite of a page in the buffer.
     pub combining: Combining,
-    /// Where pages in it are read.
+    /// Source of reads of pages in the buffer.
     pub reads: Reads,
 }
 

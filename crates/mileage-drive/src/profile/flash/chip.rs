@@ -1,18 +1,18 @@
-//! What the chips can do in addition to reading, programming and erasing.
+//! Capabilities of the chips in addition to reading, programming and erasing.
 
 use super::choices::{Copies, Pace, PlaneWork, Reads, Suspend};
 use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
-/// What the chips can do.
+/// Capabilities of the chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chip {
-    /// What is interrupted for a read.
+    /// Operations that a read interrupts.
     pub suspend: Suspend,
     /// Interrupting it and resuming it, in ns.
     pub suspend_ns: u64,
-    /// Which way copies take.
+    /// Path of copies.
     pub copies: Copies,
 }
 

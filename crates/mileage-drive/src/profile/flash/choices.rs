@@ -32,7 +32,7 @@ macro_rules! choices {
 pub(crate) use choices;
 
 choices! {
-    /// How logical pages find their place.
+    /// Kind of mapping from logical to physical pages.
     Mapping {
         /// Any page anywhere.
         Page = "page",
@@ -48,7 +48,7 @@ choices! {
 }
 
 choices! {
-    /// Which full block is collected next.
+    /// Victim selection: which full block is collected next.
     Victim {
         /// The one with the fewest valid pages.
         Greedy = "greedy",
@@ -64,7 +64,7 @@ choices! {
 }
 
 choices! {
-    /// When the planes do the work of a collection that makes room for a write.
+    /// When the planes do the garbage collection that makes room for a write.
     Pace {
         /// All of it before that write.
         AtOnce = "at-once",
@@ -74,7 +74,7 @@ choices! {
 }
 
 choices! {
-    /// What shares a block.
+    /// Which data shares a block.
     Frontiers {
         /// Pages of the host and survivors of collections.
         Shared = "shared",
@@ -101,7 +101,7 @@ choices! {
 }
 
 choices! {
-    /// What the planes of one die can do at the same time.
+    /// Operations that the planes of one die can do at the same time.
     PlaneWork {
         /// Anything.
         Independent = "independent",
@@ -113,19 +113,19 @@ choices! {
 }
 
 choices! {
-    /// How erases are spread over the blocks.
+    /// Wear levelling: how erases are spread over the blocks.
     Levelling {
         /// Not at all: the block that was freed first is used next.
         Off = "none",
         /// Of the free blocks the least worn is used next; of equally good ones the least worn is collected (greedy).
         Dynamic = "dynamic",
-        /// That, and what lies still is moved onto worn blocks.
+        /// As dynamic, and data that stays unchanged is moved onto worn blocks.
         Static = "static",
     }
 }
 
 choices! {
-    /// What a write does that finds the SLC cache full.
+    /// Treatment of a write when the SLC cache is full.
     SlcDesign {
         /// It goes to cells of all bits directly.
         Bypass = "bypass",
@@ -137,7 +137,7 @@ choices! {
 choices! {
     /// Bits in a cell.
     Cell {
-        /// One.
+        /// One bit per cell.
         Slc = "slc",
         /// Two.
         Mlc = "mlc",
@@ -170,7 +170,7 @@ choices! {
 }
 
 choices! {
-    /// What becomes of the data in the buffer when the power fails.
+    /// Fate of the data in the buffer when the power fails.
     Power {
         /// It is lost.
         Volatile = "volatile",
@@ -180,7 +180,7 @@ choices! {
 }
 
 choices! {
-    /// What a flush does.
+    /// Meaning of a flush.
     Flush {
         /// It completes when everything before it is on the flash.
         Honoured = "honoured",
@@ -190,7 +190,7 @@ choices! {
 }
 
 choices! {
-    /// What a write does whose page is in the buffer and not yet on its way to the flash.
+    /// Treatment of a write to a page that is in the buffer and not yet on its way to the flash.
     Combining {
         /// It takes a place and a program of its own.
         Off = "none",
@@ -200,7 +200,7 @@ choices! {
 }
 
 choices! {
-    /// Where a page is read that is in the buffer.
+    /// Source of a read of a page that is in the buffer.
     Reads {
         /// From the flash, behind its program.
         Flash = "flash",
@@ -210,7 +210,7 @@ choices! {
 }
 
 choices! {
-    /// What a discard (TRIM) does.
+    /// Treatment of a discard (TRIM).
     Trim {
         /// The pages that it covers whole hold no data from then on.
         Honoured = "honoured",
@@ -222,7 +222,7 @@ choices! {
 }
 
 choices! {
-    /// What is interrupted for a read.
+    /// Operations that a read interrupts.
     Suspend {
         /// Nothing: a read waits for what was begun before it.
         Off = "none",
@@ -234,7 +234,7 @@ choices! {
 }
 
 choices! {
-    /// Which way a valid page takes that is copied inside a plane.
+    /// Path of a valid page that is copied inside a plane.
     Copies {
         /// Over the channel to the controller, and back.
         Controller = "controller",

@@ -7,7 +7,7 @@ use crate::profile::figure::{ProfileError, impossible, whole};
 /// The bad blocks of a new drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FactoryBad {
-    /// How many of each die's blocks are bad.
+    /// Number of bad blocks of each die.
     pub per_die: u32,
     /// Another seed, other blocks.
     pub seed: u64,
@@ -63,7 +63,7 @@ impl FlashProfile {
         self.planes() * u64::from(self.blocks_per_plane) - dies * u64::from(self.factory_bad.per_die)
     }
 
-    /// Whether every plane has the blocks that it needs to work at all; the good blocks of the plane that has fewest.
+    /// Number of good blocks of the plane that has fewest, after a check that every plane has enough to work at all.
     pub(super) fn fewest_good(&self) -> Result<u64, ProfileError> {
         let of_die = self.planes_per_die * self.blocks_per_plane;
         if self.factory_bad.per_die >= of_die {

@@ -58,9 +58,9 @@ fn first<T: Default>() -> T {
 }
 
 impl Text {
-    /// The same with the default of every policy that is not stated; one that would be refused with what is stated has no
-    /// effect and is omitted. Where the choices exclude each other, those that are only assumed yield to the others, so
-    /// that any of these can be varied.
+    /// The same figures with the default of every policy that is not stated. A default that would be refused together
+    /// with stated policies has no effect and is omitted. Where choices exclude each other, those that are only
+    /// assumed yield to the others, so that any of these can be varied.
     pub(super) fn with_defaults(self) -> Self {
         let mut text = self;
         macro_rules! fill {
@@ -105,7 +105,7 @@ impl Text {
         text
     }
 
-    /// Whether the choices that are made go together.
+    /// Check that the stated choices can be combined.
     fn choices_hold(&self) -> Result<(), ProfileError> {
         let policies = Policies::read(self)?;
         let packs = Packing::read(self, &policies)?.packs();

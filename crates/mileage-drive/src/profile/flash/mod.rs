@@ -31,7 +31,7 @@ use text::Text;
 /// A flash drive's data sheet, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashProfile {
-    /// What it shares with drives of other kinds; the capacity is a multiple of the page.
+    /// Properties of drives of all kinds; the capacity is a multiple of the page.
     pub basics: Basics,
     /// What one program writes and one array read reads, in bytes.
     pub page_bytes: u32,
@@ -55,7 +55,7 @@ pub struct FlashProfile {
     pub erase_ns: u64,
     /// The controller's serial work for one command, in ns.
     pub controller_ns: u64,
-    /// One page over a channel, in ns.
+    /// Transfer time of one page over a channel, in ns.
     pub channel_page_ns: u64,
     /// The link's standard, where the profile names it.
     pub link: Option<Link>,
@@ -65,21 +65,21 @@ pub struct FlashProfile {
     pub queue_depth_max: u32,
     /// Pages that the drive accepts before they are programmed; 0: a write waits for its program.
     pub write_buffer_pages: u32,
-    /// How the write buffer works.
+    /// Behaviour of the write buffer.
     pub write_buffer: WriteBuffer,
     /// Program and erase cycles that a block is rated for; where the profile names only the cell, its usual rating.
     pub pe_cycles: Option<u64>,
     /// Blocks that no drive of this profile ever uses.
     pub factory_bad: FactoryBad,
-    /// How the controller stores less than it was given.
+    /// Compression and deduplication by the controller.
     pub packing: Packing,
-    /// How often bits are read wrongly; `None`: never.
+    /// Rate of bit errors; `None`: none.
     pub bit_errors: Option<BitErrors>,
-    /// What its chips can do.
+    /// Capabilities of its chips.
     pub chip: Chip,
-    /// What a discard does.
+    /// Treatment of a discard.
     pub trim: Trim,
-    /// How the drive works.
+    /// Policies of the drive.
     pub policies: Policies,
     /// Blocks that take writes with one bit in a cell.
     pub slc_cache: Option<SlcCache>,
@@ -139,7 +139,7 @@ impl FlashProfile {
         Ok(profile)
     }
 
-    /// Whether the capacity fits the flash with what the drive needs for itself.
+    /// Check that the capacity fits the flash, with the blocks that the drive needs for itself.
     fn fits(&self) -> Result<(), ProfileError> {
         self.basics.holds()?;
         self.parts_hold()?;

@@ -5,7 +5,7 @@ use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
-/// How a controller stores less than it was given; neither by default.
+/// Compression and deduplication by the controller; neither by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packing {
     /// Pages are compressed and stored as multiples of this number of bytes; `None`: as they are.
@@ -15,7 +15,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Whether a page may take less than a page.
+    /// Whether a page may be stored in less than a page.
     pub fn packs(&self) -> bool {
         self.unit_bytes.is_some() || self.dedupe_contents.is_some()
     }

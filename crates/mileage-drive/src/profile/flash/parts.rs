@@ -5,7 +5,7 @@ use super::choices::{Allocation, Copies, Frontiers, Mapping};
 use crate::profile::figure::{ProfileError, impossible};
 
 impl FlashProfile {
-    /// Whether several units of mapping in a page go with what else the profile says.
+    /// Check that several mapping units per page can be combined with the rest of the profile.
     pub(super) fn parts_hold(&self) -> Result<(), ProfileError> {
         let parts = self.mapped_per_program();
         if parts == 1 {

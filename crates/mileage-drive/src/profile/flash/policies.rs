@@ -1,4 +1,5 @@
-//! How a drive works, apart from its geometry: every policy that a profile may choose, and which choices exclude others.
+//! Policies of a drive, apart from its geometry: every policy that a profile may choose, and which choices exclude
+//! others.
 //!
 //! A choice that would have no effect (a collection policy for a mapping that does not collect, a number of choices
 //! for a policy that does not draw) is refused, so that no line of a data sheet is decoration.
@@ -13,17 +14,17 @@ pub(super) const FREE_BLOCKS_MIN: u64 = 1;
 /// Every policy of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policies {
-    /// How logical pages find their place.
+    /// Kind of mapping from logical to physical pages.
     pub mapping: Mapping,
     /// Map entries that are cached, with [`Mapping::Demand`].
     pub map_cache_entries: u32,
     /// Log blocks, with [`Mapping::Bast`] and [`Mapping::Fast`]; the latter's sequential one among them.
     pub log_blocks: u32,
-    /// Which block is collected.
+    /// Victim selection of garbage collection.
     pub victim: Victim,
     /// Blocks drawn, with [`Victim::DChoices`].
     pub victim_choices: u32,
-    /// When the work of a collection is done.
+    /// When garbage collection is done.
     pub pace: Pace,
     /// Erased blocks that a plane keeps; with no more than these a write collects first.
     pub free_blocks_min: u32,
@@ -31,21 +32,21 @@ pub struct Policies {
     pub idle_free_blocks: u32,
     /// The drive is idle when nothing was outstanding for this long, in ns.
     pub idle_after_ns: u64,
-    /// What shares a block.
+    /// Which data shares a block.
     pub frontiers: Frontiers,
     /// In which order pages are laid over the planes.
     pub allocation: Allocation,
-    /// What the planes of a die do at the same time.
+    /// Operations that the planes of a die do at the same time.
     pub plane_work: PlaneWork,
-    /// How erases are spread.
+    /// Wear levelling.
     pub levelling: Levelling,
     /// Static levelling acts when a block just erased has this many erases more than the plane's least worn.
     pub levelling_gap: u32,
-    /// What happens at the end of life.
+    /// Behaviour at the end of life.
     pub end_of_life: EndOfLife,
     /// Blocks of each plane that only replace worn ones.
     pub replacement_blocks: u32,
-    /// How far single blocks' limits lie around the rated cycles, in percent, evenly spread.
+    /// Spread of single blocks' limits around the rated cycles, in percent, uniform.
     pub pe_spread_percent: f64,
 }
 

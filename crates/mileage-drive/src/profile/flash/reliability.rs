@@ -5,7 +5,7 @@ use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
-/// How often bits are read wrongly, and how many the controller corrects.
+/// Rate of bit errors, and the number that the controller corrects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitErrors {
     /// Share of bits that are wrong in a block that was never erased.
@@ -13,7 +13,7 @@ pub struct BitErrors {
     /// The same in a block that was erased as often as it is rated for; between and beyond, the rate grows by the same
     /// factor with every erase. Equal to `rate`: wear does nothing.
     pub rate_worn: f64,
-    /// What every year since a block was opened adds, in multiples of the rate.
+    /// Increase of the rate in every year since a block was opened, in multiples of the rate.
     pub growth_per_year: f64,
     /// Bits of a codeword.
     pub codeword_bits: u32,

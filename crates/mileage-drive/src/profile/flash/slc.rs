@@ -6,7 +6,7 @@ use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
-/// How large the cache is.
+/// Size of the SLC cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SlcSize {
     /// A number of blocks of the whole drive, whatever the drive holds.
@@ -18,17 +18,17 @@ pub enum SlcSize {
 /// The cache of a profile that has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcCache {
-    /// How large it is.
+    /// Size of the cache.
     pub size: SlcSize,
     /// Pages of a block that are used when its cells hold one bit.
     pub pages_per_block: u32,
-    /// What a write does that finds it full.
+    /// Treatment of a write when the cache is full.
     pub design: SlcDesign,
     /// Array read, in ns per page.
     pub read_ns: u64,
     /// Program, in ns per page.
     pub program_ns: u64,
-    /// It is emptied when nothing was outstanding for this long, in ns; `None`: never for that.
+    /// Idle time after which the cache is emptied, in ns; `None`: it is not emptied when idle.
     pub idle_after_ns: Option<u64>,
 }
 
@@ -167,7 +167,7 @@ impl FlashProfile {
         }
     }
 
-    /// Whether a static cache leaves the host's pages, and each plane's needs, their room.
+    /// Check that a static cache leaves enough room for the host's pages and for each plane.
     pub(super) fn slc_fits(&self, fewest_good: u64) -> Result<(), ProfileError> {
         let blocks = self.slc_blocks();
         if blocks == 0 {

@@ -13,10 +13,10 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a ring that is given up waits for what it has cancelled.
+/// Time-out for cancelled operations when a ring is given up.
 const CANCEL_WAIT: Duration = Duration::from_millis(100);
 
-/// What the kernel is asked to do.
+/// Operation requested from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Read into the slot.
@@ -38,7 +38,7 @@ pub(crate) enum Call {
 pub(crate) struct ReturnedCall {
     /// The slot it was queued for.
     pub(crate) slot: u32,
-    /// What it returned: a count, or the error.
+    /// Return value: a count, or the error.
     pub(crate) result: Result<u32, Errno>,
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct Ring {
     queues: ManuallyDrop<IoUring>,
     file: ManuallyDrop<OwnedFd>,
     slots: ManuallyDrop<Slots>,
-    /// Whether a slot's memory is the kernel's.
+    /// For each slot whether the kernel owns its memory.
     busy: Box<[bool]>,
     outstanding: u32,
-    /// Of these, not yet submitted.
+    /// Number of these that are not yet submitted.
     queued: u32,
     registered: bool,
     polls: bool,
@@ -187,7 +187,7 @@ impl Ring {
         entered.map(drop).or_else(passing)
     }
 
-    /// The same where a kernel thread submits, which is to be woken if it sleeps.
+    /// Submit where a kernel thread polls the queue: wake it if it sleeps.
     #[cold]
     fn wake(&mut self, want: u32, at_most: Duration) -> Result<(), Errno> {
         let limit = Timespec::from(at_most);
@@ -195,7 +195,7 @@ impl Ring {
         entered.map(drop).or_else(|error| passing(Errno::from_io_error(&error).unwrap_or(Errno::IO)))
     }
 
-    /// Whether something waits to be submitted.
+    /// Whether an operation waits to be submitted.
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
         self.queued > 0

@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 
 /// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`, since Linux 6.12.
 pub(super) const BLOCK_DISCARD: u32 = 0x1200;
-/// How long the kernel thread that submits spins before it sleeps, in milliseconds.
+/// Time that the submitting kernel thread spins before it sleeps, in milliseconds.
 const SQPOLL_IDLE_MS: u32 = 1000;
-/// How long a trial operation may take.
+/// Time-out of a trial operation.
 const TRIAL_WAIT: Duration = Duration::from_secs(5);
 
 /// The flags of a ring that one thread uses alone, as the log names them.
 const ISSUER_FLAGS: &str = "single_issuer defer_taskrun taskrun_flag";
 
-/// What was asked of the ring.
+/// Requested settings of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) registered: bool,
@@ -151,7 +151,7 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
     }
 }
 
-/// Whether there is memory for the buffers: asking for more than there is ends other programs.
+/// Check that there is enough memory for the buffers, because the kernel would end other programs otherwise.
 fn check_memory(workload: &Workload, direct: bool, path: &Path) -> Result<(), Error> {
     let operations = u64::from(workload.threads) * u64::from(workload.depth);
     let slots = u64::from(workload.threads) * u64::from(slots_of(workload, direct));
@@ -221,7 +221,7 @@ fn check_discard(mut ring: IoUring, file: &OwnedFd, path: &Path) -> Result<(), E
     }
 }
 
-/// What one operation returns, if it does.
+/// Return value of a trial operation, if it completes.
 fn try_one(ring: &mut IoUring, entry: &Entry) -> Option<i32> {
     // SAFETY: the callers' buffer and file outlive the operation, or are leaked when it does not end.
     unsafe { ring.submission().push(entry) }.ok()?;
@@ -271,8 +271,8 @@ pub(super) fn discard(fd: Fd, offset_bytes: u64, length_bytes: u64) -> Entry {
     opcode::UringCmd16::new(fd, BLOCK_DISCARD).addr(Some(offset_bytes)).cmd(command).build()
 }
 
-/// What to make of an error of `io_uring_enter`: an interruption, a shortage of memory or of room for completions, or
-/// the end of a wait passes; anything else does not.
+/// Classify an error of `io_uring_enter`: an interruption, a shortage of memory or of room for completions, or the end
+/// of a wait is temporary; any other error is not.
 #[cold]
 pub(super) fn passing(errno: Errno) -> Result<(), Errno> {
     match errno {

@@ -12,7 +12,7 @@ const SPARE_MAX: u32 = 64;
 /// Most memory of these slots, where one alone does not need more: chosen, so that they stay in a processor's cache.
 const SPARE_BYTES: u32 = 4 << 20;
 
-/// How many slots a thread of the workload has.
+/// Number of slots of each thread of the workload.
 pub(crate) fn slots_of(workload: &Workload, direct: bool) -> u32 {
     let room = (SPARE_BYTES / workload.length_bytes_max().max(1)).clamp(1, SPARE_MAX);
     workload.depth + if direct && workload.writes() { room.min(workload.depth) } else { 0 }
@@ -37,13 +37,13 @@ impl Slots {
         Ok(Self { pages: Pages::new(bytes)?, length, stride, count })
     }
 
-    /// What the kernel is given when the buffers are registered.
+    /// Vectors for the registration of the buffers with the kernel.
     pub(super) fn vectors(&self) -> Vec<libc::iovec> {
         let vector = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.length };
         (0..self.count).map(vector).collect()
     }
 
-    /// Where byte `skip` of a slot lies.
+    /// Address of byte `skip` of a slot.
     ///
     /// # Panics
     /// When the slot has no such byte.

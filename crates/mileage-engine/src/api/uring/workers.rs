@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 use std::fs;
 
-/// What the kernel threads of one worker thread have cost. Threads end when they were idle for some seconds; what they
-/// had used when last seen stays counted.
+/// Cost of the kernel threads that serve one worker thread. Threads end when they were idle for some seconds; what
+/// they had used when last seen stays counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
-    /// By thread number.
+    /// Last state of each kernel thread, by thread number.
     seen: HashMap<u32, KernelThread>,
 }
 
@@ -38,7 +38,7 @@ impl Workers {
         }
     }
 
-    /// How many there were, the one that submits not counted.
+    /// Number of kernel threads so far, without the submitting one.
     pub(crate) fn count(&self) -> usize {
         self.seen.values().filter(|seen| !seen.submits).count()
     }
