@@ -111,18 +111,3 @@ def _lock_of_nobody(path: Path) -> int | None:
         pass
     os.close(descriptor)
     return None
-
-
-def is_locked(file: Path) -> bool:
-    """Whether a process holds an exclusive flock(2) on a file; False for one that cannot be opened."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

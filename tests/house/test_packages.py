@@ -14,6 +14,7 @@ SHARED = {
     *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
     *(
         "mileage.lazy_names",
+        "mileage.file_lock",
         "mileage.json_text",
         "mileage.log",
         "mileage.regular_file",

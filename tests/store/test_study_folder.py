@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,8 @@ def test_a_state_is_named_by_its_hash_and_a_damaged_one_is_not_loaded(tmp_path: 
     assert [path.name for path in folder.state.iterdir()] == [f"2-torture-{name}"]
 
 
-def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
+def test_two_processes_cannot_run_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mileage.file_lock.RELEASE_S", 0.2)
     folder = StudyFolder.create(tmp_path / "study", "", b"{}")
     folder.lock()
     with pytest.raises(Refused, match="another process"):
@@ -47,11 +49,22 @@ def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
     StudyFolder.open(folder.path).lock()
 
 
+def test_a_study_is_resumed_while_its_killed_process_still_ends(tmp_path: Path) -> None:
+    first = StudyFolder.create(tmp_path / "study", "", b"{}")
+    first.lock()
+    ending = threading.Timer(0.3, first.unlock)
+    ending.start()
+    second = StudyFolder.open(first.path)
+    second.lock()
+    ending.join()
+    second.unlock()
+
+
 def test_a_lock_that_is_given_up_while_another_waits_for_it_keeps_a_third_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second opens the first one's file and locks it once it is given up; the third comes after that."""
-    from mileage.store import study_folder as module
+    from mileage import file_lock as module
 
     first = StudyFolder.create(tmp_path / "study", "", b"{}")
     second, third = StudyFolder.open(first.path), StudyFolder.open(first.path)
@@ -66,6 +79,7 @@ def test_a_lock_that_is_given_up_while_another_waits_for_it_keeps_a_third_out(
         patch.setattr(module.fcntl, "flock", flock)
         second.lock()
     assert second.is_locked()
+    monkeypatch.setattr(module, "RELEASE_S", 0.2)
     with pytest.raises(Refused, match="another process"):
         third.lock()
     second.unlock()

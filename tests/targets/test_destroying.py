@@ -335,7 +335,7 @@ def test_a_loop_file_needs_a_folder_that_is_there(bench: Bench) -> None:
 
 
 def test_one_plan_at_a_time_uses_a_loop_file(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mileage.targets.workfile._RELEASE_S", 0.2)
+    monkeypatch.setattr("mileage.file_lock.RELEASE_S", 0.2)
     with open_target(f"loop:24MiB@{bench.folder}", plan_hash=HASH) as target:
         target.prepare(MIB)
         with pytest.raises(Refused, match="in use"):

@@ -102,7 +102,7 @@ def test_only_files_of_threads_are_taken_for_the_study_s(tmp_path: Path, target:
 def test_a_study_that_is_running_keeps_others_out(
     tmp_path: Path, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mileage.targets.workfile._RELEASE_S", 0.2)
+    monkeypatch.setattr("mileage.file_lock.RELEASE_S", 0.2)
     target.prepare(MIB)
     assert "in use by another study" in refused(f"dir:{tmp_path}")
 

@@ -91,7 +91,7 @@ def test_planning_on_a_loop_device_makes_no_file(tmp_path: Path) -> None:
 def test_a_probe_leaves_the_work_file_of_a_running_study_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mileage.targets.workfile._RELEASE_S", 0.2)
+    monkeypatch.setattr("mileage.file_lock.RELEASE_S", 0.2)
     with open_target(f"dir:{tmp_path}", plan_hash=HASH) as running:
         running.prepare(1 << 20)
         looked = open_target(f"dir:{tmp_path}", plan_hash=HASH, probe=True).facts()

@@ -8,7 +8,6 @@ virtual drive resumes; it is emptied at the end.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,10 +18,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import Refused
+from mileage.file_lock import is_locked, take_lock
 from mileage.json_text import decode_json
 from mileage.model.journal_entries import Files, Study
 from mileage.plan.planned_runs import hash_is_right
-from mileage.scratch import is_locked
 from mileage.store.journal import Journal, JournalContent, read_journal
 from mileage.store.line_check import PlannedRuns, brief
 from mileage.store.safe_directory import Directory, open_to_read, read_at_most, refuse_links
@@ -149,19 +148,18 @@ class StudyFolder:
         while self._lock is None:
             descriptor = self.directory.open_lock(".lock")
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not take_lock(descriptor):
+                    raise Refused(
+                        self.path,
+                        "is being run by another process",
+                        advice="wait for it or name another --out",
+                        code="in-use",
+                    )
                 # The former holder may have removed the lock file meanwhile: a lock on a file without a name excludes
                 # nobody.
                 with suppress(FileNotFoundError):
                     if os.path.samestat((self.path / ".lock").lstat(), os.fstat(descriptor)):
                         self._lock = descriptor
-            except BlockingIOError as cause:
-                raise Refused(
-                    self.path,
-                    "is being run by another process",
-                    advice="wait for it or name another --out",
-                    code="in-use",
-                ) from cause
             finally:
                 if self._lock is None:
                     os.close(descriptor)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from mileage.scratch import is_locked
+from mileage.file_lock import is_locked
 
 _OF_STUDY: Final = r"\.mileage-[0-9a-f]{8}\.(dat(\.[0-9]+)?|img)"
 _OF_RUN: Final = r"(\.mileage-[0-9a-f]{8})\.(tasks|metadata|dat\.iozone(\.[0-9]+)?)"

@@ -11,16 +11,15 @@ Invariant: it writes to and removes only a file that it made, or one that the us
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from mileage.errors import Refused, RunFailed
+from mileage.file_lock import take_lock
 from mileage.targets.file_identity import FileIdentity, replaced
 from mileage.targets.guard import kind_of
 
@@ -33,8 +32,6 @@ class NoRoom(Refused):
 
 
 _MARK = "user.mileage.work"
-_RELEASE_S = 10.0
-"""How long to wait for the lock of a work file: longer than ranks need to notice the loss of their leader."""
 _VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -281,18 +278,10 @@ class WorkFile:
             )
 
     def _lock(self, descriptor: int) -> None:
-        # Workers and ranks of a killed run hold the lock until they notice that their leader has died.
-        end_s = time.monotonic() + _RELEASE_S
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() >= end_s:
-                    raise Refused(
-                        self._text, f"{self.path} is in use by another study that is running", code="in-use"
-                    ) from None
-            time.sleep(0.05)
+        if not take_lock(descriptor):
+            raise Refused(
+                self._text, f"{self.path} is in use by another study that is running", code="in-use"
+            )
 
     def _mark(self) -> None:
         """Remember on the file whose it is, where the file system keeps such things."""
