@@ -41,7 +41,7 @@ CODES: Final = {
     "malformed": "is a file with a part that cannot be read; `where` has its line",
     "mismatch": "does not fit something else that it must fit",
     "missing": "must be given",
-    "needs-destroy": "would lose its content, or `--destroy` does not name it",
+    "needs-destroy": "would lose its content, or `--destroy` does not list it",
     "needs-files": "is asked of a target without files, or in which no more can be made",
     "needs-package": "needs a Python package that cannot be imported",
     "needs-permission": "needs an option that allows it",
@@ -116,7 +116,8 @@ class Refusal(NamedTuple):
     def words(self) -> str:
         """The refusal in one line: of a file the line first, then what is refused."""
         line = "" if self.line is None else f"line {self.line}"
-        return ": ".join(part for part in (line, self.where, self.sentence) if part)
+        # A target such as `null:` ends in a colon already.
+        return ": ".join(part for part in (line, self.where.removesuffix(":"), self.sentence) if part)
 
     def below(self, path: str) -> Refusal:
         """The same refusal of a key of the table at a path; `where` is the key, or empty for the table itself."""

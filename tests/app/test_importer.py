@@ -186,7 +186,7 @@ def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: 
         with pytest.raises(Refused, match="compressed with"):
             read_files([empty])
     empty.write_bytes(bytes(range(256)) * 9)
-    with pytest.raises(Refused, match="no reader knows this file"):
+    with pytest.raises(Refused, match="the format of this file is not known"):
         read_files([empty])
     with pytest.raises(Refused, match="there is no layout 'fish'; expected one of fio-json"):
         read_files([ONE], "fish")

@@ -98,4 +98,4 @@ def test_workloads_that_were_not_measured_are_refused(study: Path, names: tuple[
 def test_workloads_of_two_studies_are_refused(study: Path) -> None:
     done = mileage("compare", str(study), str(study), "--workloads", "random_read", "zipf_read")
     assert done.returncode == 2
-    assert "name one folder" in done.stderr
+    assert "give one folder" in done.stderr

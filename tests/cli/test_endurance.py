@@ -39,7 +39,7 @@ def test_every_statement_of_one_endurance_is_converted_to_the_same(words: list[s
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("convert --capacity 400GB", "found none; expected one of --tbw"),
+        ("convert --capacity 400GB", "give one of --tbw, --dwpd, --writes and --cycles; found none"),
         ("convert --capacity 400GB --dwpd 3 --cycles 5", "found --dwpd and --cycles"),
         ("convert --capacity 400G --dwpd 3", "--capacity: '400G' is not a size"),
         ("convert --capacity 0B --dwpd 3", "a size above 0"),

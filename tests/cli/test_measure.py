@@ -163,7 +163,7 @@ REFUSED = [
     (("--reads", "101"), "reads"),
     (("--poisson",), "--poisson: has no effect without rate"),
     (("--burst", "4"), "burst: has no effect without think"),
-    (("--api", "pread"), "a virtual drive is reached without calls"),
+    (("--api", "pread"), "a virtual drive has no system calls"),
     (("--pin", "x"), "expected processor numbers"),
     (("--pin", "0-9999999"), "expected processor numbers"),
     (("--pin", "node4095"), "node4095"),

@@ -29,8 +29,8 @@ from tests.formats.test_second_tier import DISKSPD
         ),
         ("<Results>\n  <System>\n  </System>\n</Results>\n", "DiskSpd's XML without a whole <TimeSpan>"),
         ("Device            r/s     rkB/s\nsda   1 2\n", "output of iostat"),
-        ("\n  hello\nworld\n", "no reader knows this file, which begins with 'hello'"),
-        ("\0\1\2", "no reader knows this file, which is binary"),
+        ("\n  hello\nworld\n", "the format of this file is not known; it begins with 'hello'"),
+        ("\0\1\2", "the format of this file is not known, and it is binary"),
     ],
 )
 def test_what_a_file_seems_to_be(tmp_path: Path, text: str, words: str) -> None:

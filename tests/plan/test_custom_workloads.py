@@ -298,7 +298,7 @@ def test_a_name_of_ours_and_an_unused_table_are_refused(refusal: Callable[..., s
 )
 def test_a_drive_has_no_calls(drive: TargetFacts, refusal: Callable[..., str], key: str) -> None:
     found = study('pattern = "random"', f'record = "4KiB"\n{key}', target="virtual:plain")
-    assert "a virtual drive is reached without calls" in refusal(lambda: resolve(found, drive))
+    assert "a virtual drive has no system calls" in refusal(lambda: resolve(found, drive))
 
 
 def test_the_writes_of_a_drive_can_have_fua(drive: TargetFacts) -> None:

@@ -103,7 +103,11 @@ def test_metadata_operations_are_done_on_a_number_of_files(directory: Facts) -> 
             'record = "48KiB"',
             "block: found 1048576 bytes, expected a multiple of the record of 49152",
         ),
-        ('"ior.*"', "threads = 2\nreorder = 2", "reorder: found 2, expected 0 to 1 tasks, or random"),
+        (
+            '"ior.*"',
+            "threads = 2\nreorder = 2",
+            "reorder: found 2, expected a distance of 0 to 1 tasks, or random",
+        ),
         ('"ior.*"', 'cache = "cold"', "cache: IOR writes, then reads: the cache is left as it is"),
         ('"ior.*"', "processes = 2", "processes: has no effect on ior.*, which know block, segments"),
         ('"mdtest.*"', 'tree = "2"', "tree: found '2', expected DEPTHxBRANCH such as 2x3"),

@@ -203,7 +203,7 @@ def test_records_without_a_common_multiple_in_the_area_are_refused(
     changes = {'["128KiB", "1MiB"]': '["4096000 B", "4100096 B"]', '"8MiB"': '"4x"'}
     study = study_like(small_text, **changes)
     assert refusal(lambda: resolve(study, drive)) == (
-        "small: record: no common multiple of all records fits into the work area of 59.6 GiB"
+        "small: record: the least size that all records divide, 122 GiB, is larger than the work area of 59.6 GiB"
     )
 
 
@@ -301,7 +301,7 @@ def test_one_stage_may_measure_alone(small_text: str, drive: TargetFacts) -> Non
         (
             'file = "64MiB"',
             'file = "0.00001x memory"',
-            "small: record: no common multiple of all records fits into the work area of 85899 B",
+            "small: record: the least size that all records divide, 1 MiB, is larger than the work area of 85899 B",
         ),
         (
             'file = "64MiB"',

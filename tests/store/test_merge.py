@@ -61,7 +61,7 @@ def test_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     run(written(tmp_path, DRIVES), out=tmp_path / "c")
     with pytest.raises(Refused, match=r"c holds another plan than .*a;"):
         merge_folders([tmp_path / "a", tmp_path / "c"], tmp_path / "out")
-    with pytest.raises(Refused, match="name two study folders or more, each once"):
+    with pytest.raises(Refused, match="give two study folders or more, each once"):
         merge_folders([tmp_path / "a", tmp_path / "a"], tmp_path / "out")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     journal = tmp_path / "b" / "journal.jsonl"

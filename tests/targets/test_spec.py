@@ -57,7 +57,7 @@ def test_text_without_a_scheme_is_refused_and_the_forms_are_listed(name: str) ->
         ("dir:/a\nb", "cannot be printed"),
         ("virtual:small@phenom-8gib", "hosts are not supported yet, so @phenom-8gib"),
         ("virtual:plain-nvm", "did you mean virtual:plain-nvme?"),
-        ("virtual:zzz", "Known drives: intel-x25e-64gb, plain-nvme, small"),
+        ("virtual:zzz", "known drives: intel-x25e-64gb, plain-nvme, small"),
     ],
 )
 def test_the_refusal_says_why(text: str, expected: str) -> None:

@@ -77,7 +77,7 @@ def test_shipped_profiles_are_found_by_name(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("")
     assert drive_names(tmp_path) == ("a", "b")
     assert load_profile("b", tmp_path) == "name = 'b'"
-    with pytest.raises(Refused, match="Known drives: a, b"):
+    with pytest.raises(Refused, match="known drives: a, b"):
         load_profile("../a", tmp_path)
 
 

@@ -63,7 +63,7 @@ def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
         if said is None:
             raise Refused(
                 f"{study}: factor.{name}",
-                f"is a label: say --label {name}=LEVEL",
+                f"is a label: give --label {name}=LEVEL",
                 expected=expected,
                 code="missing",
             )

@@ -155,7 +155,7 @@ def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Va
             ValidityCheck(
                 "erased blocks",
                 "ok",
-                "the drive erased as much as it programmed, so it was not using up its erased blocks",
+                "the drive erased as much flash as it programmed, so the rates do not rest on blocks erased before",
             )
         ]
     cell, share = min(fresh.items(), key=lambda pair: pair[1])

@@ -97,7 +97,7 @@ def new_folder(out: Path, option: str = "--out") -> Directory:
         raise Refused(
             out,
             f"cannot make the folder: {cause.strerror}",
-            advice=f"name another with {option}",
+            advice=f"give another with {option}",
             code="unwritable",
         ) from cause
     return folder

@@ -89,7 +89,7 @@ def _write_new(path: Path, text: str) -> None:
             file.write(text)
     except FileExistsError:
         raise Refused(
-            path, "exists and is not written over", advice="name a new file", code="exists"
+            path, "exists and is not overwritten", advice="name a new file", code="exists"
         ) from None
     except OSError as error:
         raise RunFailed.from_os_error(f"writing {path}", error) from error

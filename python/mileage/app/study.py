@@ -63,8 +63,7 @@ def _study_text(name: str) -> str:
         raise Refused(
             name,
             f"is neither a built-in study ({known}) nor a study file",
-            advice="`mileage list studies` lists the former, `mileage new my-study.toml` writes one of the "
-            "latter",
+            advice="`mileage list studies` describes the built-in ones, `mileage new my-study.toml` writes a file",
             code="unknown-name",
         )
     try:

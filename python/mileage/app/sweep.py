@@ -57,7 +57,7 @@ def sweep(
         raise Refused(
             study,
             "has no [factor.NAME] to sweep over",
-            advice="`mileage run` does it as it is",
+            advice="`mileage run` runs it",
             code="missing",
         )
     settings = settings_of(wanted)
@@ -89,7 +89,7 @@ def sweep(
     known = sorted({name for rows in found for _, counted in rows for name in counted})
     if unknown := [name for name in counters if name not in known]:
         raise Refused(
-            "--counter", found=unknown[0], advice=f"name one of {', '.join(known)}", code="wrong-value"
+            "--counter", found=unknown[0], advice=f"give one of {', '.join(known)}", code="wrong-value"
         )
     return [
         {

@@ -119,7 +119,7 @@ def command(
         raise click.UsageError(f"--{given[0]} belongs to --table")
     if workloads is not None:
         if history or len(studies) != 1:
-            raise click.UsageError("--workloads compares two workloads of one study: name one folder")
+            raise click.UsageError("--workloads compares two workloads of one study: give one folder")
         from mileage.app.multi_study import compare_workloads
 
         gate.conclude(compare_workloads(studies[0], workloads, stage=stage))

@@ -291,7 +291,9 @@ def check_file_system(ground: Ground) -> Finding:
     if ground.fs_type == UNKNOWN:
         return Finding("file system", "unknown", "the mount table does not show it")
     if ground.mount_point == "/":
-        return Finding("file system", "warn", f"{text} also holds the system", "choose a drive of its own")
+        return Finding(
+            "file system", "warn", f"{text} also holds the system", "measure on a drive without the system"
+        )
     if ground.device == UNKNOWN:
         return Finding(
             "file system", "warn", f"{text} has no local device", "the result includes whatever is behind it"
@@ -312,7 +314,7 @@ def check_mount_options(options: tuple[str, ...]) -> Finding:
     if not spoiling:
         return Finding("mount options", "ok", ",".join(options))
     text = "; ".join(f"{option}: {why}" for option, why in spoiling.items())
-    return Finding("mount options", "warn", text, "mount without, or keep it and say so")
+    return Finding("mount options", "warn", text, "mount without it, or mention it next to the results")
 
 
 def check_space(ground: Ground) -> Finding:

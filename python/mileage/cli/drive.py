@@ -211,12 +211,16 @@ def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, An
 def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Workload:
     """The workload; its span is cut to whole records."""
     from mileage._core import parse_bytes
+    from mileage.errors import Refused
     from mileage.plan.content import ContentTable, Mixed
     from mileage.plan.workload import Stop, Workload
 
     record_bytes = parse_bytes(options["record"])
     wanted_bytes = parse_bytes(options["size"]) if options["size"] else capacity_bytes
     span_bytes = wanted_bytes // record_bytes * record_bytes
+    if not span_bytes:
+        expected = f"one record of {options['record']} or more"
+        raise Refused("--size", found=options["size"], expected=expected, code="out-of-range")
     order, _, direction = pattern.partition("_")
     stop_bytes = max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes
     cut_s = options["power_cut"]

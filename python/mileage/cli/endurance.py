@@ -58,7 +58,7 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
     named = {key: value for key, value in given.items() if value is not None}
     if len(named) != 1:
         found = " and ".join(f"--{key}" for key in named) or "none"
-        raise click.UsageError(f"found {found}; expected one of --tbw, --dwpd, --writes and --cycles")
+        raise click.UsageError(f"give one of --tbw, --dwpd, --writes and --cycles; found {found}")
     size = bytes_of("--capacity", capacity)
     assert size is not None
     flash = bytes_of("--raw", raw) or size

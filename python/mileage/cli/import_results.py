@@ -21,7 +21,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="The new study folder.")
-@click.option("--layout", metavar="NAME", help="Read the files as this layout, whatever they look like.")
+@click.option("--layout", metavar="NAME", help="Read the files in this layout, without detecting it.")
 @click.option("--name", metavar="NAME", help="Name of the study; default: the tool.")
 @click.option("--stage", default="imported", metavar="NAME", help='Name of its stage, such as "before".')
 @click.option(

@@ -109,10 +109,13 @@ def _in_options(fault: Refusal) -> Refusal:
     steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
     if steps == ["state", "file"]:
         return fault._replace(where="--size")
+    if steps == ["record"]:
+        return fault._replace(where="--record")
     if len(steps) < 3 or steps[0] not in ("measure", "torture"):
         return fault
     key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
-    return fault._replace(where=f"--{option_of(key)}")
+    # Two options set this key, and the fault does not show which of them was given.
+    return fault._replace(where="--direct or --cold" if key == "cache" else f"--{option_of(key)}")
 
 
 def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:

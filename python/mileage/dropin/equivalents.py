@@ -81,7 +81,7 @@ def _place(plan: Plan) -> str:
     raise Refused(
         target,
         "only Mileage has this target",
-        advice="name another with --target dir:PATH, file:PATH or block:PATH",
+        advice="give another with --target dir:PATH, file:PATH or block:PATH",
         code="unsupported",
     )
 

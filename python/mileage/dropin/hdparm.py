@@ -53,7 +53,7 @@ def run(given: Given) -> None:
         raise Refused(
             "hdparm: --save",
             "names one study folder",
-            advice="name one device, or leave --save out",
+            advice="give one device, or no --save",
             code="conflict",
         )
     for device in given.operands:

@@ -21,7 +21,7 @@ def help_text(tool: Tool) -> str:
     if refused:
         lines += ["", "Not built, and refused:"]
         for flag in refused:
-            lines += _item(_spelled(tool, flag), f"{flag.summary} Use {flag.instead}")
+            lines += _item(_spelled(tool, flag), f"{flag.summary} Instead: {flag.instead}")
     for note in tool.notes:
         lines += ["", *textwrap.wrap(note, _WIDTH)]
     lines += ["", *(f"  mileage {tool.name} {example}" for example in tool.examples)]
@@ -58,7 +58,7 @@ def page_section(tool: Tool) -> str:
             lines.append(f"| `{_spelled(tool, flag)}` | {_cell(flag.summary + trap)} |")
     refused = [flag for flag in tool.flags if flag.instead]
     if refused:
-        lines += ["", "Refused:", "", "| flag | in the original | use instead |", "|---|---|---|"]
+        lines += ["", "Refused:", "", "| flag | in the original | instead |", "|---|---|---|"]
         lines += [f"| `{_spelled(tool, f)}` | {_cell(f.summary)} | {_cell(f.instead)} |" for f in refused]
     return "\n".join(lines) + "\n"
 

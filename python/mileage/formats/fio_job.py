@@ -372,14 +372,17 @@ def _target(jobs: list[_Job]) -> str:
         key = "filename" if job.has("filename") else "directory"
         raise job.refuse(
             key,
-            "the jobs name different places",
+            "the jobs have different files or directories",
             advice="a study has one target, write a file for each",
             code="unsupported",
         )
     filename, directory = places.pop()
     if ":" in filename or ":" in directory:
         raise jobs[0].refuse(
-            "filename", "several places in one job", advice="a study has one target", code="unsupported"
+            "filename",
+            "several files or directories in one job",
+            advice="a study has one target",
+            code="unsupported",
         )
     if filename.startswith("/dev/"):
         return f"block:{filename}"

@@ -120,11 +120,11 @@ def seems(source: Source) -> str:
     """Identify a file and give advice: "it seems to be fio's normal text; run fio with ..."."""
     head = source.text_head
     if b"\0" in source.head and not source.wide:
-        return "no reader knows this file, which is binary; import the text that the tool printed"
+        return "the format of this file is not known, and it is binary; import the text that the tool printed"
     for mark, what, advice in _MARKS:
         if mark.search(head):
             # Insert the file's own name, so that the command can be copied as it is.
             file, folder = (shlex.quote(str(path)) for path in (source.path, source.path.parent))
             return f"it seems to be {what}; {advice.replace('FILE', file).replace('FOLDER', folder)}"
     first = next((line for line in head.split("\n") if line.strip()), "")
-    return f"no reader knows this file, which begins with {shown(first)!r}"
+    return f"the format of this file is not known; it begins with {shown(first)!r}"

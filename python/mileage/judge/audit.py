@@ -72,11 +72,11 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
         return Audit("Little's law", "unknown", "no closed-loop run to check")
     worst, share = max(known, key=lambda pair: pair[1])
     if share > 1 + LITTLE_TOLERANCE:
-        statement = f"{worst.cell}: latency x rate is {share:.2f} of the operations outstanding"
+        statement = f"{worst.cell}: mean latency x rate is {share:.2f} of the queue depth"
         return Audit(
             "Little's law", "bad", statement, f"rate and latency contradict each other in {worst.cell}"
         )
-    return Audit("Little's law", "ok", f"latency x rate at most {share:.3f} of the operations outstanding")
+    return Audit("Little's law", "ok", f"mean latency x rate is at most {share:.3f} of the queue depth")
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:

@@ -28,8 +28,8 @@ _RULE: Final = re.compile(
     rf"(?:(?P<word>slower|faster|different)(?:\s*>\s*{_NUMBER})?|(?P<undecided>undecided)|not\s+shown\s+within\s+{_NUMBER})\s*"
 )
 EXPECTED: Final = (
-    '"slower", "faster", "different", "undecided", "slower > 5%" or "not shown within 5%", where before it a metric '
-    'may stand (rate, p99, time) and before that cells, as in "iops.*: p99 slower > 10%"'
+    '"slower", "faster", "different", "undecided", "slower > 5%" or "not shown within 5%", after a metric '
+    '(rate, p99 or time) and a pattern of cells if wanted, as in "iops.*: p99 slower > 10%"'
 )
 
 

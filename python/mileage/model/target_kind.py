@@ -70,7 +70,7 @@ _ROWS: Final = (
         simulated=True,
         can_trim=True,
         unused_keys=("pin", "interval", "processes"),
-        unused_reason="a virtual drive is reached without calls, cache and processors",
+        unused_reason="a virtual drive has no system calls, page cache or processors",
     ),
     Capabilities(
         scheme="null",

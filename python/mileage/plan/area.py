@@ -113,7 +113,7 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
         refuse(
             study,
             "record",
-            f"no common multiple of all records fits into the work area of {words(area)}",
+            f"the least size that all records divide, {words(multiple)}, is larger than the work area of {words(area)}",
             code="does-not-divide",
         )
     return area - area % multiple

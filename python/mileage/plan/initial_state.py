@@ -155,7 +155,7 @@ def _check_settings(state: State, target: str) -> Iterator[Refusal]:
         yield Refusal(
             "purge",
             text='"none" leaves the device as it is',
-            advice='say start = "kept", or a filesystem to make on it',
+            advice='set start = "kept", or a filesystem to make on it',
             code="conflict",
         )
     if state.write_cache not in (None, *WRITE_CACHES):

@@ -305,7 +305,7 @@ def _refusals(
     if not facts.writable and (writing := next((run for run in runs if run.action.writes), None)):
         yield Refusal(
             text=f"{writing.cell} writes to {study.target}, whose content is kept",
-            advice=f"to give it up say --destroy {facts.name}, or only read",
+            advice=f"to allow its loss add --destroy {facts.name}, or only read",
             code="content-kept",
         )
     if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in runs):

@@ -115,7 +115,7 @@ class NameTasks(Tasks, frozen=True):
 
     value: Mdtest | Metarates
     stops: ClassVar = ("operations", "at_least")
-    stop_advice: ClassVar = "{name} ends with its files; say how many (operations)"
+    stop_advice: ClassVar = "{name} ends with its files; give their number (operations)"
 
     @classmethod
     def _of(cls, asked: JobRequest, value: Metarates | Mdtest) -> Self:

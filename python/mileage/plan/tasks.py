@@ -159,7 +159,11 @@ def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int
 def ior_problem(ior: Ior) -> Refusal | None:
     """The first rule that it breaks, `where` the key; None when it is valid. Those of the layout are the core's."""
     if not 0 <= ior.reorder < max(ior.tasks, 1):
-        expected = f"0 to {ior.tasks - 1} tasks, or random"
+        expected = (
+            f"a distance of 0 to {ior.tasks - 1} tasks, or random"
+            if ior.tasks > 1
+            else "2 tasks or more for it"
+        )
         return Refusal("reorder", f"{ior.reorder}", expected, code="out-of-range")
     if ior.shuffled and (ior.reorder or ior.reorder_random):
         text = "has no effect on transfers that are dealt at random"

@@ -40,7 +40,7 @@ def refuse_existing(out: Path) -> None:
         raise Refused(
             out.absolute().parent,
             "is no folder",
-            advice="make it first, or name another with --out",
+            advice="make it first, or give another with --out",
             code="not-found",
         )
 

@@ -55,7 +55,7 @@ def _size_list(sizes: Sequence[int]) -> str:
 def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
     """Join study folders into a new one at `out`. Raises Refused, with nothing written, when they do not fit."""
     if len({path.resolve() for path in folders}) < 2:
-        raise Refused("merge", "name two study folders or more, each once", code="too-few")
+        raise Refused("merge", "give two study folders or more, each once", code="too-few")
     sources = [StudyFolder.open(path) for path in folders]
     first, *others = [source.decoded_plan(_Design) for source in sources]
     for source, other in zip(sources[1:], others, strict=True):

@@ -106,7 +106,7 @@ class StudyFolder:
             raise Refused(
                 path,
                 f"cannot make the study folder: {cause.strerror}",
-                advice="name another with --out",
+                advice="give another with --out",
                 code="unwritable",
             ) from cause
         return folder

@@ -38,7 +38,7 @@ class BlockTarget(KeptTarget):
             raise Refused(
                 spec,
                 "a study that starts from a purged device destroys what is on it",
-                advice=f'to give it up say --destroy {spec.name}, or only read with state.start = "kept"',
+                advice=f'to allow its loss add --destroy {spec.name}, or only read with state.start = "kept"',
                 code="needs-destroy",
             )
         super().__init__(spec, destroy=destroy, settings=settings, root=root)

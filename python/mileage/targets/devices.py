@@ -99,7 +99,7 @@ class GivenDevice(Device):
             raise Refused(
                 spec,
                 "to make a file system on it destroys what is on it",
-                advice=f"to give it up say --destroy {spec.name}",
+                advice=f"to allow its loss add --destroy {spec.name}",
                 code="needs-destroy",
             )
         self._identity = FileIdentity.at(self._path)

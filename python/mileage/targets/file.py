@@ -195,6 +195,6 @@ def _refuse_content(
         raise Refused(
             spec,
             f"the file holds {status.st_size} bytes, which would be lost",
-            advice=f"to give them up say --destroy {spec.name}",
+            advice=f"to allow their loss add --destroy {spec.name}",
             code="needs-destroy",
         )

@@ -245,6 +245,6 @@ def unknown_drive(name: str, known: Sequence[str]) -> Refused:
     return Refused(
         f"virtual:{name}",
         "no virtual drive has this name",
-        advice=f"{hint}Known drives: {listing}",
+        advice=f"{hint}known drives: {listing}",
         code="unknown-name",
     )
