@@ -100,6 +100,7 @@ impl<D: ManagedDevice> Disturbed<D> {
             return (complete_ns, status);
         }
         let answered_ns = fault_schedule::answered(self.faults, complete_ns);
+        // A stall delays a request twice: on its way to the device, and its answer on the way back.
         let waited_ns = (forward_ns - submit_ns) + (answered_ns - complete_ns);
         self.counters[STALLED] += u64::from(waited_ns > 0);
         self.counters[STALL_WAIT] += waited_ns;
@@ -120,6 +121,7 @@ impl<D: ManagedDevice> Disturbed<D> {
     /// submission.
     fn receive(&mut self, request: &Request) -> (u64, Option<(u64, Status)>) {
         let submit_ns = request.submit_ns;
+        // At the very instant of dropping off the device no longer accepts anything.
         let dropped_ns = Some(self.drop_off_ns()).filter(|at_ns| submit_ns >= *at_ns);
         let refusal = match check(request, self.capacity_bytes(), self.sector_bytes()) {
             Err(refusal) => Some(refusal),
@@ -128,6 +130,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         if let Some(refusal) = refusal {
             return (submit_ns, Some((submit_ns, Status::Refused(refusal))));
         }
+        // A lost command never reaches the device, so it changes nothing there and the host waits for its time-out.
         let lost = fault_schedule::loses(self.faults, self.commands);
         self.commands += 1;
         if let Some(timeout_ns) = lost {
@@ -142,6 +145,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         for entry in self.entries.values_mut() {
             if entry.end.is_none() && !entry.was_forwarded && entry.forward_ns <= at_ns {
                 let mut submission = entry.submission.clone();
+                // The inner device must not see the time of the stall, or it would count it as service time.
                 submission.request.submit_ns = entry.forward_ns;
                 self.inner.submit(submission)?;
                 entry.was_forwarded = true;
@@ -153,6 +157,7 @@ impl<D: ManagedDevice> Disturbed<D> {
     /// Time of this wrapper's own next action: inform the host, hand over, drop off.
     fn own_event_ns(&self) -> Option<u64> {
         let at_ns = |entry: &Entry| match (entry.is_decided, entry.end) {
+            // The host knows the outcome, so nothing is left to do for it.
             (true, _) => None,
             (false, Some(_)) => Some(entry.submission.request.submit_ns),
             (false, None) if entry.was_forwarded => self.faults.drop_off_ns,
@@ -168,6 +173,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         }
         let mut inner = Decisions::default();
         if self.inner.next_event().is_some_and(|event| event.at_ns <= at_ns) {
+            // One nanosecond further, because an advance decides only what lies before its instant.
             self.inner.advance_to(at_ns + 1, &mut inner)?;
         }
         out.persisted.append(&mut inner.persisted);
@@ -295,6 +301,8 @@ impl<D: ManagedDevice> BlockDevice for Disturbed<D> {
     fn losses(&self, offset_bytes: u64, length_bytes: u64, cut: PowerCut) -> Result<Vec<Loss>, PowerCutError> {
         self.can_cut(cut.at_ns)?;
         let mut losses = self.inner.losses(offset_bytes, length_bytes, cut)?;
+        // The inner device knows only of requests that it has received: add those still on their way, of which nothing
+        // is written.
         let refused = |entry: &Entry| matches!(entry.end, Some((_, Status::Refused(_))));
         for entry in self.entries.values().filter(|entry| !entry.was_forwarded && !refused(entry)) {
             let Request { kind, offset_bytes: start, length_bytes: bytes, .. } = entry.submission.request;

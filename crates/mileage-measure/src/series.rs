@@ -125,6 +125,8 @@ impl Series {
     /// reads the clock again.
     #[inline]
     pub fn record(&mut self, completed: Finished) -> bool {
+        // One comparison for both ends: a time before the open interval wraps to a huge number, and a length of 0 fits
+        // nothing.
         let elsewhere = completed.at_ns.wrapping_sub(self.open_start_ns) >= self.open_length_ns;
         if elsewhere && !self.turn_to(completed.at_ns) {
             self.record_late(completed);
@@ -148,6 +150,8 @@ impl Series {
             self.open_length_ns = self.interval_ns;
             self.counters.iter_mut().for_each(|values| values.push(0));
         }
+        // Double before closing: after a long pause, closing interval by interval at the old length would take millions
+        // of steps.
         while (at_ns / self.interval_ns) as usize >= INTERVALS_MAX {
             self.double();
         }
@@ -159,6 +163,7 @@ impl Series {
 
     /// Begin the next interval, or make room for it by doubling.
     fn close(&mut self) {
+        // Doubling also helps if the packed buckets are full, since neighbours share most of their buckets.
         let room = self.closed.len() + 1 < INTERVALS_MAX;
         let Some(buckets) = room.then(|| self.buckets.append(self.open.latency.entries())).flatten() else {
             self.double();
@@ -183,6 +188,7 @@ impl Series {
     #[cold]
     fn double(&mut self) {
         let intervals = self.closed.len() + 1;
+        // An odd interval has no partner among the closed ones: it joins the open interval.
         if self.closed.len() % 2 == 1
             && let Some(last) = self.closed.pop()
         {
@@ -205,6 +211,7 @@ impl Series {
         rewriting.finish();
         self.closed.truncate(pairs);
         for values in self.counters.iter_mut().filter(|values| !values.is_empty()) {
+            // Counters are cumulative, so the later one of two joined intervals has the value of both.
             (0..=pairs).for_each(|pair| values[pair] = values[(2 * pair + 1).min(intervals - 1)]);
             values.truncate(pairs + 1);
         }
@@ -232,6 +239,7 @@ impl Series {
         interval.ops += 1;
         let one = Extremes { sum_ns: latency_ns, min_ns: latency_ns, max_ns: latency_ns };
         interval.extremes = interval.extremes.and(one);
+        // The packed bytes of all later intervals have moved by the length of the inserted entry.
         for later in &mut self.closed[index + 1..] {
             later.buckets = later.buckets.moved(longer);
         }
@@ -260,12 +268,15 @@ impl Series {
         if other.open_length_ns == 0 {
             return;
         }
+        // Cloned, because meeting changes the interval of both series, and the caller keeps the other one.
         let mut other = other.clone();
         self.turn_to(other.open_start_ns);
         let buckets = loop {
             self.meet(&mut other);
             match self.joined_buckets(&other) {
                 Some(buckets) => break buckets,
+                // Both do not fit together at this interval: double, which the next round does to the other one as
+                // well.
                 None => self.double(),
             }
         };

@@ -94,6 +94,7 @@ impl Execution {
     /// When `thread` is not below the workload's threads: a programmer's mistake.
     pub fn new(workload: &Workload, thread: u32) -> Result<Self, Error> {
         workload.check()?;
+        // The shares below would be those of a thread that does not exist, without any error.
         assert!(thread < workload.threads, "thread {thread} of {}", workload.threads);
         Ok(Self {
             source: Source::new(workload, thread),
@@ -104,6 +105,7 @@ impl Execution {
             start_ns: None,
             duration_ns: workload.stop.time_ns.map(|time_ns| time_ns + workload.load.warm_up_ns),
             remaining: workload.limit_of(thread),
+            // Signed, because the last operation may exceed a byte limit by less than its length.
             remaining_bytes: i64::try_from(workload.bytes_of(thread)).unwrap_or(i64::MAX),
             chunk: Chunk::new(),
             lookahead: LOOKAHEAD as u64,
@@ -138,6 +140,7 @@ impl Execution {
     /// `None` says nothing but that [`Execution::next`] is to be asked.
     #[inline]
     pub fn next_plain(&mut self, now_ns: u64) -> Option<Op> {
+        // One comparison covers deadline, gates and stop: `plain_until_ns` is 0 wherever the full path is needed.
         if now_ns >= self.plain_until_ns || self.in_flight == self.depth {
             return None;
         }
@@ -151,6 +154,8 @@ impl Execution {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several loops: a call costs one of them a fiftieth")]
     fn advance<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+        // The first call defines the start, so that time between construction and the start barrier is not part of the
+        // run.
         if self.start_ns.is_none() {
             self.start(now_ns);
         }
@@ -162,6 +167,8 @@ impl Execution {
         }
         let before = out.len();
         while self.in_flight < self.depth && !self.expired {
+            // A driver that prepares operations has seen only this chunk: end the step, so that it sees the next one
+            // before it is issued.
             if self.cursor == self.chunk.ops.len() && (SHOWN && out.len() > before || !self.refill()) {
                 break;
             }
@@ -208,6 +215,7 @@ impl Execution {
     /// As [`Execution::next`], through the gates.
     #[inline(never)]
     fn next_gated<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+        // Moved out, because the gates are changed while `self` is borrowed for the chunk.
         let Some(mut gates) = self.gates.take() else { unreachable!("asked for only with gates") };
         let start_ns = self.start_ns.unwrap_or(now_ns);
         let (at_ns, last_ns) = (now_ns - start_ns, self.last_ns.saturating_sub(start_ns));
@@ -225,6 +233,7 @@ impl Execution {
                 Gate::Open => {}
                 Gate::Completion => break Step::AwaitCompletion,
                 Gate::Until(until_ns) => {
+                    // Never wait beyond the deadline, at which the run ends whatever is due later.
                     break Step::WaitUntil(start_ns.saturating_add(until_ns).min(self.deadline_ns));
                 }
                 Gate::Sync => {
@@ -239,6 +248,8 @@ impl Execution {
             gates.issue(&self.chunk, self.cursor, at_ns, start_ns);
             self.cursor += 1;
             self.in_flight += 1;
+            // A traced sync makes the earlier writes durable, so no final sync is due unless something is written after
+            // it.
             self.dirty = op.kind.changes() || (self.dirty && op.kind != OpKind::Sync);
             if !gates.counted() {
                 // Operations of the warm-up come in addition to those that the stop rule counts.

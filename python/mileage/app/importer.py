@@ -71,10 +71,13 @@ def read_files(
     """
     sources: list[Source] = []
     for path in paths:
+        # fio creates a log for each kind of latency and leaves some empty, which a pattern such as *.log includes.
         if fio_logs.is_empty(path):
             continue
         source = open_source(_file_of(path))
         for other in sources:
+            # Two runs hardly ever agree to the last byte, so equal files are almost surely copies, which would narrow
+            # the interval.
             if other.sha256 == source.sha256 and not (equal and not other.path.samefile(source.path)):
                 raise _twin(path, f"has the same content as {other.path}", copy=not equal)
         sources.append(source)
@@ -128,8 +131,11 @@ def _check_twins(found: list[tuple[Source, Result]], *, equal: bool) -> None:
         runs = [run for run in result.runs if run.measured]
         if not runs:
             continue
+        # Position and notes depend on the file and not on the run, so they must not hide a duplicate.
         comparable = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
         headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
+        # The text and the spreadsheet of one run hold different facts: only the headline figures can show that they are
+        # one run.
         layout, twin = headlines.setdefault(headline, (result.layout, source))
         if layout == result.layout:
             twin = contents.setdefault(msgspec.json.encode([result.began, comparable]), source)
@@ -155,6 +161,7 @@ def make_study(
             raise Refused(
                 f"--{what} {word!r}", expected="letters, digits, '-', '_' and '.'", code="wrong-value"
             )
+    # Runs without a figure stay in the source entries of the journal, so that the report can list what is missing.
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
     name_settings([[run for run in result.runs if run.measured] for _, result in found])
     if len(runs) > RUNS_MAX:
@@ -189,6 +196,7 @@ def name_settings(files: Sequence[Sequence[ToolRun]]) -> None:
         names = dict.fromkeys(name for _, run in same for name in run.levels if name not in NO_SETTINGS)
         differing = [name for name in names if len({run.levels.get(name) for _, run in same}) > 1]
         chosen: list[str] = []
+        # Real settings first: an incidental difference that follows from one of them then separates nothing more.
         for name in sorted(differing, key=lambda name: (name in INCIDENTAL, name != "job")):
             if name not in INCIDENTAL or (
                 _is_setting(name, same) and _distinguishes_more(name, chosen, same)

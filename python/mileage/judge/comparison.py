@@ -165,6 +165,7 @@ def compare_stages(
             raise ValueError(f"arm {sample.arm!r}: expected {TORTURE!r} or {SHAM!r}")
     used = [s for s in samples if s.stage in (baseline, candidate)]
     check_unique(used)
+    # A cycle without one of the two stages has no ratio; half a cycle would mix what the missing half has against it.
     cycles = complete_cycles(used, baseline, candidate)
     sham = any(s.arm == SHAM and (len(cycles) > 1 or s.cycle in cycles) for s in used)
     evidence = [of_stages(group, baseline, candidate, cycles, sham) for group in by_cell(used)]
@@ -214,6 +215,8 @@ def compare_arms(
         if len(kinds := {(s.arm, s.stage) for s in arm}) > 1:
             raise ValueError(f"{label} mixes {sorted(kinds)}: choose the samples of one arm and one stage")
         check_unique(arm)
+    # Runs of one cycle share its state and are not independent, so the cycle is the unit as soon as both arms repeat
+    # it.
     several = all(len({s.cycle for s in arm}) > 1 for arm in (a, b))
     unit: Unit = "block" if paired else "cycle" if several else "run"
     cells_a, cells_b = ({(g[0].cell, g[0].metric): g for g in by_cell(arm)} for arm in (a, b))
@@ -271,8 +274,11 @@ def judged(
         ]
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
     p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
+    # The few headline cells were chosen in advance and carry the verdict sentence: control any false alarm among them
+    # (Holm).
     family = [i for i in tested if _is_headline(evidence[i].sample)]
     p_holm = dict(zip(family, holm([p_raw[i] for i in family]), strict=True))
+    # The table is read as a list of findings: control the share of false ones among all tested cells.
     p_bh = dict(zip(tested, benjamini_hochberg([p_raw[i] for i in tested]), strict=True))
     cells = [
         _cell(found, relevance_of(found.sample.metric, relevance), alpha, p_holm.get(i), p_bh.get(i))
@@ -294,6 +300,7 @@ def judged(
         headline=tuple(c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample)),
         vetoes=vetoes,
         tortured=tortured,
+        # Runs of different cells are not made together, so their ratios cannot be combined run by run.
         overall=_overall(family, evidence) if unit != "run" else None,
         only_baseline=tuple(sorted(cells_of[0] - cells_of[1])),
         only_candidate=tuple(sorted(cells_of[1] - cells_of[0])),
@@ -315,6 +322,7 @@ def _cell(
     estimate, sample, note = found.estimate, found.sample, found.note
     p_raw = None if estimate is None else estimate.p_value()
     verdict: Verdict = "undecided"
+    # Holm's value where the cell is a headline, as it is the stricter one.
     p_adjusted = p_bh if p_holm is None else p_holm
     if estimate is not None and p_adjusted is not None:
         verdict = decide(

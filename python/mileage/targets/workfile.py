@@ -81,6 +81,7 @@ class WorkFile:
         """
         try:
             with self._folder() as folder:
+                # By name in the compared directory: the full path could lead elsewhere by now.
                 descriptor = os.open(self.path.name, _OPEN, dir_fd=folder)
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -143,6 +144,7 @@ class WorkFile:
         if self._descriptor is None or not self._ours:
             return False
         status = os.fstat(self._descriptor)
+        # A removed file has no name any more, although its open descriptor still shows the right size.
         return status.st_nlink > 0 and status.st_size == work_bytes
 
     def renew(self) -> None:
@@ -201,6 +203,7 @@ class WorkFile:
                 self._unmark()
                 self.check_place()
         except RunFailed as error:
+            # A directory that was removed took the work file with it, so nothing is left behind.
             if error.cause != "vanished" or self.path.parent.exists():
                 raise
         except OSError as error:
@@ -226,12 +229,16 @@ class WorkFile:
     def _create(self) -> None:
         with self._folder() as folder:
             self._descriptor = os.open(self.path.name, _OPEN | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+        # O_EXCL made the file ours; the lock shows other processes that this one is alive.
         self._lock(self._descriptor)
 
     def _allocate(self) -> None:
         descriptor = self._open_descriptor()
         self._ours = True
+        # Mark before allocating: a process killed in between must leave a file that the next one recognises.
         self._mark()
+        # Allocate all blocks now: otherwise the first writes would be measured with the allocation, and the disk could
+        # fill up.
         os.posix_fallocate(descriptor, 0, self._size_bytes)
         os.fsync(descriptor)
 

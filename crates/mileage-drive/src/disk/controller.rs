@@ -127,10 +127,14 @@ impl Controller {
             figures: Figures {
                 command_ns: profile.command_ns,
                 places: profile.queue_depth_max,
+                // For 1024 sectors, so that integer arithmetic with a shift stays exact to a thousandth of a nanosecond
+                // per sector.
                 link_ns: (1024.0 * 512e3 / profile.link_mb_per_s).round() as u64,
                 physical_sectors: u64::from(profile.physical_sectors),
                 read_ahead_sectors: profile.read_ahead_sectors,
                 write_cache_sectors,
+                // Bounded, so that a sequential stream is written out in several accesses and other writes get their
+                // turn between them.
                 longest: write_cache_sectors / 8,
                 sectors,
             },
@@ -167,6 +171,7 @@ impl Controller {
             self.releases.pop();
             self.taken -= 1;
         }
+        // A free place goes to the waiting commands first, or a later command would overtake them.
         if self.taken < self.figures.places && self.waiting.is_empty() {
             self.admit(command, command.submit_ns);
         } else {
@@ -191,6 +196,8 @@ impl Controller {
         let ready = self.arriving.peek().map(|Reverse(arriving)| arriving.ready_ns);
         let place = self.releases.peek().filter(|_| !self.waiting.is_empty()).map(|Reverse(at_ns)| *at_ns);
         let flushes = self.flush.is_some() && self.arm.free_ns > self.now_ns;
+        // Without work for the arm its end is no event: progress of reading ahead stays unnoticed until a command asks
+        // for it.
         let works = flushes || !self.queue.is_empty() || self.destaging.is_some() || !self.dirty.is_empty();
         let arm = works.then_some(self.arm.free_ns);
         [ready, place, arm].into_iter().flatten().min()
@@ -200,6 +207,7 @@ impl Controller {
     pub(super) fn step(&mut self, now_ns: u64, out: &mut Vec<Decided>) {
         self.now_ns = now_ns;
         self.volatile.settle(now_ns);
+        // Room in the cache becomes free when the data is on the medium, not when its access begins.
         if self.arm.free_ns <= now_ns && self.destaging.take().is_some() {
             self.make_room(now_ns, out);
         }
@@ -235,6 +243,7 @@ impl Controller {
         let Some(flush) = self.flush else { return };
         let before = |sequence: u64| sequence < flush.sequence;
         let left = self.queue.iter().any(|entry| before(entry.sequence))
+            // The oldest extent is enough: all others were written after it.
             || self.dirty.by_age().next().is_some_and(|extent| before(extent.sequence))
             || self.full.iter().any(|command| before(command.sequence))
             || self.arriving.iter().any(|Reverse(arriving)| before(arriving.command.sequence))
@@ -257,6 +266,7 @@ impl Controller {
 
     /// A command whose work can begin.
     fn ready(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decided>) {
+        // Commands behind a flush wait for it, or a steady stream of writes could delay it without end.
         if self.flush.is_some_and(|flush| flush.sequence < command.sequence) {
             self.held.push_back(command);
             return;
@@ -267,11 +277,14 @@ impl Controller {
             Kind::Read => self.ready_to_read(command, now_ns, out),
             Kind::Write { fua } => {
                 let through = fua || command.sectors > self.figures.write_cache_sectors;
+                // The cache holds older data for these sectors, which would later overwrite the newer data: write both
+                // as one extent.
                 if through && self.dirty.overlaps(command.lba, command.lba + command.sectors) {
                     self.keep(command);
                     self.forced.push(command);
                 } else if through {
                     self.wait_for_arm(command, command.lba, now_ns);
+                // Writes that wait for room keep their order, even if a smaller one behind them would fit.
                 } else if !self.full.is_empty() || !self.accept(command, now_ns, out) {
                     self.full.push_back(command);
                 }
@@ -287,6 +300,7 @@ impl Controller {
             let segment = self.segments.list[found];
             lba = segment.end.min(end);
             hit_ns = (lba == end).then(|| segment.ready_ns.max(now_ns));
+            // A hit in the stream that is being read ahead continues it, so that a sequential reader never catches up.
             if lba == end && found == self.segments.active {
                 self.arm.extend(&self.geometry, self.ahead_of(end), now_ns);
             }
@@ -367,6 +381,7 @@ impl Controller {
         }
         self.look_ahead(now_ns);
         let hosts = self.queue.len();
+        // As many cached writes as the queue has places: a longer list would let them displace the host's commands.
         let window: Vec<Extent> = self.dirty.by_age().take(self.figures.places as usize).collect();
         for Extent { first, end, sequence } in window {
             let at = self.place_of(first, true);
@@ -375,6 +390,7 @@ impl Controller {
         }
         let chosen = self.rules.next(&self.queue, hosts, &self.arm, &self.geometry, (now_ns, self.choices));
         let entry = chosen.map(|index| self.queue[index]);
+        // The cached writes were candidates for this choice only; they may be overwritten before the next one.
         self.queue.truncate(hosts);
         let (Some(index), Some(entry)) = (chosen, entry) else { return };
         self.choices += 1;

@@ -89,6 +89,7 @@ impl MapWithCache {
             return true;
         }
         let quota = self.quota();
+        // None for a unit that holds more than its share, which a forged state may claim.
         let kept = |unit| self.share_of(unit, quota).checked_sub(self.held(unit));
         let Some(kept) = (0..self.map.geometry.units).map(kept).collect::<Option<Vec<u32>>>() else { return false };
         self.map.keep(kept.into_iter());
@@ -142,6 +143,7 @@ impl MapWithCache {
             let next = lent.block * self.map.geometry.pages + lent.filled;
             lent.block == block && !self.map.geometry.fills(lent.filled) && next / per == flash_page
         };
+        // The flash page is not full and so not programmed yet: its data is still in the controller.
         if self.map.units[unit as usize].lent.last().is_some_and(waits) {
             return ready_ns;
         }
@@ -178,6 +180,8 @@ impl MapWithCache {
             for _ in 0..units {
                 let unit = self.map.rules.order[self.turn as usize];
                 let found = self.has_room(unit) || self.open(unit, ready_ns, medium, cells);
+                // Stay on a unit until its flash page is full: parts of a page that lie in different planes could not
+                // be programmed together.
                 if !found || self.next_fills(unit) {
                     self.turn = if self.turn + 1 == units { 0 } else { self.turn + 1 };
                 }
@@ -214,6 +218,8 @@ impl MapWithCache {
     #[inline(never)]
     fn open<C: Cells>(&mut self, unit: u32, ready_ns: u64, medium: &mut Medium, cells: &mut C) -> bool {
         let share = self.share_of(unit, self.quota());
+        // A block whose pages were all overwritten needs no folding: erase it and take it again, which is the cheapest
+        // room.
         let useless = |lent: &CacheBlock| self.map.valid_of(*lent) == 0;
         if self.held(unit) >= share
             && let Some(index) = self.map.units[unit as usize].lent.iter().position(useless)
@@ -246,6 +252,8 @@ impl MapWithCache {
     fn choose(&mut self, unit: u32) {
         let lent = &mut self.map.units[unit as usize].lent;
         if !lent.is_empty() {
+            // The oldest block first: its data had the most time to be overwritten, so the fewest pages are left to
+            // copy.
             self.folding.blocks.push((unit, lent.remove(0)));
         }
     }
@@ -270,6 +278,7 @@ impl MapWithCache {
         for (unit, lent) in &folding.blocks {
             let from = folding.pages.len();
             self.map.pages_of(*lent, &mut folding.pages);
+            // Program a partly filled flash page first, because its pages are read from the flash below.
             if !self.map.geometry.fills(lent.filled) {
                 medium.program_slc(*unit, ready_ns);
             }
@@ -287,6 +296,7 @@ impl MapWithCache {
             medium.place_folded(&placement, there_ns);
         }
         let any = !folding.blocks.is_empty();
+        // Erase last: until all pages are programmed elsewhere, the cache holds their only copy.
         for (unit, lent) in folding.blocks.drain(..) {
             self.give_back(unit, lent, cells);
             medium.erase(unit, ready_ns);

@@ -199,10 +199,12 @@ impl Clocks {
     pub(crate) fn new(profile: &FlashProfile) -> Self {
         let dies = profile.channels * profile.dies_per_channel;
         let planes = profile.planes() as u32;
+        // Planes that cannot work independently share one busy time, that of their die.
         let apart = profile.policies.plane_work == PlaneWork::Independent;
         let arrays = if apart { planes } else { dies } as usize;
         let suspends = profile.chip.suspend != Suspend::Off;
         let wire = |unit| PlaneAddress {
+            // Neighbouring units are on different channels and dies, so that sequential pages are written in parallel.
             channel: unit % profile.channels,
             array: if apart { unit } else { unit % dies },
             plane: 1 << (unit / dies),
@@ -237,6 +239,8 @@ impl Clocks {
         self.now_ns = self.now_ns.max(submit_ns);
         let entered_ns = self.queue.enter(self.now_ns);
         self.controller_ns = self.controller_ns.max(entered_ns) + self.costs.controller;
+        // Units of one flash page share its read within a command only, because the controller keeps no page between
+        // commands.
         self.last_read.0 = NOWHERE;
         self.controller_ns
     }
@@ -246,6 +250,7 @@ impl Clocks {
         if !self.flush_alone {
             return ready_ns.max(self.durable_ns) + self.costs.flush;
         }
+        // SATA cannot queue a flush: the controller takes it only when every earlier command is complete.
         let alone_ns = self.last_ns.max(ready_ns - self.costs.controller) + self.costs.controller;
         self.controller_ns = alone_ns.max(self.durable_ns) + self.costs.flush;
         self.controller_ns
@@ -279,6 +284,8 @@ impl Clocks {
     fn operate_in_particular(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
         let array = &mut self.arrays[wire.array as usize];
         if self.manner == ArrayPolicy::Together {
+            // Pages of a multi-plane command arrive one after the other, so a later one may join if it comes within the
+            // transfers.
             let joins = array.joint_planes != 0
                 && array.joint_planes & wire.plane == 0
                 && array.joint_program == program
@@ -310,6 +317,7 @@ impl Clocks {
         }
         let from_ns = before_ns.max(ready_ns);
         array.busy_ns = from_ns + takes_ns;
+        // Remember the operation as interruptible; reads themselves never are.
         if program && self.manner == ArrayPolicy::Interrupted {
             line.add(from_ns, array.busy_ns, self.now_ns);
         }
@@ -361,6 +369,8 @@ impl Clocks {
     /// Bytes from the host to the controller; when they are there.
     #[inline]
     pub(crate) fn accept(&mut self, bytes: u32, ready_ns: u64) -> u64 {
+        // The transfer waits for a free place in the buffer, as the data has to go somewhere; without a buffer it does
+        // not.
         let free_ns = self.buffer.get(self.buffer_next as usize).copied().unwrap_or(0);
         let takes_ns = self.costs.link(bytes);
         self.link.carry(ready_ns.max(free_ns), takes_ns)
@@ -375,6 +385,8 @@ impl Clocks {
         let there_and_back = moved * self.costs.channel_part + programs * self.costs.channel_page;
         let channel = if self.costs.copies_back { 0 } else { there_and_back };
         if self.paced && opening.gained > 0 {
+            // Spread the collection over as many programs as the block has room for: it is paid off exactly when the
+            // block is full.
             self.share(unit, copies + erased * self.costs.erase, channel, opening.gained.div_ceil(self.costs.parts));
             return;
         }
@@ -385,6 +397,8 @@ impl Clocks {
         let carried_ns = if channel > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
         let array = &mut self.arrays[wire.array as usize];
         let from_ns = array.busy_ns.max(ready_ns);
+        // The block may be erased only after its last page has been copied, through the channel if copies leave the
+        // plane.
         let copied_ns = (from_ns + copies).max(carried_ns);
         let to_ns = copied_ns + erased * self.costs.erase;
         array.busy_ns = to_ns;
@@ -419,6 +433,7 @@ impl Clocks {
         let array = &mut self.arrays[number as usize];
         let from_ns = array.busy_ns.max(ready_ns);
         let to_ns = from_ns + self.costs.erase;
+        // No program may join an erase.
         (array.busy_ns, array.joint_planes) = (to_ns, 0);
         self.allow_interruption(number, from_ns, from_ns, to_ns);
         to_ns
@@ -445,6 +460,7 @@ impl Clocks {
         if self.paced {
             let share = self.shares[unit as usize];
             takes_ns += share.channel;
+            // The share comes before the program, because the page waits for the room that this work makes.
             if share.array > 0 && self.manner != ArrayPolicy::Together {
                 let array = &mut self.arrays[wire.array as usize];
                 array.busy_ns = array.busy_ns.max(ready_ns) + share.array;
