@@ -379,10 +379,7 @@ def _target(jobs: list[_Job]) -> str:
     filename, directory = places.pop()
     if ":" in filename or ":" in directory:
         raise jobs[0].refuse(
-            "filename",
-            "several files or directories in one job",
-            advice="a study has one target",
-            code="unsupported",
+            "filename", "several files in one job", advice="a study has one target", code="unsupported"
         )
     if filename.startswith("/dev/"):
         return f"block:{filename}"
