@@ -201,6 +201,8 @@ def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
     result = mileage("measure", "-t", "null:", "--direct")
     expected = "found on target 'null:': the null target makes no call and moves no byte; remove it"
     assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --direct: {expected}")
+    result = mileage("measure", "-t", "null:", "--cold")
+    assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --cold: {expected}")
     assert "random_read on null: uniform" in measured("-t", "null:", "--for", "10ms")
 
 

@@ -415,9 +415,8 @@ def _rate_facts(run: ImportedRun, command: str) -> RateFacts:
     tool, _, words = command.partition(" ")
     direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
     bypasses = any(value in ("1", "true", "True", "on") for value in direct) or run.cell in _DIRECT_BY_NAME
-    bypasses = (
-        bypasses or levels.get("cache") == "software cache disabled"
-    )  # DiskSpd's XML has no command line
+    # DiskSpd's XML has no command line, so its own words for the cache must do.
+    bypasses = bypasses or levels.get("cache") == "software cache disabled"
     bypasses = bypasses or not _DIRECT_FLAGS.get(tool, frozenset()).isdisjoint(words.split())
     stated = (whole_number(levels.get(name, "")) for name in ("processes", "tasks", "clients"))
     workers = [count for count in stated if count is not None]

@@ -12,7 +12,6 @@ from importlib import import_module
 
 import click
 
-#: Command, module that holds it under its own name, one line of help.
 _COMMANDS = {
     "check": ("mileage.cli.check", "One minute: what a drive is, its health, its speed, its class."),
     "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
@@ -46,9 +45,10 @@ _COMMANDS = {
     "hdparm": ("mileage.cli.hdparm", "hdparm's timings of a drive, -t and -T."),
     "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
 }
+"""For each command the module that holds it under its own name, and one line of help."""
 
-#: Earlier spelling of a command, its name today: accepted for one version, with one line on standard error.
 _RENAMED = {"save-as": "export"}
+"""Earlier spelling of each renamed command: accepted for one version, with one line on standard error."""
 
 
 class _Commands(click.Group):

@@ -93,7 +93,8 @@ def plan_of(study: Study, destroy: str | None) -> Plan:
         # are no others.
         faults = broken.refusals
         asked = [fault for fault in faults if not fault.where.startswith("torture.")] or faults
-        raise Refused.because(*dict.fromkeys(map(_in_options, asked))) from broken
+        cold = any(table.cache == "cold" for table in study.measure.values())
+        raise Refused.because(*dict.fromkeys(_in_options(fault, cold=cold) for fault in asked)) from broken
 
 
 _ADVICE: Final = {
@@ -103,8 +104,11 @@ _ADVICE: Final = {
 """Advice in terms of command-line options, by the code of a refusal whose own advice names keys of a study file."""
 
 
-def _in_options(fault: Refusal) -> Refusal:
-    """Reword an error of the generated study so that it gives the command-line option that set the faulty key."""
+def _in_options(fault: Refusal, *, cold: bool) -> Refusal:
+    """Reword an error of the generated study so that it gives the command-line option that set the faulty key.
+
+    `cold`: the page cache was set by --cold rather than by --direct.
+    """
     fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
     steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
     if steps == ["state", "file"]:
@@ -114,8 +118,7 @@ def _in_options(fault: Refusal) -> Refusal:
     if len(steps) < 3 or steps[0] not in ("measure", "torture"):
         return fault
     key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
-    # Two options set this key, and the fault does not show which of them was given.
-    return fault._replace(where="--direct or --cold" if key == "cache" else f"--{option_of(key)}")
+    return fault._replace(where="--cold" if key == "cache" and cold else f"--{option_of(key)}")
 
 
 def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:

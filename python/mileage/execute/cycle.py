@@ -37,8 +37,8 @@ from mileage.store.journal import JournalContent
 from mileage.targets import Target
 from mileage.targets.base import Simulation
 
-#: Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
-#: twentieth of the time. A crash loses time only, since the runs after the saved state are repeated.
+# Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
+# twentieth of the time. A crash loses time only, since the runs after the saved state are repeated.
 _POINT_S = 15.0
 _POINT_COST = 20.0
 

@@ -11,8 +11,8 @@ from mileage.errors import RunFailed
 from mileage.model.run_record import RunRecord
 from mileage.plan.sizes import format_bytes
 
-#: Called about twenty times a second with (bytes done, operations done); true means stop now.
 Poll = Callable[[int, int], bool]
+"""Function called about twenty times a second with (bytes done, operations done); true means stop now."""
 
 
 def failure_of(record: RunRecord, what: str) -> RunFailed | None:

@@ -29,9 +29,11 @@ from mileage.store.journal import JournalContent
 from mileage.store.study_folder import CHANGED, environment_file
 from mileage.targets import Target
 
-#: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each
-#: other.
 OpenTarget = Callable[[Setting], Target]
+"""Function that opens the target of a setting for one cycle.
+
+Real targets are opened once and shared, because their cycles follow each other.
+"""
 
 
 def execute_study(

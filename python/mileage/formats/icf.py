@@ -20,8 +20,6 @@ _BYTES_MAX = 1 << 20
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
-#: How headings begin whose values change nothing here: what the window shows, who takes part, and how settings go
-#: round in tests of another type than `NORMAL`, which are refused.
 _OF_NO_EFFECT = (
     "bar chart",
     "data pattern",
@@ -41,6 +39,10 @@ _OF_NO_EFFECT = (
     "worker cycling",
     "worker type",
 )
+"""Beginnings of headings whose values change nothing here.
+
+They concern the window, the participants, and the order of tests of another type than `NORMAL`, which are refused.
+"""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ _BARS: Final = " ▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 60
 _NS_PER_S: Final = 1e9
 _HEAD: Final[Figure] = ("figure", "value", "source", "confidence")
-#: What each confidence of a figure means, the strongest first.
 _CONFIDENCE: Final = {
     "source": "stated by the maker or measured by the quoted text",
     "seed": "measured by the study that this project repeats",
@@ -33,7 +32,7 @@ _CONFIDENCE: Final = {
     "defined": "chosen for a drive that was never built",
     "default": "not stated by the profile",
 }
-#: Counters that a run is drawn with, if they moved: name, words.
+"""Meaning of each confidence of a figure, the strongest first."""
 DRAWN_COUNTERS: Final = {
     "flash_pages_programmed": "programs",
     "gc_pages_moved": "moved by GC",
@@ -49,6 +48,7 @@ DRAWN_COUNTERS: Final = {
     "sectors_reread": "sectors reread",
     "bands_cleaned": "bands cleaned",
 }
+"""Counters that are drawn over a run if they moved: name and words."""
 """Counters of a run that are drawn per second, with the title of each."""
 
 

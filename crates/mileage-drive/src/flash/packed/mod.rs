@@ -295,7 +295,7 @@ impl Packed {
 
     /// Erases of the least and of the most worn good block.
     pub(crate) fn erase_spread(&self) -> (u32, u32) {
-        // A block that is bad from the factory is neither free nor ever used.
+        // Bad blocks must not count: they are in no list of free blocks, and never used.
         let good = self.units.iter().flat_map(|unit| unit.free.iter().map(|block| &self.blocks[*block as usize]));
         let good = good.chain(self.blocks.iter().filter(|block| block.used != Use::Erased));
         let counts = good.map(|block| block.erases);

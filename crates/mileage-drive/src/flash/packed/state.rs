@@ -121,7 +121,7 @@ fn uses(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
             return corrupt("fewer erased blocks than the plane keeps");
         }
     }
-    // Every good block is free, open or full; a bad one is erased for good.
+    // A forged state may omit a block or list it twice: every good block must be free, open or full, and a bad one erased.
     let used = |block: &u32| seen[*block as usize] || packed.blocks[*block as usize].used != Use::Erased;
     if erased != bad || !good.iter().all(used) { corrupt("blocks without a use, or with two") } else { Ok(()) }
 }

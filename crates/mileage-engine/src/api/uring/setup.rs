@@ -97,7 +97,7 @@ pub(super) fn log(ring: &IoUring, settings: Settings, depth: u32, buffers: &[lib
         granted = words([
             (kernel.is_setup_iopoll(), "iopoll"),
             (kernel.is_setup_sqpoll(), "sqpoll"),
-            // The three are granted together or not at all.
+            // One of the three is enough, because they are granted together or not at all.
             (kernel.is_setup_single_issuer(), ISSUER_FLAGS),
         ]),
         registered_files = u32::from(settings.registered),
