@@ -63,7 +63,7 @@ impl<D: ManagedDevice> Disturbed<D> {
         Self::new(inner, faults, 0)
     }
 
-    /// A device that answers later, and on which nothing is outstanding.
+    /// Wrap an idle device so that every answer comes later.
     pub fn slowed(inner: D, slower_ns: u64) -> Self {
         Self::new(inner, Faults::default(), slower_ns)
     }

@@ -205,7 +205,7 @@ struct Running<'a, S, O, const PLAIN: bool> {
     /// Writes have FUA.
     durable: bool,
     latency: Box<Latencies>,
-    /// The run moves data one way only, so that the series has all of its latencies, and they are not counted twice.
+    /// Whether all operations are of one kind: the series then has their latencies, and none is recorded twice.
     one_way: bool,
     series: Series,
     /// Start of the warm-up, and the series of its completions; `None` without one.

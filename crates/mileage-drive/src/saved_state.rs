@@ -34,7 +34,7 @@ pub enum StateError {
     /// Fewer bytes than there must be.
     #[error("drive state truncated: it ends after {found} bytes, expected at least {expected}")]
     Truncated {
-        /// Bytes that there are.
+        /// Length of the given state in bytes.
         found: usize,
         /// Bytes that there must be, as far as it was read.
         expected: usize,
@@ -81,7 +81,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 
 /// The header of a device's states.
 pub(crate) struct Format {
-    /// Eight letters.
+    /// Eight letters at the start of a saved state, which identify its kind.
     pub magic: &'static str,
     pub version: u64,
 }

@@ -222,7 +222,7 @@ impl Series {
         }
     }
 
-    /// Count a completion in an interval that is over.
+    /// Add a completion to an interval that is closed already.
     #[cold]
     fn record_late(&mut self, completed: Finished) {
         let Finished { at_ns, bytes_read, bytes_written, latency_ns } = completed;

@@ -43,7 +43,7 @@ pub struct Open {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// Evenly.
+    /// At equal intervals.
     Constant,
     /// Exponential gaps, seeded: a Poisson process.
     Poisson,

@@ -302,7 +302,7 @@ def check_file_system(ground: Ground) -> Finding:
 
 
 def check_mount_options(options: tuple[str, ...]) -> Finding:
-    """Mount options that do work of their own while the load runs."""
+    """Find mount options that cause I/O of their own during a measurement."""
     if not options:
         return Finding("mount options", "unknown", "the mount table does not show it")
     spoiling = {

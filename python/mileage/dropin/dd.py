@@ -161,7 +161,7 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     if writes and capabilities_of(target).has_work_file:
         _refuse_without_room(path, start + amount)
     table = _table(given, block, start, amount, writes=writes, virtual=virtual, flags=flags)
-    # Limit reads of a simulated drive to its written part, because unwritten pages are not read from flash.
+    # Fill a simulated drive before it is read, because pages that were never written are not read from flash.
     fill = virtual and not writes
     filling = Torture(
         workload="throughput.write",

@@ -64,7 +64,7 @@ def audit(runs: Sequence[RunFacts], *, direct: bool) -> tuple[Audit, ...]:
 
 
 def _little(runs: Sequence[RunFacts]) -> Audit:
-    """Latency x rate may not exceed what was outstanding (Little 1961)."""
+    """Check Little's law: mean latency x rate cannot exceed the number of outstanding operations (Little 1961)."""
     known = [
         (run, _concurrency(run) / run.outstanding) for run in runs if run.outstanding and run.elapsed_ns > 0
     ]

@@ -18,7 +18,7 @@ ApiName = Literal["positioned", "seek", "mmap", "null"]
 
 
 class Vectored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`preadv`, `pwritev`."""
+    """The calls `preadv` and `pwritev`, which take several buffers at once."""
 
     parts: int
     """Buffers of a call, 1..1024."""

@@ -86,7 +86,7 @@ def _is_of_tests(study: Study, measure: Measure, own: Own) -> bool:
 
 
 def _stop_of_tests(measure: Measure) -> StopRule | None:
-    """Fewer files, of which each task has as many; IOzone and IOR end with theirs."""
+    """Stop rule of a quick study of tests on files: fewer files, in equal numbers for each task."""
     if measure.stop is None or measure.stop.operations is None:
         return measure.stop
     each = math.lcm(*listed(measure.threads))

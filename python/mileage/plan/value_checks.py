@@ -147,7 +147,7 @@ class ValueChecks:
 
 
 def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
-    """A value with its path, or each member of a list with its own."""
+    """Pairs of path and value: one for a single value, one for each member of a list."""
     if isinstance(value, tuple):
         yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
     else:

@@ -52,7 +52,7 @@ _WIDE_TICKS: Final = (
     *(1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20, 50, 100, 1e3, 1e4),
 )
 _WIDER: Final = 0.25
-"""Share of an axis by which it may be made wider for a tick."""
+"""Largest share by which an axis may be extended to reach a round tick."""
 _BARE: Final = 0.3
 """Share of an axis that may have no tick at an end."""
 _TRIES: Final = 4
@@ -65,7 +65,7 @@ CHANGE_LABEL: Final = (
 
 
 class _Panel(msgspec.Struct, frozen=True):
-    """Rows that share a direction: the range of ratios on the axis, its ticks, and which way it runs."""
+    """Rows of one panel with a common axis: its range of ratios, its ticks, and its direction."""
 
     cells: list[CellVerdict]
     low: float

@@ -84,7 +84,7 @@ def _hash(text: str | None) -> str | None:
 
 
 def drives(root: Path) -> list[str]:
-    """Kernel names of the drives of a machine, sorted; not of what the kernel makes of files and of other disks."""
+    """Kernel names of the physical drives of a machine, sorted; loop devices, RAID and device mapper are omitted."""
     disks = (path.name for path in (root / "sys/block").glob("*") if (path / "device").exists())
     return sorted(name for name in disks if not name.startswith(("sr", "fd", "nbd")))
 

@@ -54,7 +54,7 @@ class VirtualTarget(Target):
 
     @property
     def drive(self) -> Any:
-        """The drive itself, of the core."""
+        """The simulated drive, an object of the compiled core."""
         return self._drive
 
     @property

@@ -77,9 +77,10 @@ enum Asks {
     Fua,
 }
 
-/// One write at a time, each made safe in some way before the next, and the power fails at the end: writes per second,
-/// and acknowledged ones lost. On one die, a write takes its way over link and channel and a program, and a flush its
-/// own time behind that; where nobody waits for the flash its programs alone count, and the buffer is lost full.
+/// Rate of durable writes, and acknowledged writes lost when the power fails at the end: one write at a time, made
+/// durable by a flush, by FUA or not at all. On one die, a write takes its way over link and channel and a program,
+/// and a flush its own time behind that; where nobody waits for the flash its programs alone count, and the buffer is
+/// lost full.
 fn safety() -> Vec<Row> {
     let (places, link_us, channel_us, program_us) = (64.0, 10.0, 20.0, 2500.0 / 3.0);
     let way_us = link_us + channel_us + program_us;

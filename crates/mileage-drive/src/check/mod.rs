@@ -33,7 +33,7 @@ pub struct Row {
     pub simulated: f64,
     /// Largest difference that is no miss, as a share of the theory's value.
     pub tolerance: f64,
-    /// A simulated value above this is a miss whatever the tolerance; `None`: no bound.
+    /// Upper bound: a simulated value above it fails, whatever the tolerance; `None`: no bound.
     pub bound: Option<f64>,
 }
 

@@ -66,8 +66,9 @@ pub fn fifo_of_classes(rho: f64, classes: &[(f64, f64)]) -> f64 {
     1.0 / root(1e-6, 1.0, |x| 1.0 / x - copies(x))
 }
 
-/// Greedy collection in a log for each (share of the pages, share of the writes), the spare divided between two such
-/// classes so that the result is least: no drive that keeps one frontier for each of them does better.
+/// Least write amplification of two separated classes of data, each given as (share of the pages, share of the
+/// writes): greedy garbage collection within each class, spare blocks divided between the two in the best way. No
+/// drive with one write frontier for each class does better.
 pub fn greedy_of_separated(rho: f64, classes: [(f64, f64); 2], pages: u32) -> f64 {
     let [(hot, hot_writes), (cold, cold_writes)] = classes;
     let spare = 1.0 / rho - 1.0;

@@ -29,7 +29,7 @@ pub(super) enum Step {
 pub(super) struct Cleaning {
     /// Purpose of the next access.
     pub step: Step,
-    /// Sectors of the host.
+    /// The band that is being cleaned, as a range of the host's sectors.
     pub band: (u64, u64),
     /// Writes from this position of the log on are not merged.
     pub head: u64,

@@ -31,7 +31,7 @@ struct SampledContent {
     copies: u64,
 }
 
-/// Some of what was seen, drawn by its keys.
+/// Sample of the distinct blocks seen so far, chosen by their hash.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Table {
     /// Hash table with open addressing: an entry is at its fingerprint's slot or after it; `copies` 0 is a free slot.

@@ -195,7 +195,7 @@ const TOGETHER: [Test; 14] = [
 #[serde(deny_unknown_fields, default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent switch of the tool")]
 pub struct Iozone {
-    /// Intended or faithful.
+    /// Whether tests do what their names say, or what IOzone does.
     pub mode: Mode,
     /// Groups of tests, in any order; empty for all that a single stream or workers have.
     pub tests: Vec<Group>,

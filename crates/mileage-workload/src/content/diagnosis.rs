@@ -27,7 +27,7 @@ const SECTOR_BYTES: usize = 512;
 pub enum Lap {
     /// This one.
     Exactly(u32),
-    /// Whichever, but one alone in each block: an earlier run wrote it.
+    /// Any lap, the same in the whole block: an earlier run wrote it.
     Any,
     /// Any lap of this or an older generation, one alone in each block: not yet written by this run.
     Older,

@@ -17,7 +17,7 @@ pub(crate) struct Rules {
     pub by_address: bool,
     /// Blocks of every unit that were bad from the factory.
     pub factory_bad: Vec<u32>,
-    /// The unit of every turn.
+    /// Units in the order in which they are written to.
     pub order: Vec<u32>,
     pub wear: Wear,
 }

@@ -81,7 +81,7 @@ pub(crate) struct Block {
 pub(crate) struct Unit {
     /// The open block, or [`NOWHERE`].
     pub open: u32,
-    /// Bytes of it that are taken.
+    /// Bytes of the open block that are used.
     pub filled_bytes: u32,
     /// Its erased blocks, the first freed first.
     pub free: VecDeque<u32>,
@@ -230,7 +230,7 @@ impl Packed {
         true
     }
 
-    /// Put a content behind what the unit's open block holds; how many flash pages it filled.
+    /// Append a content to the unit's open block, and return the number of flash pages that it completed.
     fn append(&mut self, unit: u32, content: u32, bytes: u32) -> u32 {
         let Unit { open, filled_bytes, .. } = &mut self.units[unit as usize];
         let (offset_bytes, page_bytes) = (*filled_bytes, self.shape.page_bytes);

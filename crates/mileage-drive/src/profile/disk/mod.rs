@@ -22,7 +22,7 @@ pub use zones::Zones;
 pub struct DiskProfile {
     /// Properties of drives of all kinds; the capacity is a multiple of the physical sector.
     pub basics: Basics,
-    /// What the medium reads and writes as one, in logical sectors of 512 bytes.
+    /// Size of a physical sector, the smallest unit of the medium, in logical sectors of 512 bytes.
     pub physical_sectors: u32,
     /// One revolution, in ns.
     pub revolution_ns: u64,
@@ -32,7 +32,8 @@ pub struct DiskProfile {
     pub cylinders: u32,
     /// Logical sectors of a track, by zone.
     pub zones: Zones,
-    /// From the end of a track to the beginning of the next one in its cylinder, in ns of a revolution.
+    /// Track skew: angle from the end of a track to the beginning of the next track of its cylinder, in ns of a
+    /// revolution.
     pub track_skew_ns: u64,
     /// From the end of the last track of a cylinder to the beginning of the next cylinder, in ns of a revolution.
     pub cylinder_skew_ns: u64,

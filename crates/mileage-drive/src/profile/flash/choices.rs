@@ -139,9 +139,9 @@ choices! {
     Cell {
         /// One bit per cell.
         Slc = "slc",
-        /// Two.
+        /// Two bits per cell.
         Mlc = "mlc",
-        /// Three.
+        /// Three bits per cell.
         Tlc = "tlc",
     }
 }

@@ -52,7 +52,7 @@ fn by_default<T>(value: T) -> Figure<T> {
     Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default, alternatives: Vec::new() }
 }
 
-/// The first choice of a policy, or zero.
+/// Default of a figure: the first choice of a policy, or zero.
 fn first<T: Default>() -> T {
     T::default()
 }
