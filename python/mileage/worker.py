@@ -26,7 +26,7 @@ class ThreadShare(TypedDict):
     """The threads of a workload that a process runs."""
 
     first_thread: int
-    """From 0."""
+    """Number of the first thread of the share, from 0."""
     threads: int
     barrier: NotRequired[str]
     """Path of the file in which the threads of all processes meet before they start."""

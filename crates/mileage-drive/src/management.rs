@@ -45,12 +45,12 @@ impl Undurable {
 /// Reason why the effect of a power cut is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PowerCutError {
-    /// The profile is silent.
+    /// The profile does not state what happens to the write buffer.
     #[error(
         "write_buffer_power is missing in the drive's profile: expected volatile or protected, to know what a power cut loses"
     )]
     Unknown,
-    /// The controller packs.
+    /// The controller compresses or deduplicates, so that pages have no place of their own.
     #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
     Packed,
     /// The drive stalls, and holds commands that it will do after the stall.

@@ -24,7 +24,7 @@ use std::time::Duration;
 const HEADER: &str = "start_ns,due_ns,end_ns,thread,kind,offset_bytes,length_bytes\n";
 /// Operations of a chunk.
 const CHUNK: usize = 1024;
-/// Memory for all chunks of a run.
+/// Limit of the memory for all chunks of a run, in bytes.
 const BYTES_MAX: usize = 64 << 20;
 /// Fewest chunks of a thread: one to fill while the other is written.
 const CHUNKS_MIN: usize = 2;

@@ -8,7 +8,7 @@ const EXTENDED: u32 = 0x8000_0000;
 const POWER: u32 = 0x8000_0007;
 const INVARIANT: u32 = 1 << 8;
 
-/// The kernel's own choice; it leaves the counter when it has seen processors disagree.
+/// File with the kernel's current clock source; the kernel gives up the counter when processors disagree.
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// The counter now. Not serialising: a few nanoseconds of neighbouring work may be seen on the wrong side.

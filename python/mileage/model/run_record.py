@@ -244,9 +244,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     bytes_discarded: Count = 0
     ops_metadata: Count = 0
     submit_ns: Count
-    """First submission to last completion, without the final sync."""
+    """Time from the first submission to the last completion, without the final sync."""
     durable_ns: Count
-    """First submission to the end of the final sync."""
+    """Time from the first submission to the end of the final sync."""
     elapsed_ns: Count
     latency: dict[str, Histogram]
     """Latencies by kind of operation: `read`, `write`, `sync`, `discard`, `metadata`.

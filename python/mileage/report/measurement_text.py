@@ -303,7 +303,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 class SpreadText:
-    """The values of one or more runs, for people; an interval needs several, all above 0."""
+    """Median and confidence interval of the values of runs as text; an interval needs two values or more, all above 0."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self.median = statistics.median(values) if values else 0.0

@@ -37,7 +37,7 @@ class Marks:
         return Marks(self._rows, {"type": kind, **style}, self._encoding)
 
     def encode(self, **channels: str | Spec) -> Marks:
-        """With these channels; a text is a field's name with its type, as "x:Q"."""
+        """Add Vega-Lite channels to the marks; a text is the name of a field with its type, such as "x:Q"."""
         made = {
             name: _channel(name, given) if isinstance(given, str) else given
             for name, given in channels.items()

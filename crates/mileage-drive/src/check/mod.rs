@@ -27,7 +27,7 @@ pub use wear::life_of_the_scaled_drive;
 pub struct Row {
     /// Name of the compared quantity.
     pub name: String,
-    /// Value by theory.
+    /// Value predicted by theory.
     pub theory: f64,
     /// Value of the simulated drive.
     pub simulated: f64,

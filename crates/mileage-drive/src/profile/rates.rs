@@ -56,7 +56,7 @@ pub struct PublishedRate {
     pub compressible_percent: u8,
     /// The published figure.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the rate.
     pub unit: RateUnit,
     /// Publisher of the rate.
     pub source: String,

@@ -96,7 +96,7 @@ pub struct ShingledDrive {
     /// Commands of the host by tag; completed ones are removed now and then.
     commands: HashMap<u64, Command>,
     crowded: usize,
-    /// Commands of the host that are not decided.
+    /// Number of the host's commands whose completion is not determined yet.
     undecided: u64,
     /// Completion time of the host's last decided command.
     last_complete_ns: u64,

@@ -58,7 +58,7 @@ pub(super) struct Filler {
     file: u16,
     generation: u32,
     lap: u32,
-    /// Operations of a lap.
+    /// Number of operations in a lap, one pass of a thread over its part.
     lap_operations: u64,
     /// Operations left in the current one.
     left: u64,

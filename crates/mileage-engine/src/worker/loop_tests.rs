@@ -32,7 +32,7 @@ enum Answer {
     Nothing,
 }
 
-/// A target in memory, and what it answers next; whole from then on.
+/// Target in memory that gives scripted answers first, and complete transfers after them.
 #[derive(Debug, Default)]
 struct Target {
     bytes: Vec<u8>,

@@ -82,9 +82,9 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
 
 @contextmanager
 def _end_on_signal(leader: Leader) -> Iterator[None]:
-    """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C.
+    """On SIGTERM report the rank whose loss made the launcher send it; without a lost rank act as on Ctrl-C.
 
-    So does SIGHUP, which ends a launcher when its terminal closes.
+    SIGHUP, which ends a launcher when its terminal closes, is handled in the same way.
     """
 
     def check_and_interrupt(_signal: int, _frame: object) -> None:

@@ -34,7 +34,7 @@ fn milliseconds(key: &'static str, figure: &Figure<f64>) -> Result<u64, ProfileE
     }
 }
 
-/// Sectors of a figure in bytes that is a multiple of `unit_sectors`, at least `least`.
+/// Convert a figure from bytes to sectors; it must be a multiple of `unit_sectors`, and `least` or more.
 fn sectors(key: &'static str, figure: &Figure<u64>, unit_sectors: u64, least: u64) -> Result<u64, ProfileError> {
     let unit = 512 * unit_sectors;
     if figure.value.is_multiple_of(unit) && (least * unit..=1 << 46).contains(&figure.value) {

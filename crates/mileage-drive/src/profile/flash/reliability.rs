@@ -17,7 +17,7 @@ pub struct BitErrors {
     pub growth_per_year: f64,
     /// Bits of a codeword.
     pub codeword_bits: u32,
-    /// Wrong bits of a codeword that are corrected.
+    /// Number of wrong bits in a codeword that the controller can correct.
     pub correctable: u32,
     /// Times that a page is read again before the read fails.
     pub retries_max: u32,
