@@ -303,7 +303,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 class SpreadText:
-    """Median and confidence interval of the values of runs as text; an interval needs two values or more, all above 0."""
+    """Median and confidence interval of runs as text; an interval needs two or more values, all above 0."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self.median = statistics.median(values) if values else 0.0
