@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -63,8 +63,10 @@ BUILD_BOTH = $(MAKE) --no-print-directory -j 2
 # Prints how long a part took: $(call timed,NAME,COMMAND).
 timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
 
-demo: ## build, run the default study on a virtual drive, print the verdict
+install: ## build into .venv; afterwards .venv/bin/mileage is the command
 	@$(BUILD_BOTH) $(STAMPS)/installed
+
+demo: install ## build, run the default study on a virtual drive, print the verdict
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
 	$(call step,running the study degradation on a virtual drive)
 	@$(BIN)/mileage run --out "$(DEMO)"
