@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
+from mileage.analysis.imported_curves import imported_curves
 from mileage.analysis.steady_state_checks import CHANGE_MIN, course_of, course_words
 from mileage.analysis.validity_checks import P99, RUN_MIN_S
 from mileage.judge.audit import Audit, RunFacts, audit
@@ -27,6 +28,7 @@ from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
 from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
+from mileage.report.quantity import duration
 from mileage.report.view import CheckState
 from mileage.store import StudyFolder, outcome_of
 
@@ -87,10 +89,12 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
     }
     edited = outcome_of(folder, content, len(plan.runs)).vetoes
     notes = dict.fromkeys(note for run in runs for note in run.record.notes)
+    cells = tuple(_cells(plan, runs))
     return ImportedPage(
         name=plan.study.name,
         tool=plan.imported.words,
-        cells=tuple(_cells(plan, runs)),
+        cells=cells,
+        curves=imported_curves(plan, runs, cells),
         trust=(*(ValidityCheck("seal", "bad", line) for line in edited), *checks(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
@@ -356,7 +360,7 @@ def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
     return ValidityCheck(
         "run length",
         state,
-        f"shortest run {shortest_s:.3g} s ({cell}); {RUN_MIN_S:g} s or more average out noise",
+        f"shortest run {duration(1e9 * shortest_s)} ({cell}); {RUN_MIN_S:g} s or more average out noise",
     )
 
 

@@ -67,6 +67,14 @@ def memory_rate(run: RateFacts) -> MemoryRate | None:
     brief = run.elapsed_s is not None and run.elapsed_s < BRIEF_S
     if run.bypasses or stream <= (BRIEF_STREAM_MAX if brief else STREAM_MAX):
         return None
-    lasted = f" for {run.elapsed_s:.3g} s" if run.elapsed_s is not None else ""
+    lasted = "" if run.elapsed_s is None else f" for {_time_words(run.elapsed_s)}"
     statement = f"{run.cell} moved {stream / 1e9:,.1f} GB/s in one stream{lasted}, without direct I/O"
     return MemoryRate(False, f"{statement}: more likely the page cache than a device")
+
+
+def _time_words(time_s: float) -> str:
+    """A time without an exponent: "129 µs", "3.2 s"."""
+    scale, unit = next(
+        ((1 / n, u) for n, u in ((1, "s"), (1e3, "ms"), (1e6, "µs")) if time_s * n >= 1), (1e-9, "ns")
+    )
+    return f"{time_s / scale:.3g} {unit}"

@@ -14,14 +14,16 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage.report.aspects import MOST_TESTS
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import LevelRuns
+from mileage.report.evidence import LevelRuns, ScanPoint
 from mileage.report.gallery import NARROW, NARROW_BARS, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.level_charts import levels_chart
-from mileage.report.measurement_text import spread_of
+from mileage.report.measurement_text import answer, spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.render_pool import svg_of
+from mileage.report.scan import scan_chart
 from mileage.report.view import ValidityCheck, cleaned_text
 from mileage.report.wording import CHECK_GLYPHS, plain
 from mileage.store.safe_directory import Directory
@@ -29,6 +31,8 @@ from mileage.store.text_cells import csv_text
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
+_ROWS_SHOWN: Final = 60
+"""Cells that the terminal lists."""
 _WIDE: Final = (
     "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
     "itself in MiB/s (in IOPS without bytes)."
@@ -41,6 +45,10 @@ _MOST_BARS: Final = 24
 _NAME_LENGTH: Final = 48
 """Characters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
+_CURVE_WIDTH: Final = 262
+_CURVES: Final = (
+    "Dot: median of the runs of a cell; thick line: 95\N{NO-BREAK SPACE}% interval of several runs."
+)
 
 
 class ReportedCell(msgspec.Struct, frozen=True):
@@ -54,6 +62,20 @@ class ReportedCell(msgspec.Struct, frozen=True):
     elapsed_s: tuple[float, ...]
     quantiles_ns: dict[str, tuple[float, ...]]
     """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
+
+
+class ImportedCurve(msgspec.Struct, frozen=True):
+    """The rates of a test over `by`, a property that is a number; each line is a level of the other properties.
+
+    `series`: the property that the lines are levels of; empty where there are none or several. `points` are those of
+    the lines that are drawn, of `lines_total`.
+    """
+
+    test: str
+    by: str
+    series: str
+    points: tuple[ScanPoint, ...]
+    lines_total: int
 
 
 class UnreadLine(msgspec.Struct, frozen=True):
@@ -76,17 +98,24 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     identity: dict[str, str]
     lost: tuple[str, ...]
     unread: tuple[UnreadLine, ...]
+    curves: tuple[ImportedCurve, ...] = ()
 
 
 def imported_text(page: ImportedPage, width: int = 80) -> str:
     """The figures, the checks and what was not understood, in lines of `width` columns or little more."""
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
-    first = [check for check in page.trust if check.name in _FIRST and check.state in ("warn", "bad")]
+    first, rest = _split_checks(page.trust)
     lines += ["", *_check_lines(first, width)] if first else []
-    lines += ["", *_table(page.cells, width), ""]
+    if found := answer(page.cells):
+        lines += ["", *textwrap.wrap(cleaned_text(found), width)]
+    lines += ["", *_table(page.cells[:_ROWS_SHOWN], width)]
+    if len(page.cells) > _ROWS_SHOWN:
+        words = f"and {len(page.cells) - _ROWS_SHOWN} more cells; the page and tables/imported.csv have all"
+        lines += textwrap.wrap(words, width)
+    lines.append("")
     if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
         lines += [*textwrap.wrap(_WIDE, width), ""]
-    lines += _check_lines([check for check in page.trust if check not in first], width)
+    lines += _check_lines(rest, width)
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
     for text in page.lost:
@@ -95,6 +124,12 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     if seal := page.identity.get("seal"):
         lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _split_checks(trust: Sequence[ValidityCheck]) -> tuple[list[ValidityCheck], list[ValidityCheck]]:
+    """The checks that question what the figures are of, which are read before them, and all others."""
+    first = [check for check in trust if check.name in _FIRST and check.state in ("warn", "bad")]
+    return first, [check for check in trust if check not in first]
 
 
 def _check_lines(checks: Sequence[ValidityCheck], width: int) -> list[str]:
@@ -178,8 +213,11 @@ def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> Non
     folder.write("report.html", render_imported(page, drawn=drawn).encode())
 
 
-def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
-    """The rate of each cell as a bar with its runs as dots, for cells with a rate in bytes and for others."""
+def imported_pictures(page: ImportedPage) -> list[Picture]:
+    """The rate of each cell as a bar with its runs as dots; of many cells, each test's rates over its sizes."""
+    if len(page.cells) > _MOST_BARS and page.curves:
+        return _curve_pictures(page.curves[:MOST_TESTS])
+    cells = page.cells
     drawn = []
     for name, metric, values in (
         (
@@ -195,7 +233,7 @@ def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
     ):
         first = {cleaned_text(cell): own for cell, own in list(values.items())[:_MOST_BARS] if any(own)}
         some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
-        words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
+        words = f"{some}Bar: median of the runs; dot: one run. No interval is drawn."
         layouts: tuple[tuple[str, dict[str, Any]], ...] = (
             ("", {"name_length": _NAME_LENGTH}),
             (NARROW, {"name_length": 18, "width": NARROW_BARS}),
@@ -210,23 +248,52 @@ def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
     return [Picture(name, svg.result(), words) for name, svg, words in drawn]
 
 
+def _curve_pictures(curves: Sequence[ImportedCurve]) -> list[Picture]:
+    drawn = []
+    for at, curve in enumerate(curves):
+        points = [
+            msgspec.structs.replace(p, series=cleaned_text(p.series), level=cleaned_text(p.level))
+            for p in curve.points
+        ]
+        name, test = f"curve_{at}", cleaned_text(curve.test)
+        chart = scan_chart(points, factor=cleaned_text(curve.by), width=_CURVE_WIDTH, title=test)
+        if chart is not None:
+            svg = svg_of(chart, name=name.replace("_", "-"), title=f"Rates of {test}", description=_CURVES)
+            drawn.append((name, svg))
+    most = max(curves, key=lambda curve: curve.lines_total)
+    shown = len({point.series for point in most.points})
+    lines = f" A line for each {cleaned_text(most.series)}" if most.series else " Lines: the other settings"
+    words = (
+        _CURVES
+        if shown < 2
+        else f"{_CURVES}{lines}"
+        + (f", {shown} of {most.lines_total}; all are in the table." if most.lines_total > shown else ".")
+    )
+    return [Picture(name, svg.result(), words) for name, svg in drawn]
+
+
 def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
     """The whole page as text, to be stored as UTF-8. With `drawn` False it has no pictures."""
     from markupsafe import Markup
 
-    pictures = imported_pictures(page.cells) if drawn else []
+    pictures = imported_pictures(page) if drawn else []
+    first, rest = _split_checks(page.trust)
     return (
         templates()
         .get_template("imported.html.j2")
         .render(
             page=page,
             runs=_runs(page),
+            answer=cleaned_text(answer(page.cells)),
             heads=_HEADS,
             rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
-            grouped_checks=grouped_checks(page.trust),
+            first_checks=first,
+            grouped_checks=grouped_checks(rest),
             night=Markup(night_style()),
             drawings={picture.name: Markup(picture.svg) for picture in pictures},
             shown=[(p.name, p.caption) for p in pictures if not p.name.endswith(NARROW)],
+            multiple=bool(page.curves) and len(page.cells) > _MOST_BARS,
+            folds_table=len(page.cells) > _MOST_BARS,
             unread=[line.strip() for line in unread_lines(page.unread)],
         )
     )

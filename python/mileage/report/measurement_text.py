@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from mileage.model.write_amplification import write_amplification
 from mileage.plan import Cell
@@ -205,42 +205,62 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def answer(cells: Sequence[MeasuredCell]) -> str:
+class RatedCell(Protocol):
+    """The rates of a cell: one value per run, none where a rate is not known."""
+
+    @property
+    def cell(self) -> str: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def rate_bytes_per_s(self) -> tuple[float, ...]: ...
+    @property
+    def ops_per_s(self) -> tuple[float, ...]: ...
+
+
+def answer(cells: Sequence[RatedCell]) -> str:
     """Summarise a measurement in one sentence with its certainty.
 
     The rate of a cell, or the lowest and highest of several.
 
     Says so where there was one run of each cell, since nothing is known of their spread then, and where the intervals
-    of the two ends overlap, since their order is not certain. Empty where nothing was done.
+    of the two ends overlap, since their order is not certain. Empty where nothing was done, and where some cells have
+    only IOPS and others only bytes per second, which have no order.
     """
-    done = [cell for cell in cells if any(cell.ops_per_s)]
-    if not done:
+    done = [cell for cell in cells if any(cell.ops_per_s) or any(cell.rate_bytes_per_s)]
+    counted = all(any(cell.ops_per_s) for cell in done)
+    if not done or not (counted or all(any(cell.rate_bytes_per_s) for cell in done)):
         return ""
     single = max(cell.runs for cell in done) == 1
     opening = f"One run of each cell{_UNKNOWN_SPREAD}" if single else ""
     if len(done) == 1:
         opening = f"One run{_UNKNOWN_SPREAD}" if single else ""
-        return f"{opening}{_rate_words(done[0])}, at {done[0].cell}."
-    ordered = sorted(done, key=lambda cell: spread_of(cell.ops_per_s).median)
-    low, high = ordered[0], ordered[-1]
-    ends = spread_of(low.ops_per_s), spread_of(high.ops_per_s)
-    overlap = ends[0].high is not None and ends[1].low is not None and ends[0].high >= ends[1].low
+        return f"{opening}{_rate_words(done[0], counted=counted)}, at {done[0].cell}."
+    spreads = [(spread_of(cell.ops_per_s if counted else cell.rate_bytes_per_s), cell) for cell in done]
+    spreads.sort(key=lambda pair: pair[0].median)
+    (least, low), (most, high) = spreads[0], spreads[-1]
+    overlap = least.high is not None and most.low is not None and least.high >= most.low
     first = "from" if single else "From"
-    return f"{opening}{first} {_rate_words(low)}, at {low.cell}, to {_rate_words(high)}, at {high.cell}." + (
+    ends = [f"{_rate_words(cell, counted=counted)}, at {cell.cell}" for cell in (low, high)]
+    return f"{opening}{first} {ends[0]}, to {ends[1]}." + (
         " The intervals of the two overlap: which is higher is not certain." if overlap else ""
     )
 
 
-def _rate_words(cell: MeasuredCell) -> str:
-    """The median rate of a cell with the interval of its operations: "564 IOPS (95 % interval 8.02 to 3,552)"."""
-    ops = spread_of(cell.ops_per_s)
-    moved = (
-        f", {mb_per_s(spread_of(cell.rate_bytes_per_s).median)} MB/s" if any(cell.rate_bytes_per_s) else ""
-    )
+def _rate_words(cell: RatedCell, *, counted: bool) -> str:
+    """The median rate with its interval: "564 IOPS, 2.3 MB/s (95 % interval 8.02 to 3,552 IOPS, 5 runs)".
+
+    Where operations are not `counted` by all cells, in MB/s alone.
+    """
+    spread = spread_of(cell.ops_per_s if counted else cell.rate_bytes_per_s)
+    words, unit = (figure, "IOPS") if counted else (mb_per_s, "MB/s")
+    moved = ""
+    if counted and any(cell.rate_bytes_per_s):
+        moved = f", {mb_per_s(spread_of(cell.rate_bytes_per_s).median)} MB/s"
     interval = ""
-    if ops.low is not None and ops.high is not None:
-        interval = f" (95 % interval {figure(ops.low)} to {figure(ops.high)} IOPS, {cell.runs} runs)"
-    return f"{figure(ops.median)} IOPS{moved}{interval}"
+    if spread.low is not None and spread.high is not None:
+        interval = f" (95 % interval {words(spread.low)} to {words(spread.high)} {unit}, {cell.runs} runs)"
+    return f"{words(spread.median)} {unit}{moved}{interval}"
 
 
 def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:

@@ -31,11 +31,16 @@ def scan_series(points: Sequence[ScanPoint]) -> dict[str, list[ScanPoint]]:
 
 
 def scan_chart(
-    points: Sequence[ScanPoint], *, factor: str, width: int, landmarks: Sequence[Landmark] = ()
+    points: Sequence[ScanPoint],
+    *,
+    factor: str,
+    width: int,
+    landmarks: Sequence[Landmark] = (),
+    title: str = "",
 ) -> vega.Spec | None:
     """Two panels on one axis; None where no scan has three levels. All points have one metric.
 
-    `landmarks` within the axis are drawn as lines from top to bottom of the upper panel.
+    `landmarks` within the axis are drawn as lines from top to bottom of the upper panel. `title`: above the panels.
     """
     series = scan_series(points)
     if not series:
@@ -44,10 +49,10 @@ def scan_chart(
     names = dict(sorted({point.at: point.level for point in shown}.items()))
     known = any(point.p50_ns for point in shown)
     within = [mark for mark in landmarks if min(names) <= mark.at <= max(names)]
-    panels = [_rates(series, names, width, None if known else factor, within)]
-    if known:
-        panels.append(_latencies(series, names, width, factor))
-    return vega.stacked(panels, spacing=14)
+    rates = _rates(series, names, width, None if known else factor, within)
+    if title:
+        rates["title"] = vega.titled(title, offset=18)
+    return vega.stacked([rates, *([_latencies(series, names, width, factor)] if known else [])], spacing=14)
 
 
 def _x(names: dict[float, str], title: str | None) -> vega.Spec:
@@ -55,7 +60,11 @@ def _x(names: dict[float, str], title: str | None) -> vega.Spec:
     cases = [f"abs(datum.value - {at!r}) < 1e-9 * {at!r} ? '{_label(name)}'" for at, name in names.items()]
     title = "record size" if title == "record" else title
     axis = vega.axis(
-        values=list(names), title=title, labelExpr=" : ".join([*cases, "''"]), labels=title is not None
+        values=list(names),
+        title=title,
+        labelExpr=" : ".join([*cases, "''"]),
+        labels=title is not None,
+        labelSeparation=6,
     )
     room = (high / low) ** 0.04
     return vega.channel(
