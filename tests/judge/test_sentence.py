@@ -154,6 +154,18 @@ ARMS: dict[str, Any] = {
             "(95 % CI of the ratio 0.9--1.05). Ten paired blocks.",
         ),
         (
+            comparison(msgspec.structs.replace(UNDECIDED, mde=0.083), **ARMS),
+            "Whether kernel 6 is faster or slower than kernel 5 is undecided (95 % CI of the ratio 0.9--1.05); "
+            "a difference of 8.3 % would have been found four times in five. Ten paired blocks.",
+        ),
+        (
+            comparison(
+                msgspec.structs.replace(UNDECIDED, mde=0.25), msgspec.structs.replace(UNDECIDED, mde=3.9)
+            ),
+            "After torture, whether this drive is faster or slower than before is undecided in both cells; differences "
+            "of 25 % to 4.9 times, by cell, would have been found four times in five. Three cycles, sham removed.",
+        ),
+        (
             comparison(SLOWER, descriptive=True, design="one cycle: descriptive", unit="run"),
             "Descriptive, from one cycle on one device: after torture this drive is 43 % slower than before "
             "(95 % CI 41--45 %) at iops.random_write 4 KiB. Sham removed.",

@@ -4,6 +4,7 @@ import pytest
 
 from mileage.report.wording import (
     digits,
+    five_digits,
     interval,
     p_value,
     percent,
@@ -45,6 +46,29 @@ def test_a_ratio_is_printed_as_a_change(ratio: float | None, printed: str) -> No
 )
 def test_an_interval_is_printed_as_changes(ends: tuple[float, float] | None, printed: str) -> None:
     assert plain(interval(ends)) == printed
+
+
+@pytest.mark.parametrize(
+    ("ends", "estimate", "printed"),
+    [
+        ((0.85, 56.9), 6.97, "0.85 to 56.9 times"),
+        ((2.0, 1e9), 16.6, "2.00 to > 100 times"),
+        ((2.46, 3.83), 3.07, "2.46 to 3.83 times"),
+        ((0.5, 40.0), 2.9, "-50 to +3900 %"),
+    ],
+)
+def test_an_interval_has_the_unit_of_its_estimate(
+    ends: tuple[float, float], estimate: float, printed: str
+) -> None:
+    assert plain(interval(ends, estimate)) == printed
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [(610_600.4, "610600"), (25.1, "25.1"), (2.2, "2.2"), (0.00004567, "0.00004567"), (0, "0"), (3, "3")],
+)
+def test_a_measured_value_has_no_exponent(value: float, printed: str) -> None:
+    assert five_digits(value) == printed
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from mileage.model.journal_entries import Failed, Look, StageKey
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
+from mileage.report.quantity import duration
 from mileage.report.view import CheckState
 from mileage.store import skipped_runs
 from mileage.store.environment import key_of, weighty
@@ -94,7 +95,7 @@ def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> Vali
     if not lasted:
         return ValidityCheck("run length", "unknown", "no run was measured")
     shortest_s, cell = min(lasted)
-    text = f"shortest run {shortest_s:.3g} s ({cell})"
+    text = f"shortest run {duration(1e9 * shortest_s)} ({cell})"
     if virtual:
         return ValidityCheck("run length", "ok", f"{text}; simulated time has no noise to average")
     if shortest_s >= RUN_MIN_S:

@@ -105,7 +105,8 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
         words = _counts(family) if every and len(family) > 1 else "undecided"
         opening = _whether(comparison, f"{emphasis}{words}{emphasis}")
         if every:
-            return f"{opening}{_interval(family[0])}" if len(family) == 1 else opening
+            opening += _interval(family[0]) if len(family) == 1 else ""
+            return opening + _detectable(family)
         return f"{opening}: {_counts(family)}"
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
@@ -129,7 +130,7 @@ def _many(
     corrections = f" (p is at most {comparison.alpha:g} in {' and in '.join(found)})" if found else ""
     counts = f"{emphasis}{_counts(family)}{emphasis}{corrections}"
     if all(cell.verdict == "undecided" for cell in family):
-        opening = _whether(comparison, counts)
+        opening = _whether(comparison, counts) + _detectable(family)
     elif first:
         opening = _capital(f"{first} {subject} is {counts}")
     else:
@@ -184,6 +185,22 @@ def _whether(comparison: Comparison, answer: str) -> str:
     first, subject, than = _scene(comparison)
     question = f"whether {subject} is faster or slower {than} is {answer}"
     return _capital(f"{first}, {question}" if first else question)
+
+
+def _detectable(family: Sequence[CellVerdict]) -> str:
+    """Which differences these repetitions could have shown: how sure "undecided" is; empty where that is not known."""
+    least = [cell.mde for cell in family if cell.mde is not None]
+    if not least or len(least) < len(family):
+        return ""
+    low, high = (_detectable_words(end) for end in (min(least), max(least)))
+    if low == high:
+        return f"; a difference of {low} would have been found four times in five"
+    low = low.removesuffix(" %") if high.endswith(" %") else low
+    return f"; differences of {low} to {high}, by cell, would have been found four times in five"
+
+
+def _detectable_words(change: float) -> str:
+    return f"{1 + change:.2g} times" if 1 + change >= _MULTIPLE else f"{100 * change:.2g} %"
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:

@@ -25,7 +25,8 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> F
     if chart is None:
         return None
     rows = "; ".join(
-        f"{row_name(c)}: {percent(c.ratio)}, 95 % interval {interval(c.ci95)}, {c.verdict}" for c in cells
+        f"{row_name(c)}: {percent(c.ratio)}, 95 % interval {interval(c.ci95, c.ratio)}, {c.verdict}"
+        for c in cells
     )
     return svg_of(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
 

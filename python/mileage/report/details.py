@@ -44,7 +44,7 @@ def _highlight(test: str, case: str, cell: CellVerdict) -> dict[str, str]:
         "case": case,
         "cell": wording.row_name(cell),
         "change": wording.percent(cell.ratio),
-        "interval": wording.interval(cell.ci95),
+        "interval": wording.interval(cell.ci95, cell.ratio),
         "spread": f"{_deviation(cell.values_baseline)} / {_deviation(cell.values_candidate)}",
         "runs": f"{cell.n_baseline} / {cell.n_candidate}",
     }
@@ -90,7 +90,7 @@ def value_rows(view: StudyView) -> list[dict[str, str]]:
 
 
 def _values(values: Sequence[float], per_unit: float) -> str:
-    return " ".join(f"{value / per_unit:.5g}" for value in values)
+    return " ".join(wording.five_digits(value / per_unit) for value in values)
 
 
 def wear_rows(view: StudyView) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -170,7 +170,7 @@ def _drawn(panel: _Panel) -> vega.Spec:
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     low, high = cell.ci95 or (None, None)
     name = row_name(cell)
-    change, range_text = percent(cell.ratio), interval(cell.ci95)
+    change, range_text = percent(cell.ratio), interval(cell.ci95, cell.ratio)
     return {
         "row": position,
         "top": position - 0.5,

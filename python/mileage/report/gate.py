@@ -40,8 +40,8 @@ def markdown(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> 
     """A table with a row for each cell, below the sentence."""
     rules = _rules_of(broken)
     rows = [
-        f"| {_of_cell(row_name(cell))} | {percent(cell.ratio)} | {interval(cell.ci95)} | {verdict_words(cell)} | "
-        f"{_of_cell('; '.join(rules.get((cell.cell, cell.metric), ())))} |"
+        f"| {_of_cell(row_name(cell))} | {percent(cell.ratio)} | {interval(cell.ci95, cell.ratio)} | "
+        f"{verdict_words(cell)} | {_of_cell('; '.join(rules.get((cell.cell, cell.metric), ())))} |"
         for cell in comparison.cells
     ]
     rows += [f"| {_of_cell(cell)} | | | | {_of_cell(_missing_words(comparison))} |" for cell in missing]
@@ -64,7 +64,7 @@ def junit(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str
     )
     for cell in comparison.cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
-        statement = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}: {cell.verdict}"
+        statement = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}: {cell.verdict}"
         if found := rules.get(_key(cell)):
             ElementTree.SubElement(case, "failure", message="; ".join(found)).text = statement
         elif cell in skipped:

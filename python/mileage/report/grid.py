@@ -98,7 +98,7 @@ def fields_of(
         place = places[cell.cell]
         test = _panel_name(cell.cell, place, rest)
         low, high = cell.ci95 or (None, None)
-        label = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}, {cell.verdict}"
+        label = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}, {cell.verdict}"
         ratio = cell.ratio or 1.0
         better = ratio if cell.higher_is_better else 1 / ratio
         fields.append(

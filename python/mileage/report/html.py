@@ -260,7 +260,7 @@ def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
         "arithmetic": wording.arithmetic_percent(cell),
         "barely": wording.barely_words(cell),
         "ratio": wording.ratio(cell.ratio),
-        "interval": wording.interval(cell.ci95),
+        "interval": wording.interval(cell.ci95, cell.ratio),
         "p": wording.p_value(cell.p_adjusted),
         "p_raw": wording.p_value(cell.p_raw),
         "sham": wording.percent(cell.sham_ratio),

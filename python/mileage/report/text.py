@@ -157,7 +157,7 @@ def _table(comparison: Comparison, width: int) -> list[str]:
             names = wrapped(row_name(cell) or "-", name_width)
             rendered = _means(cell) if values else ""
             rendered += f"{plain(arithmetic_percent(cell)):>{_ARITHMETIC}} " if arithmetic else ""
-            rendered += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
+            rendered += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95, cell.ratio)):>{_INTERVAL}}"
             mark = ", barely" if barely_words(cell) else ""
             lines.append(f"{padded(names[0], name_width)} {rendered} {verdict_words(cell)}{mark}")
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]

@@ -83,12 +83,18 @@ def percent(ratio: float | None) -> str:
     return f"{_signed(ratio, 1)}\N{NO-BREAK SPACE}%"
 
 
-def interval(ends: tuple[float, float] | None) -> str:
-    """An interval of ratios as changes, both ends in one unit: "−8.4 to −4.1 %", "3.1 to 4.2 times"."""
+def interval(ends: tuple[float, float] | None, estimate: float | None = None) -> str:
+    """An interval of ratios as changes, both ends in one unit: "−8.4 to −4.1 %", "3.1 to 4.2 times".
+
+    Around an `estimate` that `percent` writes as a multiple, multiples: "0.85 to 57 times".
+    """
     if ends is None:
         return "no interval"
     if min(ends) >= _MULTIPLE_FROM:
         return f"{digits(ends[0])} to {percent(ends[1])}"
+    if estimate is not None and estimate >= _MULTIPLE_FROM:
+        high = f"> {_WIDEST - 1:.0f}" if ends[1] > _WIDEST else digits(ends[1])
+        return f"{digits(ends[0])} to {high}\N{NO-BREAK SPACE}times"
     if max(ends) > _WIDEST:
         return f"{_signed(ends[0], 0)} to > +{100 * _WIDEST - 100:.0f}\N{NO-BREAK SPACE}%"
     widest = max(abs(end - 1) for end in ends)
@@ -133,7 +139,7 @@ def overall(comparison: Comparison) -> str:
         return ""
     if comparison.groups:
         each = "; ".join(
-            f"{name} {percent(group.ratio)}, 95 % interval {interval(group.ci95)}"
+            f"{name} {percent(group.ratio)}, 95 % interval {interval(group.ci95, group.ratio)}"
             for name, group in comparison.groups.items()
         )
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
@@ -141,9 +147,8 @@ def overall(comparison: Comparison) -> str:
     cells = len(comparison.headline)
     reach = f"the cells from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
-    return (
-        f"All {cells} cells together: {percent(found.ratio)}, 95 % interval {interval(found.ci95)} ({how})."
-    )
+    ends = interval(found.ci95, found.ratio)
+    return f"All {cells} cells together: {percent(found.ratio)}, 95 % interval {ends} ({how})."
 
 
 def _signed(ratio: float, places: int) -> str:
@@ -182,6 +187,15 @@ def digits(value: float) -> str:
     if size >= 1 or size == 0:
         return f"{value:.2f}" if size else "0"
     return f"{value:.{min(2 - math.floor(math.log10(size)), _MOST_PLACES)}f}".rstrip("0").rstrip(".")
+
+
+def five_digits(value: float) -> str:
+    """A value as it was measured, five digits long at least, never with an exponent."""
+    if value == 0:
+        return "0"
+    places = max(0, 4 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{min(places, _MOST_PLACES)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def scale_of(metric: str, values: Sequence[float]) -> Scale:
