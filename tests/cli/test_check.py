@@ -110,6 +110,7 @@ def test_the_saved_page_has_the_text_of_the_check(tmp_path: Path) -> None:
             assert mileage("report", str(tmp_path / "one"), "--report", "text").returncode == 0
         page = html.unescape((tmp_path / "one" / "report.html").read_text())
         assert text.rstrip() in page
+        assert '<p class="verdict">This virtual drive reads 254 MB/s in sequence and' in page
         assert "--as-study" not in page
 
 

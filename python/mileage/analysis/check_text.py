@@ -38,6 +38,17 @@ def check_text(found: Checked) -> str:
     return "\n".join([*lines, *_remarks(found)]) + "\n"
 
 
+def verdict_in(text: str) -> str:
+    """The verdict of a text that `check_text` or `pair_text` made, for the head of a page; empty where it has none."""
+    _, rule, rest = text.rpartition("-" * WIDTH + "\n")
+    lines: list[str] = []
+    for line in rest.splitlines() if rule else ():
+        if not line or line.startswith(("[!]", "Not tested")):
+            break
+        lines.append(line.strip())
+    return " ".join(lines)
+
+
 def _identity(found: Checked) -> list[str]:
     lines = []
     for word, text in (*found.drive, ("Health", _health(found))):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.cell_figures import pictured
+from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
 from mileage.analysis.journal_reader import Reading
@@ -57,8 +58,9 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     found = cautions(plan, content, cells)
     # The text of `mileage check` states the answer and the cautions already; repeating them would contradict its
     # wording.
-    checked = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
-    said = "" if checked else answer(cells)
+    kept = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
+    checked = kept.decode(errors="replace")
+    said = verdict_in(checked) if checked else answer(cells)
     if vetoes:
         measured = f" What was measured: {said[:1].lower()}{said[1:]}" if said else ""
         said = f"Not conclusive because {listed(vetoes)}.{measured}"
@@ -82,7 +84,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         ),
         environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
         factor=factor,
-        checked=checked.decode(errors="replace"),
+        checked=checked,
     )
 
 
