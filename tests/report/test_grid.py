@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 
 from mileage.report.evidence import LevelRuns
-from mileage.report.grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
+from mileage.report.grid import (
+    Grid,
+    change_charts,
+    fields_of,
+    heat_chart,
+    level_fields,
+    most_changed,
+    number_of,
+)
 from mileage.report.stages import before_after_chart
 from tests.report.conftest import comparison
 
@@ -139,3 +147,8 @@ def test_a_property_that_distinguishes_tests_alone_is_not_in_the_name_of_a_panel
     }
     levels = [LevelRuns(cell=cell, metric="ops_per_s", levels={"x": [1.0], "y": [2.0]}) for cell in places]
     assert [field.test for field in level_fields(levels, places, "x", {})] == ["a", "b"]
+
+
+def test_numbers_and_sizes_are_read_and_addresses_are_none() -> None:
+    levels = {"4 KiB": 4096.0, "16": 16.0, "0.5": 0.5, "127.0.0.1": None, "1.2.3": None, "nfs": None}
+    assert {level: number_of(level) for level in levels} == levels

@@ -53,7 +53,7 @@ _UNITS: Final = {
     "GB": 10**9,
     "TB": 10**12,
 }
-_SIZE: Final = re.compile(r"([\d.]+) ?([kKMGT]?i?B)?")
+_SIZE: Final = re.compile(r"(\d+\.?\d*)(?![\d.]) ?([kKMGT]?i?B)?")
 
 
 class Field(msgspec.Struct, frozen=True):
