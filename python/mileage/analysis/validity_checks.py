@@ -71,7 +71,11 @@ def checks_of(
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
-        statement = f"same time without torture, {removed}" if plan.study.sham else "none"
+        statement = (
+            f"same time without torture, {removed}"
+            if plan.study.sham
+            else "none, so the effect of time alone is not known"
+        )
         checks.append(ValidityCheck("sham arm", "ok" if plan.study.sham else "warn", statement))
     checks += _audit_checks(plan, found.facts)
     checks += [ValidityCheck(one.name, one.state, one.text) for one in disturbances(found.watched)]

@@ -250,7 +250,9 @@ def check_steal(steal: str, hypervisor: str) -> Finding:
     share = _number(steal)
     if share is None:
         return Finding("stolen time", "unknown", "the kernel does not report it")
-    where = "bare metal" if hypervisor == "none" else f"hypervisor {hypervisor}"
+    where = {"none": "bare metal", "unnamed": "hypervisor not identified"}.get(
+        hypervisor, f"hypervisor {hypervisor}"
+    )
     text = f"{share:.2f} % since boot ({where})"
     if share > STEAL_PERCENT_MAX:
         return Finding("stolen time", "warn", text, "other guests take CPU time; use a quieter host")

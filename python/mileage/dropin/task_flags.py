@@ -153,7 +153,7 @@ MDTEST: Final = Tool(
         Flag("-d", "Directory for all items; default: the working directory.", "DIR", example="."),
         Flag("-F", "Files only."),
         Flag("-D", "Directories only."),
-        Flag("-C", "Create; without -C -T -E -r all are done."),
+        Flag("-C", "Create; without -C, -T, -E and -r all phases are done."),
         Flag("-T", "Stat."),
         Flag("-E", "Read files."),
         Flag("-r", "Remove."),
