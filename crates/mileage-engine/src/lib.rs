@@ -60,12 +60,12 @@ mod options;
 mod process_share;
 mod run_context;
 mod run_handle;
-mod signals;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod start_barrier;
 mod start_gate;
 mod target;
 mod thread_range;
+mod thread_signals;
 mod time_limit;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]

@@ -7,7 +7,7 @@
 use crate::clock;
 use crate::errno;
 use crate::error::Error;
-use crate::signals::{FAILED, Padded, STOPPED, Signals};
+use crate::thread_signals::{FAILED, Padded, STOPPED, Signals};
 use rustix::fs::{Mode, OFlags, ftruncate};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

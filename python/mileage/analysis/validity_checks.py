@@ -213,7 +213,7 @@ def _audit_checks(plan: Plan, facts: Sequence[RunFacts]) -> list[ValidityCheck]:
     if plan.facts.virtual:
         found["memory"] = ValidityCheck("memory", "ok", "simulated drive: nothing is served from memory")
         found["interference"] = ValidityCheck(
-            "interference", "ok", "virtual time: the host cannot disturb it"
+            "interference", "ok", "simulated time: the host cannot disturb it"
         )
     return list(found.values())
 

@@ -94,7 +94,7 @@ OPTIONS: Final = (
         "",
         ("none", "fsync", "fdatasync", "fua"),
     ),
-    Option("sync-every", "Also after every N writes of a thread.", "N", "whole"),
+    Option("sync-every", "Flush also after every N writes of a thread.", "N", "whole"),
     Option(
         "power-cut", "On a virtual drive: cut the power after each run, count the writes lost.", form="flag"
     ),

@@ -9,7 +9,7 @@ use crate::in_flight::InFlight;
 use crate::kernel_io_audit::Snapshot;
 use crate::log::LogWriter;
 use crate::run_context::RunContext;
-use crate::signals::Signals;
+use crate::thread_signals::Signals;
 use crate::usage::ThreadUsage;
 use mileage_measure::{Finished, RunError};
 use mileage_workload::{Op, OpKind, Workload};

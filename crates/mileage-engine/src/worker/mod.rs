@@ -31,7 +31,7 @@ use crate::error::{Error, failed};
 use crate::in_flight::InFlight;
 use crate::iozone::Workers;
 use crate::options::Api;
-use crate::signals::FAILED;
+use crate::thread_signals::FAILED;
 use accounting::Loop;
 use mileage_workload::Observer;
 use ring_loop::RingLoop;

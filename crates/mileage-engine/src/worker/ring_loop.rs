@@ -32,7 +32,7 @@ use crate::api::uring::{Call, ReturnedCall, Ring, Settings, slots_of};
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
-use crate::signals::{FAILED, STOPPED};
+use crate::thread_signals::{FAILED, STOPPED};
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Sync};
 use rustix::fd::OwnedFd;

@@ -8,7 +8,7 @@ use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
-use crate::signals::{FAILED, STOPPED};
+use crate::thread_signals::{FAILED, STOPPED};
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
