@@ -6,7 +6,7 @@ is. Refuses empty pictures: what a study has not recorded has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
@@ -85,8 +85,8 @@ def gallery(view: StudyView) -> dict[str, Picture]:
     `view` is cleaned. All are drawn at the same time, as far as there are processors; takes a second or more.
     """
     asked: dict[str, _PictureRequest] = {}
-    for name, draw in _DRAWN.items():
-        picture = draw(view)
+    for name, row in _DRAWN.items():
+        picture = row.draw(view)
         if picture is not None:
             asked[name] = picture
     for at, layout in enumerate(view.evidence.layouts):
@@ -349,21 +349,41 @@ def _charted(made: Charted | None) -> _PictureRequest | None:
     return made and _PictureRequest(_svg(made.chart, made.name, made.title, made.caption), made.caption)
 
 
-_DRAWN: Final[dict[str, Callable[[StudyView], _PictureRequest | None]]] = {
-    "forest": _forest,
-    "forest" + NARROW: _narrow_forest,
-    "headline_runs": _runs,
-    "headline_latency": _tails,
-    "before_after": _before_after,
-    "levels": _levels,
-    "changes_map": _map,
-    "torture": _torture,
-    "over_time": _over_time,
-    "run_order": _run_order,
-    "steady_state": _steady,
-    "wear": _wear,
-    "forest_all_cells": _whole_forest,
-    "latency": _latency,
+class _Row(NamedTuple):
+    """How a picture is drawn, and the section of the page that shows it.
+
+    The section is empty where the page has its own place for the picture.
+    """
+
+    draw: Callable[[StudyView], _PictureRequest | None]
+    section: str = ""
+
+
+_DRAWN: Final[dict[str, _Row]] = {
+    "forest": _Row(_forest),
+    "forest" + NARROW: _Row(_narrow_forest),
+    "headline_runs": _Row(_runs),
+    "headline_latency": _Row(_tails),
+    "before_after": _Row(_before_after),
+    "levels": _Row(_levels, "changes"),
+    "changes_map": _Row(_map, "changes"),
+    "torture": _Row(_torture),
+    "steady_state": _Row(_steady, "torture"),
+    "over_time": _Row(_over_time, "torture"),
+    "run_order": _Row(_run_order, "runs"),
+    "wear": _Row(_wear),
+    "forest_all_cells": _Row(_whole_forest, "cells"),
+    "latency": _Row(_latency, "cells"),
 }
 NAMES: Final = tuple(_DRAWN)
 """The pictures that a study can have, other than layouts of files, in the order of the page."""
+
+
+def in_sections(pictures: Iterable[str], but: str) -> dict[str, list[str]]:
+    """Names of the drawn pictures by the section that shows them, in the order of the page, without the one `but`."""
+    found: dict[str, list[str]] = {row.section: [] for row in _DRAWN.values()}
+    drawn = set(pictures) - {but}
+    for name, row in _DRAWN.items():
+        if name in drawn:
+            found[row.section].append(name)
+    return found

@@ -21,7 +21,15 @@ from mileage.report.aspects import aspect_title, drawn_tests, undrawn_tests
 from mileage.report.dark_mode import night_style
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
-from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, NARROW, Picture, gallery, units_counted
+from mileage.report.gallery import (
+    FIRST_SCREEN_ROWS,
+    NAMES,
+    NARROW,
+    Picture,
+    gallery,
+    in_sections,
+    units_counted,
+)
 from mileage.report.glossary import TERMS, explained
 from mileage.report.model_band import CAUTION, band_cells, band_ranges, band_rows
 from mileage.report.standings import standing_rows
@@ -58,6 +66,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     script, script_hash = script_of("report.js", "series.js")
     below = _below(view)
     explaining = _explaining(view, pictures)
+    placed = in_sections(pictures, explaining)
     aspects = _aspects(view, pictures)
     template = templates().get_template("report.html.j2")
     return template.render(
@@ -82,7 +91,8 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         **below,
         **_pictures(pictures),
         explaining=explaining,
-        sections=_sections(view, below, pictures, explaining, aspects),
+        placed=placed,
+        sections=_sections(view, below, pictures, placed, aspects),
         drawn=drawn,
         grouped_checks=grouped_checks(view.trust),
         terms=[term for term in TERMS if "report" in term.where],
@@ -162,13 +172,12 @@ def _sections(
     view: StudyView,
     below: Mapping[str, Any],
     pictures: Mapping[str, Picture],
-    explaining: str,
+    placed: Mapping[str, list[str]],
     aspects: Sequence[Aspect],
 ) -> dict[str, str]:
     """The folded sections that have content, as headings by their anchors."""
-    several = {"levels", "changes_map"} & (pictures.keys() - {explaining})
-    several |= {name for name in pictures if name.endswith(CHANGE)}
-    torture = view.comparison.kind == "stages" or {"torture", "over_time", "steady_state"} & pictures.keys()
+    several = placed["changes"] or any(name.endswith(CHANGE) for name in pictures)
+    torture = view.comparison.kind == "stages" or "torture" in pictures or placed["torture"]
     titles = {
         "cells": ("All cells", True),
         **{aspect.anchor: (aspect.title, True) for aspect in aspects},
