@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-def listing(what: str) -> list[dict[str, Any]]:
+def listing(what: str) -> list[dict[str, str]]:
     """Names and titles of the built-in `studies`, `workloads`, `drives`, `tortures` or `datasheets`."""
     return _LISTINGS[what]()
 
@@ -34,7 +34,7 @@ def _title(row: dict[str, Any]) -> str:
     return f"{row['study']} on {row['target']}, {state}, {row['started'] or 'not begun'}"
 
 
-def _studies() -> list[dict[str, Any]]:
+def _studies() -> list[dict[str, str]]:
     from mileage.plan import builtin_names, builtin_text, parse_study
 
     return [
@@ -42,32 +42,32 @@ def _studies() -> list[dict[str, Any]]:
     ]
 
 
-def _workloads() -> list[dict[str, Any]]:
+def _workloads() -> list[dict[str, str]]:
     from mileage.plan import WORKLOADS
 
     return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
 
 
-def _tortures() -> list[dict[str, Any]]:
+def _tortures() -> list[dict[str, str]]:
     from mileage.plan.profiles import TITLES
 
     return [{"name": name, "title": title} for name, title in TITLES.items()]
 
 
-def _drives() -> list[dict[str, Any]]:
+def _drives() -> list[dict[str, str]]:
     from mileage import _core
     from mileage.targets.profiles import drive_names, load_profile
 
     return [{"name": name, "title": _core.drive_title(load_profile(name))} for name in drive_names()]
 
 
-def _datasheets() -> list[dict[str, Any]]:
+def _datasheets() -> list[dict[str, str]]:
     from mileage.targets.data_sheets import all_data_sheets
 
     return [{"name": sheet.name, "title": sheet.title} for sheet in all_data_sheets()]
 
 
-_LISTINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+_LISTINGS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "studies": _studies,
     "workloads": _workloads,
     "drives": _drives,

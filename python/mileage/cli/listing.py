@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -41,15 +42,16 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
 
     if folders and what != "studies":
         raise click.UsageError(f"{what} are not found in folders; remove {folders[0]}")
+    rows: Sequence[Mapping[str, object]]
     rows = app.listing_of(folders) if folders else app.listing(what)
     if as_json:
         import msgspec
 
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
         return
-    width = max(len(row["name"]) for row in rows)
+    width = max(len(str(row["name"])) for row in rows)
     for row in rows:
-        click.echo(f"{row['name']:<{width}}  {row['title']}")
+        click.echo(f"{row['name']!s:<{width}}  {row['title']}")
 
 
 def _show_data_sheet(name: str, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 
@@ -97,12 +97,14 @@ def _io(run: PlannedRun) -> tuple[Workload, Reach]:
     return run.workload, reach
 
 
+FioOptions = dict[str, str | int | None]
+"""Options of a job file by their keys; None where the key stands alone."""
 _FIO_ENGINES: Final = {"pread": "psync", "seek": "sync", "mmap": "mmap", "null": "null"}
 
 
 def _fio(name: str, run: PlannedRun, place: str) -> str:
     work, reach = _io(run)
-    options: dict[str, Any] = {"filename": place, "rw": _fio_rw(work), "bs": work.record_bytes}
+    options: FioOptions = {"filename": place, "rw": _fio_rw(work), "bs": work.record_bytes}
     if 0 < work.read_percent < 100:
         options["rwmixread"] = work.read_percent
     options |= _fio_order(work)
@@ -135,7 +137,7 @@ def _fio_rw(work: Workload) -> str:
     raise Cannot(f"the pattern {word} has no equal in fio")
 
 
-def _fio_order(work: Workload) -> dict[str, Any]:
+def _fio_order(work: Workload) -> FioOptions:
     word = pattern_word(work.pattern)
     if word == "random":
         return {"norandommap": 1}
@@ -146,7 +148,7 @@ def _fio_order(work: Workload) -> dict[str, Any]:
     return {}
 
 
-def _fio_api(work: Workload, reach: Reach) -> dict[str, Any]:
+def _fio_api(work: Workload, reach: Reach) -> FioOptions:
     api = reach.options.api
     word = api_word(api).partition(":")[0]
     engine = "io_uring" if isinstance(api, ApiTable) and api.uring is not None else _FIO_ENGINES.get(word)
@@ -154,7 +156,7 @@ def _fio_api(work: Workload, reach: Reach) -> dict[str, Any]:
         raise Cannot(f"the API {word} has no equal in fio")
     if reach.caching.mode == "limited":
         raise Cannot("a limit of memory is no option of fio; use a cgroup")
-    found: dict[str, Any] = {"ioengine": engine, "direct": int(reach.options.direct)}
+    found: FioOptions = {"ioengine": engine, "direct": int(reach.options.direct)}
     if work.depth > 1:
         found["iodepth"] = work.depth
     if not reach.options.direct:
@@ -164,9 +166,9 @@ def _fio_api(work: Workload, reach: Reach) -> dict[str, Any]:
     return found
 
 
-def _fio_stop(work: Workload) -> dict[str, Any]:
+def _fio_stop(work: Workload) -> FioOptions:
     stop, threads = work.stop, work.threads
-    found: dict[str, Any] = {}
+    found: FioOptions = {}
     if stop.time_ns is not None:
         found["runtime"] = f"{-(-stop.time_ns // 10**6)}ms"
         if stop.bytes is None and stop.operations is None:
@@ -180,9 +182,9 @@ def _fio_stop(work: Workload) -> dict[str, Any]:
     return found
 
 
-def _fio_load(work: Workload) -> dict[str, Any]:
+def _fio_load(work: Workload) -> FioOptions:
     load = work.load
-    found: dict[str, Any] = {}
+    found: FioOptions = {}
     if load.open is not None:
         if load.open.ramp is not None:
             raise Cannot("a rate that changes over time has no equal in fio")
@@ -201,8 +203,8 @@ def _fio_load(work: Workload) -> dict[str, Any]:
     return found
 
 
-def _fio_data(work: Workload) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _fio_data(work: Workload) -> FioOptions:
+    found: FioOptions = {}
     if work.read_percent < 100:
         if work.content == "incompressible":
             found["refill_buffers"] = 1
