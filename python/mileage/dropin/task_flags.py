@@ -15,7 +15,6 @@ TASKS: Final = Flag(
 )
 _DATA: Final = "omit it: data cannot be compressed here, and -R compares all of it."
 _ONCE: Final = "a study with more stages; see docs/reference/study-file.md."
-_POSIX: Final = "POSIX, the only interface that is built."
 _STAYS: Final = "omit it: files are in a directory that is made for the run and removed with it."
 _MPI_IO: Final = "omit it: it belongs to MPI-IO, and only POSIX is built."
 

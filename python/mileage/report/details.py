@@ -20,8 +20,6 @@ from mileage.store.text_cells import csv_text
 EMBEDDED_BYTES_MAX: Final = 1 << 20
 """More than this, compressed, is linked and not embedded."""
 _PERCENT: Final = "\N{NO-BREAK SPACE}%"
-_CLEAR: Final = 1.005
-"""Ratio of spread below which a percentage says 0."""
 
 
 def highlight_rows(view: StudyView) -> list[dict[str, str]]:
