@@ -16,6 +16,7 @@ ends with 3 and one line, and MILEAGE_DEBUG=1 prints its traceback (`cli/exit_st
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -78,6 +79,16 @@ CODES: Final = {
     "refused": "what the compiled core refuses: a sentence that is not in parts",
 }
 """The kinds of refusals, for programs: what is refused, and why."""
+
+
+def closest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that a wrong one was probably meant to be; None where none is that like it.
+
+    `least`: how alike the two must be, 0 to 1 (`difflib.SequenceMatcher.ratio`).
+    """
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, [*known], 1, least)), None)
 
 
 class Refusal(NamedTuple):

@@ -74,10 +74,10 @@ class _Commands(click.Group):
         if args and args[0] not in _COMMANDS and (dropin := _dropin_of(args[0])) is not None:
             args = [dropin, *args[1:]]
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from difflib import get_close_matches
+            from mileage.errors import closest
 
-            near = get_close_matches(args[0], _COMMANDS, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(_COMMANDS)}"
+            near = closest(args[0], _COMMANDS)
+            hint = f"; did you mean {near}?" if near else f"; expected one of {', '.join(_COMMANDS)}"
             raise click.UsageError(f"{args[0]} is not a command of this version{hint}")
         return super().resolve_command(ctx, args)
 

@@ -8,12 +8,11 @@ and what to use instead; a missing or unexpected value; and the long dashes that
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused, RunFailed, closest
 
 Style = Literal["getopt", "operands"]
 
@@ -232,8 +231,8 @@ class _Words:
         if flag is not None:
             return flag
         known = [one for flag in self._tool.all_flags for one in flag.spellings]
-        near = difflib.get_close_matches(spelling, known, 1, 0.75) if len(spelling) > 3 else []
-        hint = f"did you mean {near[0]}?" if near else f"see mileage {self._tool.name} --help"
+        near = closest(spelling, known, 0.75) if len(spelling) > 3 else None
+        hint = f"did you mean {near}?" if near else f"see mileage {self._tool.name} --help"
         found = f"{spelling} (in {word})" if word and word != spelling else spelling
         raise Refused(self._tool.name, f"there is no flag {found}", advice=hint, code="unknown-flag")
 

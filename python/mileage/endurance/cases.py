@@ -7,7 +7,6 @@ What it refuses: names of no case.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
@@ -17,7 +16,7 @@ import msgspec
 
 from mileage.endurance.conversions import TB, bytes_of_dwpd, dwpd_of_bytes, years_of_bytes
 from mileage.endurance.requirement import Requirement
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 
 GB: Final = 10**9
 _DIFFERS_MIN: Final = 0.02
@@ -64,8 +63,8 @@ def case_named(name: str) -> Case:
     cases = {case.name: case for case in all_cases()}
     found = cases.get(name.replace("_", "-"))
     if found is None:
-        close = difflib.get_close_matches(name, cases, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(cases)}"
+        close = closest(name, cases)
+        hint = f"did you mean {close!r}?" if close else f"known: {', '.join(cases)}"
         raise Refused("", f"there is no case {name!r}", advice=hint, code="unknown-name")
     return found
 

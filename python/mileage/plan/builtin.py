@@ -7,11 +7,10 @@ What it refuses: names that are not shipped, with the closest one that is.
 
 from __future__ import annotations
 
-import difflib
 from importlib import resources
 from typing import Final
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.target_kind import capabilities_of
 
 _SUFFIX: Final = ".toml"
@@ -39,8 +38,8 @@ def builtin_text(name: str, target: str | None = None) -> str:
     """
     names = builtin_names()
     if name not in names:
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+        close = closest(name, names)
+        hint = f"did you mean {close!r}?" if close else f"known: {', '.join(names)}"
         raise Refused("", f"there is no built-in study {name!r}", advice=hint, code="unknown-name")
     folder = resources.files("mileage.plan").joinpath("studies")
     own = folder.joinpath(_ON_FILES, name + _SUFFIX)

@@ -9,14 +9,13 @@ other, as DWPD and TBW often do, are kept: `contradictions` lists them.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from mileage.errors import Refusal
+from mileage.errors import Refusal, closest
 from mileage.model.data_sheet import DISKS, FLASH, LINKS_MB_PER_S, DataSheet, QuotedRate
 from mileage.plan.conversion import mismatch_of, shown
 from mileage.plan.faults import Faults, join
@@ -82,8 +81,8 @@ def _without_unknown(
     """Report the keys of a table that are not known; they are returned."""
     unknown = [key for key in table if key not in known]
     for key in unknown:
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+        close = closest(key, known)
+        hint = f"did you mean {close!r}?" if close else f"expected one of {', '.join(known)}"
         faults.add(join(path, key), "unknown key", advice=hint, code="unknown-key")
     return unknown
 
@@ -179,8 +178,8 @@ def _impossible(sheet: DataSheet) -> Iterator[Refusal]:
 def _impossible_parts(sheet: DataSheet) -> Iterator[Refusal]:
     link, price = sheet.link, sheet.price
     if link is not None and link.value not in LINKS_MB_PER_S:
-        close = difflib.get_close_matches(link.value, LINKS_MB_PER_S, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else ""
+        close = closest(link.value, LINKS_MB_PER_S)
+        advice = f"did you mean {close!r}?" if close else ""
         expected = "sata, sata-1 to -3, sas, sas-1 to -3, or pcie-1-x1 to pcie-5-x16"
         yield Refusal("link.value", shown(link.value), expected, advice, "unknown-word")
     if price is not None and not re.fullmatch("[A-Z]{3}", price.currency):

@@ -8,13 +8,12 @@ What it refuses: names that it does not know, with the closest known one.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from mileage.errors import Refusal
+from mileage.errors import Refusal, closest
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.action import FILE_JOBS
 from mileage.plan.faults import BrokenStudy
@@ -267,9 +266,9 @@ def find_workloads(
     close = [
         *(_SYNONYMS[word] for word in (name.lower().replace("-", "_"),) if word in _SYNONYMS),
         *(word for word in WORKLOADS if word.partition(".")[0] in on_files and word.endswith(f".{name}")),
-        *difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1),
+        closest(name, [*known, *short, *(f"{word}.*" for word in families)]),
     ]
-    hint = f"; did you mean {close[0]}?" if close else "."
+    hint = f"; did you mean {close[0]}?" if close[0] else "."
     found = f"{name!r} is not a workload{hint} Known are {_listing(families)}"
     raise BrokenStudy(source, [Refusal(path, text=found, code="unknown-name")])
 

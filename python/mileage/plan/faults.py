@@ -7,14 +7,13 @@ What it refuses: `Faults` collects, and raises `BrokenStudy` once with everythin
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from mileage._core import toml_lines
-from mileage.errors import Refusal, Refused
+from mileage.errors import Refusal, Refused, closest
 
 FAULTS_MAX: Final = 100
 """Faults that are reported; the search ends with the last of them."""
@@ -84,10 +83,10 @@ class Faults:
     def add_unknown(self, key: str, name: str, known: Iterable[str], what: str) -> str | None:
         """Add the fault of an unknown name; returns the known name that is close to it, or None."""
         names = list(known)
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+        close = closest(name, names)
+        hint = f"did you mean {close!r}?" if close else f"known: {', '.join(names) or 'none'}"
         self.add_refusal(Refusal(key, advice=hint, code="unknown-name", text=f"there is no {what} {name!r}"))
-        return close[0] if close else None
+        return close
 
     def mark(self, key: str) -> None:
         """Ignore what follows about a value that could not be read: it has been reported."""

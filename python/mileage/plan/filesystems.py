@@ -8,12 +8,12 @@ reaches a command line without being known here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from mileage.errors import closest
 from mileage.plan import sizes
 
 EXT4_BLOCK_BYTES: Final = 4096
@@ -70,8 +70,8 @@ _VALUE_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP
 def file_system_of(kind: str, mkfs: str, mount: str) -> FileSystem:
     """The file system that a study asks for. Raises ValueError as (key, what is wrong)."""
     if kind not in KINDS:
-        close = difflib.get_close_matches(kind, KINDS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        close = closest(kind, KINDS)
+        hint = f"; did you mean {close!r}?" if close else ""
         raise ValueError("filesystem", f"found {kind!r}, expected {', '.join(KINDS)}{hint}")
     try:
         arguments = _MKFS[kind](_words(mkfs))

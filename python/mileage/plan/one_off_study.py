@@ -7,7 +7,6 @@ What it refuses: words that name no workload, no key or no value; the study is t
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Collection
@@ -15,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.conversion import is_in_range
@@ -177,8 +176,8 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
         known = (*LISTED, *VARIED)
         if not equals or key not in known:
             shown = [_VARY_NAMES.get(name, name) for name in known]
-            close = difflib.get_close_matches(key, shown, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(shown)}."
+            close = closest(key, shown)
+            hint = f"did you mean {close}?" if close else f"expected one of {', '.join(shown)}."
             raise Refused(
                 f"--vary {text}",
                 f"there is no key {key!r} with levels",

@@ -8,7 +8,6 @@ values that make no sense whatever the target is.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage._core import toml_faults
-from mileage.errors import Refusal, Refused
+from mileage.errors import Refusal, Refused, closest
 from mileage.plan.conversion import named_tables, study_from
 from mileage.plan.factors import TARGET_NAMES
 from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Faults, join, one_line
@@ -163,12 +162,12 @@ def _check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Stru
         return
     known = sorted(struct.__struct_fields__, key=lambda key: key in HOW_KEYS)
     for key in [key for key in table if key not in known]:
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+        close = closest(key, known)
+        hint = f"did you mean {close!r}?" if close else f"expected one of {', '.join(known)}"
         faults.add_refusal(Refusal(join(path, key), advice=hint, code="unknown-key", text="unknown key"))
         value = table.pop(key)
-        if close and isinstance(value, dict) and isinstance(table.get(close[0]), dict):
-            table[close[0]] |= value
-        elif close and close[0] not in table:
-            table[close[0]] = value
-            faults.mark(join(path, close[0]))
+        if close and isinstance(value, dict) and isinstance(table.get(close), dict):
+            table[close] |= value
+        elif close and close not in table:
+            table[close] = value
+            faults.mark(join(path, close))

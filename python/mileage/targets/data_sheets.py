@@ -7,12 +7,11 @@ What it refuses: names that are not known; sheets that `plan.data_sheet_reader` 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.data_sheet import DataSheet
 from mileage.plan.data_sheet_reader import parse_data_sheet
 from mileage.plan.faults import BrokenStudy
@@ -43,8 +42,8 @@ def load_data_sheet(name: str) -> DataSheet:
         return _read(Path(name))
     known = data_sheet_names()
     if place is None or name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        close = closest(name, known)
+        hint = f"did you mean {close!r}? " if close else ""
         advice = f"{hint}Known: {', '.join(known)}; or the path of a file that ends in .toml"
         raise Refused("data sheet", f"there is no data sheet {name!r}", advice=advice, code="unknown-name")
     return _read(place / f"{name}{PROFILE_SUFFIX}")

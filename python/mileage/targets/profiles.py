@@ -8,7 +8,6 @@ endurance is looked up, because a plan must know it.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import hashlib
 import json
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
 from mileage.model.target_kind import capabilities_of
 from mileage.regular_file import read_regular
@@ -190,8 +189,8 @@ def _known_figures() -> Sequence[str]:
 
 
 def _unknown_figure(key: str) -> str:
-    close = difflib.get_close_matches(key, _known_figures(), n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "docs/reference/drive-profiles.md lists them all"
+    close = closest(key, _known_figures())
+    hint = f"did you mean {close!r}?" if close else "docs/reference/drive-profiles.md lists them all"
     return f"no drive has a figure {key!r} to change (KEY=VALUE); {hint}"
 
 
@@ -239,8 +238,8 @@ def _load_own(path: Path) -> str:
 
 def unknown_drive(name: str, known: Sequence[str]) -> Refused:
     """The refusal of an unknown drive: what is known, and what was probably meant."""
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean virtual:{close[0]}? " if close else ""
+    close = closest(name, known)
+    hint = f"did you mean virtual:{close}? " if close else ""
     listing = ", ".join(known) if known else "none are installed"
     return Refused(
         f"virtual:{name}",

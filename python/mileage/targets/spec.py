@@ -9,13 +9,12 @@ version does not have. It opens nothing; a path is not looked at.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.target_kind import TARGET_KINDS
 from mileage.plan.sizes import parse_bytes
 from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
@@ -98,8 +97,8 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
 def _no_scheme(text: str, head: str) -> Refused:
     where = f"target {text!r}"
     if head and "/" not in head:
-        close = difflib.get_close_matches(head.lower(), SCHEMES, n=1)
-        hint = f"did you mean {close[0]}:?" if close else ""
+        close = closest(head.lower(), SCHEMES)
+        hint = f"did you mean {close}:?" if close else ""
         words = f"has the unknown scheme {head!r}"
         return Refused(where, words, expected=_FORMS, advice=hint, code="unknown-word")
     forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
