@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mileage.cli.published_rates import fit, rates, raw_tests
+
 if TYPE_CHECKING:
     from mileage._core import Drive
     from mileage.plan.workload import Workload
@@ -276,3 +278,8 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
         raise JudgedFailure(
             f"{len(misses)} of {len(rows)} comparisons differ from theory, first: {misses[0]}"
         )
+
+
+command.add_command(rates)
+command.add_command(fit)
+command.add_command(raw_tests)

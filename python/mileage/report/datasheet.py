@@ -85,7 +85,11 @@ def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str
     for rate in rates:
         lines.append(f"  {_both_rates(rate)}")
         parts = [_rate_workload(rate), f"{rate['source']} ({rate['confidence']})"]
-        if rate["why_off"] is not None:
+        if rate["fits"] is not None:
+            parts.append(f"{rate['fits']} is fitted to this rate")
+        if rate["held_out"]:
+            parts.append("held out: no figure was fitted to this rate")
+        if rate["why_off"] is not None and rate["simulated"] is not None:
             parts.append(f"{_missed(rate)}: {rate['why_off']}")
         for text in parts:
             lines += textwrap.wrap(text, width, initial_indent=" " * 6, subsequent_indent=" " * 8)
@@ -97,13 +101,16 @@ def missed_rates(rates: Sequence[Mapping[str, Any]], workloads: Container[str]) 
     return [
         f"{rate['workload']}, depth {rate['depth']}: published {_both_rates(rate)}, {_missed(rate)}"
         for rate in rates
-        if rate["why_off"] is not None and rate["workload"] in workloads
+        if None not in (rate["why_off"], rate["simulated"]) and rate["workload"] in workloads
     ]
 
 
 def _both_rates(rate: Mapping[str, Any]) -> str:
-    unit, off = _RATE_UNITS[rate["unit"]], rate["simulated"] / rate["value"] - 1
-    return f"{rate['value']:,.7g} {unit}; simulated {rate['simulated']:,.7g} {unit} ({off:+.0%})"
+    unit, simulated = _RATE_UNITS[rate["unit"]], rate["simulated"]
+    quoted = f"{rate['value']:,.7g} {unit}"
+    if simulated is None:
+        return f"{quoted}; not simulated yet (mileage drive rates)"
+    return f"{quoted}; simulated {simulated:,.7g} {unit} ({simulated / rate['value'] - 1:+.0%})"
 
 
 def _missed(rate: Mapping[str, Any]) -> str:
@@ -125,6 +132,8 @@ def _rate_workload(rate: Mapping[str, Any]) -> str:
     parts.append(f"{before / 1e9:g} GB written in order before" if before else "a new drive")
     if rate["overwritten_before_times"]:
         parts.append(f"then overwritten at random {rate['overwritten_before_times']} times")
+    if rate["size_divided_by"] > 1:
+        parts.append(f"on a drive of 1/{rate['size_divided_by']} of the size")
     return ", ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 use super::faults::Faults;
 use super::figure::{FigureText, ProfileError, alternatives_hold, impossible};
-use super::rates::PublishedRate;
+use super::rates::{PublishedRate, rates_hold};
 
 /// Properties of a drive of any kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,12 +25,14 @@ pub struct Basics {
 }
 
 impl Basics {
-    /// Whether the name can stand in `virtual:NAME` and in a file name, and the alternatives of figures make sense.
+    /// Whether the name can stand in `virtual:NAME` and in a file name, and the alternatives of figures and the roles of
+    /// rates make sense.
     pub(crate) fn holds(&self) -> Result<(), ProfileError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");
         }
-        alternatives_hold(&self.figures)
+        alternatives_hold(&self.figures)?;
+        rates_hold(&self.rates, &self.figures)
     }
 }

@@ -143,16 +143,19 @@ choices! {
         Mlc = "mlc",
         /// Three bits per cell.
         Tlc = "tlc",
+        /// Four.
+        Qlc = "qlc",
     }
 }
 
 impl Cell {
-    /// Program and erase cycles that such cells are usually rated for (100,000, 10,000 and 5,000).
+    /// Program and erase cycles that such cells are usually rated for (100,000, 10,000, 5,000 and 1,000).
     pub fn pe_cycles(self) -> u64 {
         match self {
             Self::Slc => 100_000,
             Self::Mlc => 10_000,
             Self::Tlc => 5_000,
+            Self::Qlc => 1_000,
         }
     }
 }

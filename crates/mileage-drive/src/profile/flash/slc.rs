@@ -153,7 +153,8 @@ impl SlcCache {
         match text.cell.as_ref().map(|figure| figure.value) {
             Some(Cell::Mlc) => Ok(2),
             Some(Cell::Tlc) => Ok(3),
-            _ => impossible(key, "given", "cell mlc or tlc: only cells of more than one bit are faster with one"),
+            Some(Cell::Qlc) => Ok(4),
+            _ => impossible(key, "given", "cell mlc, tlc or qlc: only cells of more than one bit are faster with one"),
         }
     }
 }

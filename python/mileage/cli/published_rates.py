@@ -1,0 +1,162 @@
+"""`mileage drive rates` and `mileage drive fit`: published rates of virtual drives, simulated, and fitted to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("rates")
+@click.argument("drives", nargs=-1, metavar="[DRIVE]...")
+@click.option("--held-out", is_flag=True, help="Only the rates that were held out of every fit.")
+@click.option(
+    "--page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write Markdown, too."
+)
+@click.option(
+    "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def rates(
+    drives: tuple[str, ...], held_out: bool, page: Path | None, processes: int | None, as_json: bool
+) -> None:
+    """Simulate the rates that were published of virtual drives, each at its
+    own conditions, and print quoted, simulated and ratio with the score.
+    Without a DRIVE: all drives that ship with Mileage, some minutes.
+
+    \b
+    mileage drive rates intel-600p-512gb
+    mileage drive rates --page rates.md
+    """
+    from mileage.app.published_rates import published_rates, simulated_rates
+    from mileage.errors import Refused, RunFailed
+    from mileage.report.published_rates import RateRow, rates_page, rates_text
+    from mileage.targets.profiles import drive_names
+    from mileage.terminal import report_width
+
+    names = list(drives or drive_names())
+    if not any(published_rates(name) for name in names):
+        raise Refused(
+            ", ".join(names),
+            "no rate was published of it",
+            expected="a drive with a [[rate]]",
+            code="missing",
+        )
+    found = simulated_rates(names, processes=processes)
+    rows = [RateRow(one.drive, one.rate, one.simulated) for one in found if one.rate.held_out or not held_out]
+    if page is not None:
+        try:
+            page.write_text(rates_page(rows), encoding="utf-8")
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing {page}", error) from error
+    if as_json:
+        import msgspec
+
+        from mileage.cli.json_output import print_json
+
+        print_json(
+            [
+                {
+                    "drive": row.drive,
+                    **msgspec.to_builtins(row.rate),
+                    "simulated": row.simulated,
+                    "ratio": row.rate.ratio(row.simulated),
+                }
+                for row in rows
+            ]
+        )
+        return
+    click.echo(rates_text(rows, report_width()), nl=False)
+
+
+@click.command("fit")
+@click.argument("profile", metavar="PROFILE")
+@click.option("--write", is_flag=True, help="Write figures and simulated rates into PROFILE, a path.")
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the log of the fit."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
+    """Fit the free figures of a drive profile: each rate with `fits = "FIGURE"`
+    gives that figure the value with which the simulated drive reaches the
+    published rate. Prints what was free, what it was fitted to and what came
+    out; rates that are held out are simulated afterwards.
+
+    \b
+    mileage drive fit my-drive.toml
+    mileage drive fit my-drive.toml --write --log my-drive.log
+    """
+    from mileage.app.drive_fit import fit_profile, log_lines, write_fit
+    from mileage.errors import Refused, RunFailed
+    from mileage.targets.profiles import is_profile_path, load_profile
+
+    if write and (not is_profile_path(profile) or "," in profile):
+        raise Refused(
+            "--write",
+            found=profile,
+            expected="the path of a profile, ending in .toml, without changes behind it",
+            code="wrong-value",
+        )
+    found = fit_profile(
+        profile, load_profile(profile), lambda text: click.echo(f"simulating {text}", err=True)
+    )
+    text = "\n".join(log_lines(found)) + "\n"
+    if write:
+        write_fit(Path(profile), found)
+    if log is not None:
+        try:
+            log.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing {log}", error) from error
+    if as_json:
+        import msgspec
+
+        from mileage.cli.json_output import print_json
+
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo(text, nl=False)
+
+
+@click.command("raw-tests")
+@click.argument("drives", nargs=-1, metavar="[DRIVE]...")
+@click.option(
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write Markdown, with specifications and memories.",
+)
+@click.option(
+    "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None, as_json: bool) -> None:
+    """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to
+    what the simulated drives do. Tests that need the page cache of a host
+    wait for a modelled one.
+    """
+    from mileage.app.raw_tests import raw_tables, simulated_tests
+    from mileage.endurance.life_text import columns_of_rows
+    from mileage.errors import RunFailed
+    from mileage.report.raw_tests import raw_tests_page, test_rows
+    from mileage.targets.data_sheets import all_data_sheets
+
+    found = simulated_tests(drives, processes=processes)
+    if page is not None:
+        try:
+            page.write_text(raw_tests_page(raw_tables(), found, all_data_sheets()), encoding="utf-8")
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing {page}", error) from error
+    if as_json:
+        import msgspec
+
+        from mileage.cli.json_output import print_json
+
+        print_json(msgspec.to_builtins(found))
+        return
+    # Without the columns that are all waiting: the text is for a terminal.
+    rows = test_rows(raw_tables(), found)
+    kept = [0, 1, *(at for at in range(2, len(rows[0])) if "waits" not in rows[2][at])]
+    click.echo("\n".join(columns_of_rows([[row[at] for at in kept] for row in rows])))
+    waiting = ", ".join(rows[0][at] for at in range(2, len(rows[0])) if at not in kept)
+    click.echo(f"\nWaiting for a modelled host: {waiting}.")
