@@ -40,6 +40,10 @@ def test_the_fall_behind_a_cache_is_said_with_the_size_of_the_cache() -> None:
 
 
 def test_overlapping_intervals_and_single_runs_have_no_step() -> None:
-    assert step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=0.5), []) == []
-    assert step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=None), []) == []
-    assert step_lines(points([9e9, 9e9, 9e9, 8.5e9, 8.5e9]), []) == []
+    opening = "No step between neighbouring sizes is shown: "
+    overlap = [f"{opening}intervals overlap, or medians differ by less than a tenth."]
+    assert step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=0.5), []) == overlap
+    assert step_lines(points([9e9, 9e9, 9e9, 8.5e9, 8.5e9]), []) == overlap
+    single = step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=None), [Landmark("L2 cache", 1 << 20)])
+    assert single == [f"{opening}single runs have no interval.", "For comparison: L2 cache 1 MiB."]
+    assert step_lines([], [Landmark("L2 cache", 1 << 20)]) == []

@@ -29,7 +29,7 @@ def said_first(folder: Path) -> tuple[str, str]:
     terminal = " ".join(done.stdout.split("\n\n")[0].split())
     page = (folder / "report.html").read_text(encoding="utf-8")
     output = re.search(r'<p class="verdict[^"]*">(.*?)</p>', page, re.S) or re.search(
-        r"<p><strong>(.*?)</strong>", page
+        r'<p class="caution mild">(.*?)</p>', page
     )
     assert output, "the page has no verdict"
     plain = " ".join(html.unescape(re.sub("<[^>]*>", "", output[1])).removeprefix("✕ ").split())

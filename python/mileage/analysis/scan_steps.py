@@ -31,14 +31,26 @@ def landmarks_of(environment: Mapping[str, str]) -> list[Landmark]:
 
 
 def step_lines(points: Sequence[ScanPoint], landmarks: Sequence[Landmark]) -> list[str]:
-    """A sentence for each scan that has steps, the largest six in the order of the sizes, and one on the landmarks."""
+    """A sentence for each scan that has steps, the largest six in the order of the sizes, and one on the landmarks.
+
+    Without any step a sentence says why.
+    """
     lines = []
-    for name, own in scan_series(points).items():
+    series = scan_series(points)
+    for name, own in series.items():
         found = [(before, after) for before, after in pairwise(own) if _is_step(before, after)]
         largest = sorted(found, key=lambda step: -_ratio(*step))[:_STEPS_MAX]
         if largest:
             listed = "; ".join(_words(before, after) for before, after in found if (before, after) in largest)
             lines.append(f"{name}: {listed}.")
+    if series and not lines:
+        known = any(point.low is not None for own in series.values() for point in own)
+        why = (
+            "intervals overlap, or medians differ by less than a tenth"
+            if known
+            else "single runs have no interval"
+        )
+        lines.append(f"No step between neighbouring sizes is shown: {why}.")
     if lines and landmarks:
         sizes = ", ".join(f"{mark.name} {_size(mark.at)}" for mark in landmarks)
         lines.append(f"For comparison: {sizes}.")

@@ -187,7 +187,7 @@ class StudyResult:
             return render_text(self.view(), width)
         page = measured_page(self.plan, self.folder, self.vetoes())
         warnings = "".join(
-            "\n".join(wrapped(line, width)) + "\n" for line in (page.answer, *page.unfinished) if line
+            "\n".join(wrapped(line, width)) + "\n" for line in (*page.unfinished, page.answer) if line
         )
         warnings += "\n" if warnings else ""
         seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"

@@ -48,7 +48,7 @@ def _share(
         return Audit(name, "unknown", "the kernel does not report it")
     worst, cell = max(known)
     disturbed = sum(share > limit for share, _ in known)
-    statement = f"up to {worst:.1%} {words} ({cell})"
+    statement = f"{worst:.1%} {words} in the worst run ({cell})"
     if not disturbed:
         return Audit(name, "ok", statement)
     return Audit(name, "warn", f"{statement}; above {limit:.0%} in {disturbed} of {len(known)} runs")
