@@ -105,7 +105,7 @@ class Ready(TypedDict):
 
 
 @final
-class Done(TypedDict):
+class ProgressMessage(TypedDict):
     """Progress of a process in its order."""
 
     bytes: int
@@ -178,7 +178,7 @@ def _serve() -> int:
     return 0
 
 
-def _say(message: Answer | Ready | Done) -> None:
+def _say(message: Answer | Ready | ProgressMessage) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 

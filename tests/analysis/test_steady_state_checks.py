@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mileage.analysis.steady_state_checks import (
     Courses,
-    Erasing,
+    EraseCounts,
     RunCourse,
     changing,
     level_checks,
@@ -92,10 +92,10 @@ def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
     plan = planned("drives", quick=True)
     cell = next(cell for cell in plan.cells if "plain" in cell.label and "write" in cell.label)
     found = Courses()
-    found.erasing += [Erasing(cell.label, "measured", 2560, 5), Erasing(cell.label, "other", 2560, 0)]
+    found.erasing += [EraseCounts(cell.label, "measured", 2560, 5), EraseCounts(cell.label, "other", 2560, 0)]
     (check,) = state_checks(plan, found, ["measured"])
     assert check.state == "warn"
     assert "50% of the programmed pages were erased again" in check.text
-    found.erasing.append(Erasing(cell.label, "measured", 2560, 15))
+    found.erasing.append(EraseCounts(cell.label, "measured", 2560, 15))
     assert [check.state for check in state_checks(plan, found, ["measured"])] == ["ok"]
     assert state_checks(plan, Courses(), ["measured"]) == []

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mileage.analysis import check_text
 from mileage.analysis.check_result import Row
-from mileage.app.check import Wanted, plan_of, plan_of_pair
+from mileage.app.check import CheckOptions, plan_of, plan_of_pair
 from mileage.app.check_findings import TargetFindings, falls, memory_below
 from mileage.model.run_record import Series
 from mileage.store.environment import disk_of
@@ -128,7 +128,7 @@ def test_two_directories_of_one_drive_are_not_two_drives(tmp_path: Path) -> None
 def test_the_runs_of_two_targets_take_turns(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    plan = plan_of_pair([f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"], Wanted(quick=True))
+    plan = plan_of_pair([f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"], CheckOptions(quick=True))
     assert plan is not None
     measured = [run for run in plan.runs if run.role == "measure"]
     assert len(measured) == 80
@@ -159,9 +159,11 @@ def test_a_directory_holds_nothing_afterwards(tmp_path: Path) -> None:
     assert "Write" in text
 
 
-@pytest.mark.parametrize("wanted", [Wanted(), Wanted(quick=True), Wanted(seconds=5)])
+@pytest.mark.parametrize("wanted", [CheckOptions(), CheckOptions(quick=True), CheckOptions(seconds=5)])
 @pytest.mark.parametrize("target", [X25E, "dir:"])
-def test_the_plan_is_possible_however_long_the_runs_are(wanted: Wanted, target: str, tmp_path: Path) -> None:
+def test_the_plan_is_possible_however_long_the_runs_are(
+    wanted: CheckOptions, target: str, tmp_path: Path
+) -> None:
     plan = plan_of(f"dir:{tmp_path}" if target == "dir:" else target, wanted)
     assert len([run for run in plan.runs if run.role == "measure"]) == 40
     blocks = [[run.cell for run in plan.runs if run.role == "measure" and run.block == n] for n in (1, 2)]

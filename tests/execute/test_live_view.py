@@ -10,7 +10,7 @@ from mileage.app import load
 from mileage.app import plan as planned
 from mileage.app import run as do
 from mileage.app.result import StudyResult
-from mileage.execute.live_view import Counted, Terminal
+from mileage.execute.live_view import CountedProgress, Terminal
 from mileage.execute.status import StudyStatus
 from mileage.model.histogram import Histogram
 from mileage.model.run_record import RunRecord
@@ -112,7 +112,7 @@ def test_what_takes_less_than_a_minute_prints_nothing_into_a_log(
     study: StudyResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = Clock()
-    with Terminal(clock) as view, Counted("sweep", 20, clock) as counted:
+    with Terminal(clock) as view, CountedProgress("sweep", 20, clock) as counted:
         view.start(study.plan, {}, 1)
         for stage in range(20):
             view.stage(f"stage {stage}")
@@ -135,7 +135,7 @@ def test_a_search_shows_no_end_and_cells_have_the_names_of_the_command(study: St
 @pytest.mark.parametrize("width", [80, 120])
 def test_studies_done_one_by_one_look_the_same(width: int, capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with Counted("sweep of op over spare", 8, clock) as view:
+    with CountedProgress("sweep of op over spare", 8, clock) as view:
         for _ in range(2):
             clock.now_s += 45
             view.advance()
@@ -147,7 +147,7 @@ def test_studies_done_one_by_one_look_the_same(width: int, capsys: pytest.Captur
 
 def test_bytes_done_are_shown_with_their_rate(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with Counted("", 4 << 30, clock, unit="bytes") as view:
+    with CountedProgress("", 4 << 30, clock, unit="bytes") as view:
         for part in ("filling", "random writes"):
             view.step(part)
             poll = view.advance_to()

@@ -161,9 +161,9 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
     start: float, tau: float, bias: float
 ) -> None:
     """The SNIA rule ends far above the truth, by the published biases; the other within 6 % of it."""
-    from mileage.app.stop_decisions import Deciding
+    from mileage.app.stop_decisions import StopDecisions
 
-    rules = Deciding()
+    rules = StopDecisions()
     ends: dict[str, list[float]] = {"pts-steady": [], "steady": []}
     for index in range(20):
         rng = np.random.default_rng([round(start), round(tau), index])
@@ -177,17 +177,17 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
 
 
 def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none() -> None:
-    from mileage.app.stop_decisions import Deciding
+    from mileage.app.stop_decisions import StopDecisions
 
     rng = np.random.default_rng(3)
     noise = 1 + rng.normal(0, 0.004, 200)
     # High, low, high again: no line through the last half shows it.
     hump = np.where((np.arange(200) >= 140) & (np.arange(200) < 160), 0.9, 1.0) * noise
-    found = Deciding().steady(hump.tolist(), 10, "steady", 1)
+    found = StopDecisions().steady(hump.tolist(), 10, "steady", 1)
     assert not found.enough
     assert found.level_rounds < 100
-    assert Deciding().steady(noise.tolist(), 10, "steady", 1).enough
-    assert not Deciding().steady(noise.tolist(), 1, "steady", 1).enough
+    assert StopDecisions().steady(noise.tolist(), 10, "steady", 1).enough
+    assert not StopDecisions().steady(noise.tolist(), 1, "steady", 1).enough
 
 
 def test_a_sham_idles_and_a_round_reads_back_as_often_as_there_were_rounds(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mileage.plan.filesystems import file_system_of
-from mileage.plan.initial_state import Used
+from mileage.plan.initial_state import FillState
 from mileage.targets import open_target
 from mileage.targets.aging import FOLDER, age, fill
 from mileage.targets.filesystem_condition import condition_of
@@ -42,7 +42,7 @@ def test_aged_to_a_share_with_the_same_files_for_the_same_seed(tmp_path: Path) -
     for seed in (7, 7, 8):
         made = file_system_of("ext4", "", "")
         with open_target(
-            f"loop:128MiB@{tmp_path}", plan_hash=HASH, made=made, used=Used("aged", 50, seed)
+            f"loop:128MiB@{tmp_path}", plan_hash=HASH, made=made, used=FillState("aged", 50, seed)
         ) as target:
             output = target.prepare(4 * MIB)
             assert "aged in 4 turns" in output
@@ -60,7 +60,9 @@ def test_aging_fragments_the_free_space_and_filling_does_not(tmp_path: Path) -> 
     free = {}
     for how in ("fill", "aged"):
         made = file_system_of("ext4", "", "")
-        with open_target(f"loop:128MiB@{tmp_path}", plan_hash=HASH, made=made, used=Used(how, 50)) as target:
+        with open_target(
+            f"loop:128MiB@{tmp_path}", plan_hash=HASH, made=made, used=FillState(how, 50)
+        ) as target:
             target.prepare(4 * MIB)
             free[how] = int(condition_of(target)["now.target_free_extents_count"])
     assert free["aged"] > 3 * free["fill"], free

@@ -86,7 +86,7 @@ class DriveFacts(msgspec.Struct, frozen=True):
     """Name of the virtual drive."""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ClassVerdict(msgspec.Struct, frozen=True):
     """Whether the measured rates fit a class, and if not, why."""
 
     fit: Fit
@@ -125,17 +125,17 @@ Interval = tuple[float, float, float]
 """Low end, value, high end."""
 
 
-def judged(drive: DriveFacts, measured: Mapping[str, Interval]) -> Judged:
+def judged(drive: DriveFacts, measured: Mapping[str, Interval]) -> ClassVerdict:
     """Judge measured figures, by their names in `FIGURES`, against the class of a drive."""
     found = class_of(drive)
     if found is None:
-        return Judged("no class")
+        return ClassVerdict("no class")
     carried = _carried(drive, found)
     beyond = tuple(_beyond(found, carried, measured))
     below = tuple(_below(found, carried, measured))
     if beyond:
-        return Judged("beyond", _title(drive, found), beyond)
-    return Judged("below" if below else "fits", _title(drive, found), below)
+        return ClassVerdict("beyond", _title(drive, found), beyond)
+    return ClassVerdict("below" if below else "fits", _title(drive, found), below)
 
 
 def _carried(drive: DriveFacts, found: DriveClass) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from mileage.analysis.check_class import Interval, Judged
+from mileage.analysis.check_class import ClassVerdict, Interval
 from mileage.analysis.check_health import Health
 from mileage.analysis.quoted_rates import QuotedPair
 from mileage.model.data_sheet import DataSheet
@@ -61,7 +61,7 @@ class NotTested(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """The check of one target."""
 
     target: str
@@ -70,7 +70,7 @@ class Checked(msgspec.Struct, frozen=True):
     """Identity of the drive, as pairs of a heading and its text."""
     health: Health
     rows: tuple[Row, ...]
-    fit: Judged
+    fit: ClassVerdict
     findings: tuple[Finding, ...]
     not_tested: tuple[NotTested, ...]
     verdict: str
@@ -117,14 +117,14 @@ def intervals(rows: Sequence[Row]) -> dict[str, Interval]:
     return found
 
 
-def status_of(health: Health, fit: Judged, findings: Sequence[Finding]) -> int:
+def status_of(health: Health, fit: ClassVerdict, findings: Sequence[Finding]) -> int:
     """The exit status: 1 for what is judged bad. A rate in which something else had a part is not judged."""
     disturbed = any(finding.disturbs for finding in findings)
     return int(health.state == "failing" or (fit.fit in ("below", "beyond") and not disturbed))
 
 
 def verdict_of(
-    noun: str, health: Health, rows: Sequence[Row], fit: Judged, findings: Sequence[Finding]
+    noun: str, health: Health, rows: Sequence[Row], fit: ClassVerdict, findings: Sequence[Finding]
 ) -> str:
     """Summarise a check in one sentence: healthy or not, how fast, and whether the rates fit the class of the drive.
 
@@ -150,7 +150,7 @@ def verdict_of(
     return f"{sentence}; {words}." if fit.fit != "fits" else f"{sentence}, {words}."
 
 
-def _misfit(fit: Judged) -> str:
+def _misfit(fit: ClassVerdict) -> str:
     if fit.fit == "below":
         return f"that is BELOW its class ({fit.title})"
     return f"that is more than its class ({fit.title}) can carry"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from mileage.analysis.check_result import Checked, Row
+from mileage.analysis.check_result import CheckResult, Row
 from mileage.analysis.quoted_text import quoted_text
 from mileage.judge import Comparison, verdict_sentence
 from mileage.report.measurement_text import spread_of
@@ -18,7 +18,7 @@ _HALF: Final = 14
 """Columns of the interval."""
 
 
-def check_text(found: Checked) -> str:
+def check_text(found: CheckResult) -> str:
     """Format one check as text."""
     lines = ["mileage check".ljust(WIDTH - 20) + found.date_utc.rjust(20), "-" * WIDTH]
     lines += _identity(found)
@@ -49,14 +49,14 @@ def verdict_in(text: str) -> str:
     return " ".join(lines)
 
 
-def _identity(found: Checked) -> list[str]:
+def _identity(found: CheckResult) -> list[str]:
     lines = []
     for word, text in (*found.drive, ("Health", _health(found))):
         lines += wrapped(text, WIDTH, first=f"{word:<{_LABEL}}", indent=" " * _LABEL)
     return lines
 
 
-def _health(found: Checked) -> str:
+def _health(found: CheckResult) -> str:
     if found.health.state == "unknown":
         return "; ".join(filter(None, (found.health.text, found.health.advice)))
     return f"{found.health.state.upper() if found.health.problems else 'good'}: {found.health.text}"
@@ -92,7 +92,7 @@ def _us(value: float | None) -> str:
     return f"{value:,.1f} µs" if value < 100 else f"{value:,.0f} µs"
 
 
-def _remarks(found: Checked) -> list[str]:
+def _remarks(found: CheckResult) -> list[str]:
     lines = []
     words = [finding.text for finding in found.findings]
     words += [f"health: {remark}" for remark in found.health.remarks]
@@ -107,7 +107,7 @@ def _remarks(found: Checked) -> list[str]:
     return lines
 
 
-def pair_text(one: Checked, other: Checked, comparison: Comparison | None) -> str:
+def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | None) -> str:
     """Two checks side by side, with the ratio of the second to the first and its 95 % interval.
 
     `comparison`: the second judged against the first, where their runs took turns, so that a load that came or went

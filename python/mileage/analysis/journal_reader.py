@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mileage.analysis.latency_bound_notes import Hidden
-from mileage.analysis.run_facts import JournalReading, Look
+from mileage.analysis.latency_bound_notes import HiddenLatency
+from mileage.analysis.run_facts import FactCollector, JournalReading
 from mileage.analysis.run_variation import Arms
 from mileage.analysis.stage_times import StageTimes
 from mileage.judge import Sample
@@ -29,15 +29,15 @@ class Reading:
     samples: list[Sample]
     seen: JournalReading
     arms: Arms
-    hidden: Hidden
+    hidden: HiddenLatency
     times: StageTimes
 
 
 def read(plan: Plan, content: JournalContent, staging: Staging | None = None) -> Reading:
     """Read the runs once; `staging`, where given, gets them for the tables."""
     samples: list[Sample] = []
-    look, arms, hidden, times = Look(plan), Arms(plan), Hidden(), StageTimes()
-    takers: list[Look | Arms | Hidden | StageTimes] = [look, times]
+    look, arms, hidden, times = FactCollector(plan), Arms(plan), HiddenLatency(), StageTimes()
+    takers: list[FactCollector | Arms | HiddenLatency | StageTimes] = [look, times]
     takers += [arms, hidden] if plan.study.baseline is not None else []
     for entry in content.any_runs():
         for one in each_test(entry):

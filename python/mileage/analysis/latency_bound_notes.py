@@ -10,7 +10,7 @@ from mileage.judge.overload import STOPPED_MIN, omission
 from mileage.model.journal_entries import Run
 
 
-class Hidden:
+class HiddenLatency:
     """Of all measured runs, the one in which a pause of the target hid the most operations."""
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ class JournalReading:
     """Bytes written in each interval of the last torture of every cycle."""
 
 
-class Look:
+class FactCollector:
     """Runs being looked at: `found` is what was read of those that were added."""
 
     def __init__(self, plan: Plan) -> None:

@@ -19,7 +19,7 @@ from mileage.plan import Plan
 from mileage.store.tables import each_test
 
 
-class Inside(msgspec.Struct, frozen=True, kw_only=True):
+class RunVariation(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of one cell in one arm. Bytes and operations are all that were moved; per second of elapsed time.
 
     `intervals` and `intervals_effective` are medians over the runs: how many intervals a run has, and how many
@@ -85,19 +85,19 @@ class Arms:
                 self.found.setdefault((cell, arm_name(self._plan, side)), []).append(RunSums.of(one.record))
 
 
-def inside(arms: Arms) -> list[Inside]:
+def inside(arms: Arms) -> list[RunVariation]:
     """One entry per cell and arm of the planned comparison, in the order of the runs; without the sham arm."""
     return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
 
 
-def _of(cell: str, arm: str, runs: list[RunSums]) -> Inside:
+def _of(cell: str, arm: str, runs: list[RunSums]) -> RunVariation:
     times_s = [run.elapsed_s for run in runs]
     variations = [run.within for run in runs if run.within is not None]
     widths = [
         run.half_width / run.mean * 100 for run in variations if run.half_width is not None and run.mean > 0
     ]
     lasting = sum(times_s) > 0
-    return Inside(
+    return RunVariation(
         cell=cell,
         arm=arm,
         bytes_per_s=total_work_rate([run.bytes_moved for run in runs], times_s) if lasting else 0.0,

@@ -39,7 +39,7 @@ class RunCourse(NamedTuple):
     words: str
 
 
-class Erasing(NamedTuple):
+class EraseCounts(NamedTuple):
     """Pages that a run programmed, and blocks that it erased."""
 
     cell: str
@@ -55,7 +55,7 @@ class Courses:
         """Start empty."""
         self.run_count = 0
         self.runs: list[RunCourse] = []
-        self.erasing: list[Erasing] = []
+        self.erasing: list[EraseCounts] = []
 
     def add(self, cell: str, stage: str, record: RunRecord, *, sham: bool = False) -> None:
         """Add a measured run; runs that write nothing are skipped."""
@@ -69,7 +69,7 @@ class Courses:
         # The sham arm is not worn: its drive is meant to have erased blocks.
         if not sham and "blocks_erased" in counters and "flash_pages_programmed" in counters:
             pages, blocks = counters["flash_pages_programmed"], counters["blocks_erased"]
-            self.erasing.append(Erasing(cell, stage, pages, blocks))
+            self.erasing.append(EraseCounts(cell, stage, pages, blocks))
 
 
 def course_of(record: RunRecord | ImportedRecord) -> Course:

@@ -18,7 +18,7 @@ import msgspec
 from mileage.analysis.cautions import cautions
 from mileage.analysis.check_class import facts_from, judged
 from mileage.analysis.check_result import (
-    Checked,
+    CheckResult,
     Row,
     in_order,
     intervals,
@@ -86,7 +86,7 @@ _TESTS: Final = (
 """Table, order, record and queue depth of each test."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CheckOptions(msgspec.Struct, frozen=True):
     """Options of a check."""
 
     quick: bool = False
@@ -95,7 +95,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """Length of each run; None for what makes a minute of all."""
 
 
-def plan_of(target: str, wanted: Wanted) -> Plan:
+def plan_of(target: str, wanted: CheckOptions) -> Plan:
     """The plan of a check of one target.
 
     Raises:
@@ -138,7 +138,7 @@ def plan_of(target: str, wanted: Wanted) -> Plan:
     return planned(_study(one_off(asked), wanted, writes=writes), None)
 
 
-def _study(base: Study, wanted: Wanted, *, writes: bool) -> Study:
+def _study(base: Study, wanted: CheckOptions, *, writes: bool) -> Study:
     """The study of a check: state and filling of a one-off, and its own tests."""
     (first,) = base.measure.values()
     runs = 4 * (2 if writes else 1) * REPETITIONS
@@ -182,7 +182,7 @@ def _possible(target: str, **keys: Any) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if key not in unused}
 
 
-def plan_of_pair(targets: Sequence[str], wanted: Wanted) -> Plan | None:
+def plan_of_pair(targets: Sequence[str], wanted: CheckOptions) -> Plan | None:
     """The plan of a check of two targets whose runs take turns; None where they cannot share one study.
 
     They can where both are of one kind and are written, or both are only read.
@@ -205,10 +205,10 @@ def plan_of_pair(targets: Sequence[str], wanted: Wanted) -> Plan | None:
     return planned(study, None)
 
 
-class Done(msgspec.Struct, frozen=True):
+class CheckRun(msgspec.Struct, frozen=True):
     """A check of one target, or of two whose runs took turns."""
 
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckResult, ...]
     comparison: Comparison | None = None
     """With two targets, the judgement of the second against the first, by pairs."""
 
@@ -220,7 +220,7 @@ def check(
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "check"),
     sheet: DataSheet | None = None,
-) -> Done:
+) -> CheckRun:
     """Do the plan of a check and judge what came of each target.
 
     `sheet`: the data sheet of the drive; None for that of the model which a real drive reports. With `save`, its study
@@ -258,7 +258,7 @@ def check(
             for number, (part, known) in enumerate(zip(parts, before, strict=True))
         ]
         checked = tuple(_checked(one, sheet) for one in seen)
-        done = Done(checked, _compared(result, seen) if len(seen) == 2 else None)
+        done = CheckRun(checked, _compared(result, seen) if len(seen) == 2 else None)
         if save is not None:
             text = (
                 check_text(checked[0])
@@ -305,7 +305,7 @@ def _rows_of_part(part: Plan, cells: Sequence[MeasuredCell]) -> tuple[tuple[Meas
     return tuple((cell, row_of(cell, work.record_bytes, work.depth * work.threads)) for cell, work in known)
 
 
-def _checked(seen: TargetFindings, sheet: DataSheet | None) -> Checked:
+def _checked(seen: TargetFindings, sheet: DataSheet | None) -> CheckResult:
     plan, rows = seen.plan, in_order(row for _, row in seen.cells)
     known = sheet or data_sheet_of(model=facts_from(seen.after).model)
     measured = measured_rates(plan, [cell for cell, _ in seen.cells])
@@ -313,7 +313,7 @@ def _checked(seen: TargetFindings, sheet: DataSheet | None) -> Checked:
     fit = judged(class_facts(plan, seen.after), intervals(rows))
     found = tuple(findings(seen))
     noun = "virtual drive" if plan.facts.virtual else "drive" if disk_in(seen.before) else "storage"
-    return Checked(
+    return CheckResult(
         target=plan.target,
         date_utc=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         drive=tuple(identity(seen)),

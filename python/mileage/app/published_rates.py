@@ -15,7 +15,7 @@ import msgspec
 
 from mileage._core import Drive, drive_rates
 from mileage.errors import Refused
-from mileage.execute.live_view import Counted
+from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.published_rate import PublishedRate
 from mileage.model.run_record import RunRecord
@@ -65,7 +65,7 @@ def simulated_rates(names: Sequence[str], *, processes: int | None = None) -> li
     tasks = [(name, at) for name in names for at in range(len(published_rates(name)))]
     if not tasks:
         return []
-    with Counted(f"published rates of {len(names)} drives", len(tasks), unit="rates") as progress:
+    with CountedProgress(f"published rates of {len(names)} drives", len(tasks), unit="rates") as progress:
         return spread(_simulated_task, tasks, processes=processes, advance=progress.advance)
 
 

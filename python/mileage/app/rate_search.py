@@ -40,7 +40,7 @@ class Goal(msgspec.Struct, frozen=True):
         return f"{self.quantile}={self.limit_ns} ns"
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchResult(msgspec.Struct, frozen=True):
     """Result of a search."""
 
     closed_ops_per_s: float
@@ -83,7 +83,7 @@ def search(
     *,
     on_probe: Callable[[Probe], None],
     moved: Callable[[PlannedRun, int], None],
-) -> Found:
+) -> SearchResult:
     """Search on the target of a one-off plan with one cell in a closed loop.
 
     `on_probe` receives every probe, `moved` the current run and its completed bytes. Raises Refused when the
@@ -142,7 +142,7 @@ def search(
             counts.append(record.judged_latency.count)
             probes.append(probe_of(rate, record.ops_per_s, _latency_ns(record, goal), goal.limit_ns))
             on_probe(probes[-1])
-    return Found(closed, tuple(probes), best_of(probes), min(counts, default=0))
+    return SearchResult(closed, tuple(probes), best_of(probes), min(counts, default=0))
 
 
 def _latency_ns(record: RunRecord, goal: Goal) -> float:

@@ -20,7 +20,7 @@ import msgspec
 from mileage._core import Drive
 from mileage.app.published_rates import IDLE_NS, run_on, sequential_writes
 from mileage.errors import Refused
-from mileage.execute.live_view import Counted
+from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.raw_tests import RawTables, SimulatedTest
 from mileage.targets.profiles import load_profile
@@ -73,7 +73,7 @@ def simulated_tests(drives: Sequence[str] = (), *, processes: int | None = None)
             code="unknown-name",
         )
     tasks = [(name, test, getattr(known[name], test)) for name in drives or known for test in SIMULATED]
-    with Counted("raw tests", len(tasks), unit="tests") as progress:
+    with CountedProgress("raw tests", len(tasks), unit="tests") as progress:
         return spread(_simulated, tasks, processes=processes, advance=progress.advance)
 
 

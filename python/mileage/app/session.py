@@ -260,9 +260,9 @@ def _rules(study: Study) -> Rules | None:
     precise = any(isinstance(table.repeat, Repeat) for table in study.measure.values())
     if not precise and not any(table.until for table in study.torture.values()):
         return None
-    from mileage.app.stop_decisions import Deciding
+    from mileage.app.stop_decisions import StopDecisions
 
-    return Deciding()
+    return StopDecisions()
 
 
 @contextmanager

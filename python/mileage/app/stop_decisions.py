@@ -15,7 +15,7 @@ WRITTEN_MIN = 2.0
 """Drive writes below which no drive is called steady by the drift rule, whatever its rounds look like."""
 
 
-class Deciding:
+class StopDecisions:
     """The rules of `judge`, as `execute` asks for them."""
 
     def precise(self, cells: list[list[float]], repeat: Repeat) -> Finding:

@@ -17,7 +17,7 @@ from mileage.app.session import check_built, do, facts_of_all
 from mileage.app.study import study_of
 from mileage.errors import Refused
 from mileage.execute import Silent
-from mileage.execute.live_view import Counted
+from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.journal_entries import AnyRun
 from mileage.model.run_record import RunRecord
@@ -84,7 +84,7 @@ def sweep(
             advice="name a counter: that column is there already",
             code="wrong-value",
         )
-    with Counted(f"sweep of {wanted.name} over {', '.join(names)}", len(tasks)) as progress:
+    with CountedProgress(f"sweep of {wanted.name} over {', '.join(names)}", len(tasks)) as progress:
         found = spread(_rows_of, tasks, processes=processes, advance=progress.advance)
     known = sorted({name for rows in found for _, counted in rows for name in counted})
     if unknown := [name for name in counters if name not in known]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mileage.app.check import Done
+    from mileage.app.check import CheckRun
 
 
 @click.command("check")
@@ -50,7 +50,7 @@ def command(
     or does not fit its class; 2 refused; 3 a run failed.
     """
     from mileage.analysis.check_text import check_text, pair_text
-    from mileage.app.check import Wanted, check, plan_of, plan_of_pair
+    from mileage.app.check import CheckOptions, check, plan_of, plan_of_pair
     from mileage.app.measurement import refuse_existing
     from mileage.cli.json_output import print_json
     from mileage.cli.target_choice import chosen_target
@@ -66,7 +66,7 @@ def command(
         from mileage.targets.data_sheets import load_data_sheet
 
         sheet = load_data_sheet(datasheet)
-    wanted = Wanted(quick=quick, seconds=seconds)
+    wanted = CheckOptions(quick=quick, seconds=seconds)
     names = [chosen_target(target) for target in targets]
     shared = plan_of_pair(names, wanted) if len(names) == 2 else None
     plans = [plan_of(name, wanted) for name in names] if shared is None else [shared]
@@ -74,7 +74,7 @@ def command(
     for folder in folders:
         if folder is not None:
             refuse_existing(folder)
-    done: list[Done] = []
+    done: list[CheckRun] = []
     for plan, folder in zip(plans, folders, strict=True):
         with Terminal(labels=labels_of(plan.cells)) as progress:
             line = ("mileage", *sys.argv[1:])

@@ -169,13 +169,13 @@ def run(
 
 def _simulate(drive: Drive, name: str, options: dict[str, Any]) -> tuple[int, str]:
     """Fill the drive, idle, and run the workload, with a view of the bytes; when the run began, and its record."""
-    from mileage.execute.live_view import Counted
+    from mileage.execute.live_view import CountedProgress
 
     main = _workload(drive.capacity_bytes, options["workload"], options)
     fill = _workload(drive.capacity_bytes, "sequential_write", {**options, **_FILLING})
     works = [("filling", fill)] if options["fill"] else []
     works.append((f"{options['workload'].replace('_', ' ')}s", main))
-    with Counted("", sum(work.stop.bytes or 0 for _, work in works), unit="bytes") as view:
+    with CountedProgress("", sum(work.stop.bytes or 0 for _, work in works), unit="bytes") as view:
         start_ns, text = 0, ""
         for number, (what, work) in enumerate(works, start=1):
             if number == len(works) and options["idle"]:

@@ -60,11 +60,11 @@ def command(
     from mileage import app
     from mileage.app.importer import bytes_of, make_study, read_files
     from mileage.errors import JudgedFailure
-    from mileage.execute.live_view import Counted
+    from mileage.execute.live_view import CountedProgress
     from mileage.terminal import report_width, say
 
     line = shlex.join(["mileage", "import", *map(str, files)])
-    with Counted("reading", bytes_of(files), unit="bytes") as view:
+    with CountedProgress("reading", bytes_of(files), unit="bytes") as view:
         found = read_files(files, layout, equal=equal_files, advance=view.advance)
         view.step("writing the study and its page")
         folder = make_study(found, out, name=name, stage=stage, command=line)

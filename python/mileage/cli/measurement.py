@@ -27,7 +27,7 @@ from mileage.plan.resolver import NO_ROOM
 from mileage.report.measurement_setup import labels_of, setting_text
 
 if TYPE_CHECKING:
-    from mileage.app.rate_search import Found
+    from mileage.app.rate_search import SearchResult
 
 _WIDTH = 80
 _PROCESSOR_DIGITS: Final = 5
@@ -121,7 +121,7 @@ def _in_options(fault: Refusal, *, cold: bool) -> Refusal:
     return fault._replace(where="--cold" if key == "cache" and cold else f"--{option_of(key)}")
 
 
-def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:
+def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:
     from mileage.report.measurement_text import measured_text
 
     if given["as_json"]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from mileage.app.rate_search import Found, read_goal, search
+from mileage.app.rate_search import SearchResult, read_goal, search
 from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
@@ -19,7 +19,7 @@ from mileage.report.measurement_setup import setting_text
 from mileage.report.quantity import duration
 
 
-def searched(asked: MeasurementRequest, given: dict[str, Any]) -> Found:
+def searched(asked: MeasurementRequest, given: dict[str, Any]) -> SearchResult:
     """Search the rate, with a line for each finished probe."""
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
@@ -55,7 +55,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> Found:
     return found
 
 
-def print_nothing(found: Found, given: dict[str, Any]) -> None:
+def print_nothing(found: SearchResult, given: dict[str, Any]) -> None:
     """Print that no rate keeps the goal."""
     if given["as_json"]:
         click.echo(msgspec.json.format(msgspec.json.encode({"search": found, "cells": []}), indent=2))

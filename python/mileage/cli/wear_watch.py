@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mileage.endurance.watch import Watched
+    from mileage.endurance.watch import WearEvaluation
     from mileage.endurance.wear_log import Sample
     from mileage.endurance.write_counters import Reading
 
@@ -79,7 +79,7 @@ def _print_progress(samples: Sequence[Sample]) -> None:
 
 
 def _report(
-    found: Watched, reading: Reading, samples: Sequence[Sample], target: str, options: dict[str, Any]
+    found: WearEvaluation, reading: Reading, samples: Sequence[Sample], target: str, options: dict[str, Any]
 ) -> None:
     from mileage.cli.endurance_values import bytes_of
     from mileage.endurance.life import rated_bytes_of, rating_of

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import Done, do_study, give_up, plan_of
-from mileage.dropin.flags import Given
+from mileage.dropin.dropin_study import DropinResult, do_study, give_up, plan_of
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 from mileage.formats.raw_print import summary
 from mileage.model.target_kind import capabilities_of
@@ -35,7 +35,7 @@ _IFLAG: Final = ("direct", "fullblock")
 _OFLAG: Final = ("direct", "dsync", "nonblock")
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do what the operands ask. Raises Refused and RunFailed."""
     source, sink = given.last("if"), given.last("of")
     if source is None or sink is None:
@@ -67,7 +67,7 @@ def run(given: Given) -> None:
         sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
 
 
-def _do_on_file(given: Given, study: Study, path: Path) -> Done:
+def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
     """Write a file as dd does: it is made, or cut off where the writing begins, and stays.
 
     When the study is refused or fails, a file that was made is removed, and one that was there keeps its length.
@@ -104,7 +104,7 @@ def _set_length(path: Path, length: int) -> None:
         os.truncate(path, length)
 
 
-def _destroyed(given: Given, path: str) -> str | None:
+def _destroyed(given: GivenFlags, path: str) -> str | None:
     named = given.last("--destroy")
     if named is None:
         return None
@@ -118,7 +118,7 @@ def _destroyed(given: Given, path: str) -> str | None:
     return str(Path(path).absolute())
 
 
-def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
+def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study:
     """The study that does it. Raises Refused."""
     target, kept, size = _target(given, path, writes)
     virtual = capabilities_of(target).simulated
@@ -202,7 +202,7 @@ def _refuse_without_room(path: str, end: int) -> None:
 
 
 def _table(
-    given: Given, block: int, start: int, amount: int, *, writes: bool, virtual: bool, flags: set[str]
+    given: GivenFlags, block: int, start: int, amount: int, *, writes: bool, virtual: bool, flags: set[str]
 ) -> Measure:
     conv = _words(given, "conv", _CONV)
     syncs = [word for word in ("fsync", "fdatasync") if word in conv]
@@ -223,7 +223,7 @@ def _table(
     )
 
 
-def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | None]:
+def _target(given: GivenFlags, path: str, writes: bool) -> tuple[str, bool, int | None]:
     """The target, whether it is used in place, and its size in bytes where it has one."""
     if capabilities_of(path).simulated:
         from mileage.app.session import facts_of
@@ -277,7 +277,7 @@ def size_of(name: str, text: str) -> int:
     return whole
 
 
-def _number(given: Given, name: str, alone: int) -> int:
+def _number(given: GivenFlags, name: str, alone: int) -> int:
     text = given.last(name)
     if text is None:
         return alone
@@ -286,7 +286,7 @@ def _number(given: Given, name: str, alone: int) -> int:
     return size_of(name, text)
 
 
-def _words(given: Given, name: str, known: tuple[str, ...]) -> set[str]:
+def _words(given: GivenFlags, name: str, known: tuple[str, ...]) -> set[str]:
     words = {word for text in given.every(name) for word in text.split(",") if word}
     for word in sorted(words):
         if word not in known:

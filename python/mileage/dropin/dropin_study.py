@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mileage.app.measurement import Measurement, measure, planned, refuse_existing
-from mileage.dropin.flags import Given
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import RunFailed
 from mileage.execute import Silent
 from mileage.model.run_record import RunRecord
@@ -34,7 +34,7 @@ Finished = Callable[[PlannedRun, RunRecord], str]
 
 
 @dataclass(frozen=True)
-class Done:
+class DropinResult:
     """Result of a drop-in command, with every run's record."""
 
     plan: Plan
@@ -48,7 +48,7 @@ class Done:
         return [(by_index[entry.run], entry.record) for entry in entries if entry.role == role]
 
 
-def folder_of(given: Given) -> Path:
+def folder_of(given: GivenFlags) -> Path:
     """Path of the study folder. Raises Refused when something is there."""
     named = given.last("--save")
     if named is not None:
@@ -63,7 +63,7 @@ def folder_of(given: Given) -> Path:
     return found
 
 
-def give_up(given: Given, paths: Iterable[Path]) -> list[Path]:
+def give_up(given: GivenFlags, paths: Iterable[Path]) -> list[Path]:
     """Files with content that the user allows to be overwritten with `--destroy`.
 
     Raises Refused for any other with content.
@@ -82,7 +82,7 @@ def give_up(given: Given, paths: Iterable[Path]) -> list[Path]:
 
 
 def do_study(
-    given: Given,
+    given: GivenFlags,
     study: Study,
     *,
     destroy: str | None = None,
@@ -90,7 +90,7 @@ def do_study(
     head: str = "",
     finished: Finished | None = None,
     failed: Callable[[PlannedRun], str] | None = None,
-) -> Done:
+) -> DropinResult:
     """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
 
     `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
@@ -112,10 +112,10 @@ def do_study(
                 printing.print(failed(printing.begun))
             raise
     print_notes([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
-    return Done(plan, StudyFolder.open(save), measured)
+    return DropinResult(plan, StudyFolder.open(save), measured)
 
 
-def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
+def plan_of(given: GivenFlags, study: Study, destroy: str | None) -> Plan:
     """Plan a study without writing anything. Raises Refused."""
     return planned(study, destroy)
 

@@ -29,7 +29,7 @@ from mileage.plan.workload import Workload
 TOOLS: Final = ("fio", "iozone", "ior", "elbencho")
 
 
-class Cannot(Exception):
+class Unsupported(Exception):
     """Reason why another tool cannot do a run; handled in this module."""
 
 
@@ -44,7 +44,7 @@ def in_words_of(plan: Plan, tool: str) -> str:
     for name, run in _each(plan):
         try:
             written.append(write(name, run, place))
-        except Cannot as reason:
+        except Unsupported as reason:
             omitted.append(f"# not written: {name}: {reason}")
     if not written:
         raise Refused(
@@ -88,12 +88,12 @@ def _place(plan: Plan) -> str:
 
 def _io(run: PlannedRun) -> tuple[Workload, Reach]:
     if run.workload is None:
-        raise Cannot(f"{run.job.word() if run.job is not None else 'idle'} is no single workload")
+        raise Unsupported(f"{run.job.word() if run.job is not None else 'idle'} is no single workload")
     reach = run.reach or Reach()
     if reach.settle_ns:
-        raise Cannot("a rest before each run (settle) is Mileage's own")
+        raise Unsupported("a rest before each run (settle) is Mileage's own")
     if reach.options.touch_bytes:
-        raise Cannot("what was read being changed (touch) is Mileage's own")
+        raise Unsupported("what was read being changed (touch) is Mileage's own")
     return run.workload, reach
 
 
@@ -115,7 +115,9 @@ def _fio(name: str, run: PlannedRun, place: str) -> str:
         del options["filename"]
         options |= {"directory": place.rpartition("/")[0] or ".", "filename_format": "mileage.dat.$jobnum"}
     elif work.threads > 1 and pattern_word(work.pattern) == "sequential":
-        raise Cannot("threads that share one file take a part each, in order; fio's all begin at its start")
+        raise Unsupported(
+            "threads that share one file take a part each, in order; fio's all begin at its start"
+        )
     options |= _fio_api(work, reach) | _fio_stop(work) | _fio_load(work)
     options |= _fio_data(work)
     options["randseed"] = work.seed
@@ -126,7 +128,7 @@ def _fio(name: str, run: PlannedRun, place: str) -> str:
 def _fio_rw(work: Workload) -> str:
     if work.discard_percent:
         if work.discard_percent < 100:
-            raise Cannot("discards among reads and writes")
+            raise Unsupported("discards among reads and writes")
         return "trim" if pattern_word(work.pattern) == "sequential" else "randtrim"
     kind = "read" if work.read_percent == 100 else "write" if work.read_percent == 0 else "rw"
     word = pattern_word(work.pattern)
@@ -134,7 +136,7 @@ def _fio_rw(work: Workload) -> str:
         return kind
     if word in ("random", "shuffled", "zipf"):
         return f"rand{kind}"
-    raise Cannot(f"the pattern {word} has no equal in fio")
+    raise Unsupported(f"the pattern {word} has no equal in fio")
 
 
 def _fio_order(work: Workload) -> FioOptions:
@@ -153,9 +155,9 @@ def _fio_api(work: Workload, reach: Reach) -> FioOptions:
     word = api_word(api).partition(":")[0]
     engine = "io_uring" if isinstance(api, ApiTable) and api.uring is not None else _FIO_ENGINES.get(word)
     if engine is None:
-        raise Cannot(f"the API {word} has no equal in fio")
+        raise Unsupported(f"the API {word} has no equal in fio")
     if reach.caching.mode == "limited":
-        raise Cannot("a limit of memory is no option of fio; use a cgroup")
+        raise Unsupported("a limit of memory is no option of fio; use a cgroup")
     found: FioOptions = {"ioengine": engine, "direct": int(reach.options.direct)}
     if work.depth > 1:
         found["iodepth"] = work.depth
@@ -187,7 +189,7 @@ def _fio_load(work: Workload) -> FioOptions:
     found: FioOptions = {}
     if load.open is not None:
         if load.open.ramp is not None:
-            raise Cannot("a rate that changes over time has no equal in fio")
+            raise Unsupported("a rate that changes over time has no equal in fio")
         found["rate_iops"] = load.open.operations_per_s // work.threads
         if load.open.spacing == "poisson":
             found["rate_process"] = "poisson"
@@ -215,9 +217,9 @@ def _fio_data(work: Workload) -> FioOptions:
             found |= {"refill_buffers": 1, "buffer_compress_percentage": mixed.compressible_percent}
             found |= {"dedupe_percentage": mixed.duplicate_percent} if mixed.duplicate_percent else {}
         else:
-            raise Cannot("IOzone's own bytes")
+            raise Unsupported("IOzone's own bytes")
     if work.verify != "off":
-        raise Cannot("the content that reads are compared with is Mileage's own")
+        raise Unsupported("the content that reads are compared with is Mileage's own")
     if work.sync != "none":
         found["end_fsync"] = 1
     if work.sync_every:
@@ -235,10 +237,10 @@ _IOZONE_NUMBERS: Final = {
 
 def _iozone(name: str, run: PlannedRun, place: str) -> str:
     if not isinstance(run.job, Suite):
-        raise Cannot("not one of IOzone's tests")
+        raise Unsupported("not one of IOzone's tests")
     suite = run.job.value
     if suite.mode != "fidelity":
-        raise Cannot("the tests do what their names say; IOzone does what fidelity = true does")
+        raise Unsupported("the tests do what their names say; IOzone does what fidelity = true does")
     words = ["iozone", "-s", f"{suite.file_bytes // 1024}k", "-r", f"{suite.record_bytes // 1024}k"]
     words += [word for test in suite.tests for word in ("-i", str(_IOZONE_NUMBERS[test]))]
     switches = {
@@ -273,12 +275,12 @@ def _iozone_content(content: Content | None) -> list[str]:
         return (
             f"-+w {shares.within_percent} -+y {shares.across_percent} -+C {shares.compress_percent}".split()
         )
-    raise Cannot(f"IOzone writes no data of this kind: {content}")
+    raise Unsupported(f"IOzone writes no data of this kind: {content}")
 
 
 def _ior(name: str, run: PlannedRun, place: str) -> str:
     if not isinstance(run.job, IorRun):
-        raise Cannot("not one of IOR's tests")
+        raise Unsupported("not one of IOR's tests")
     value = run.job.value
     words = ["mpirun", "-np", str(value.tasks), "ior", "-a", "POSIX"]
     words += [
@@ -302,7 +304,7 @@ def _ior(name: str, run: PlannedRun, place: str) -> str:
         (value.dsync, "IOR has no O_DSYNC"),
     ):
         if wrong:
-            raise Cannot(reason)
+            raise Unsupported(reason)
     line = shlex.join([*words, "-o", place])
     return f"# {name}; IOR's own data is written, which a compressor reduces to a fifth\n{line}"
 
@@ -311,7 +313,7 @@ def _elbencho(name: str, run: PlannedRun, place: str) -> str:
     work, reach = _io(run)
     word = pattern_word(work.pattern)
     if word not in ("sequential", "random", "shuffled"):
-        raise Cannot(f"the pattern {word} has no equal in elbencho")
+        raise Unsupported(f"the pattern {word} has no equal in elbencho")
     if (
         work.discard_percent
         or work.load.open
@@ -319,11 +321,11 @@ def _elbencho(name: str, run: PlannedRun, place: str) -> str:
         or work.load.warm_up_ns
         or work.verify != "off"
     ):
-        raise Cannot("elbencho has no discards, open loops, pauses, warm-ups or comparisons")
+        raise Unsupported("elbencho has no discards, open loops, pauses, warm-ups or comparisons")
     if work.span_start_bytes:
-        raise Cannot("elbencho begins at the start of a file")
+        raise Unsupported("elbencho begins at the start of a file")
     if work.content not in ("incompressible", "zeros") and work.read_percent < 100:
-        raise Cannot("elbencho writes random bytes or zeros")
+        raise Unsupported("elbencho writes random bytes or zeros")
     words = ["elbencho", "-r" if work.read_percent == 100 else "-w", "-t", str(work.threads)]
     words += ["-b", str(work.record_bytes), "-s", str(work.span_bytes)]
     if 0 < work.read_percent < 100:
@@ -337,7 +339,7 @@ def _elbencho(name: str, run: PlannedRun, place: str) -> str:
     if work.stop.time_ns is not None:
         words += ["--timelimit", str(-(-work.stop.time_ns // 10**9)), "--infloop"]
     elif work.stop.operations is not None or (work.stop.bytes or 0) > work.span_bytes:
-        raise Cannot("elbencho ends with its file or after whole seconds")
+        raise Unsupported("elbencho ends with its file or after whole seconds")
     words += (
         ["--blockvarpct", "100" if work.content == "incompressible" else "0"]
         if work.read_percent < 100

@@ -101,7 +101,7 @@ class Tool:
 
 
 @dataclass
-class Given:
+class GivenFlags:
     """A command line that was read: every flag with its value, in order, and the operands."""
 
     tool: Tool
@@ -133,9 +133,9 @@ class Given:
         return list(dict.fromkeys(warnings))
 
 
-def read(tool: Tool, words: Sequence[str]) -> Given:
+def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     """A command line by the flags of its tool. Raises Refused with the word that cannot be."""
-    given = Given(tool, words=tuple(words))
+    given = GivenFlags(tool, words=tuple(words))
     own = len(words)
     if tool.starts:
         from mileage.dropin.task_tools import begins_program
@@ -151,7 +151,7 @@ def read(tool: Tool, words: Sequence[str]) -> Given:
 class _Words:
     """The words of one command line, taken one after the other."""
 
-    def __init__(self, tool: Tool, left: list[str], given: Given) -> None:
+    def __init__(self, tool: Tool, left: list[str], given: GivenFlags) -> None:
         self._tool = tool
         self.left = left
         self._given = given

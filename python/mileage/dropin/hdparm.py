@@ -15,7 +15,7 @@ from typing import Final
 
 from mileage.app.session import facts_of
 from mileage.dropin.dropin_study import do_study, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
 from mileage.model.run_record import RunRecord
@@ -36,7 +36,7 @@ _SECTOR_BYTES: Final = 512
 """Unit of the sizes in /sys, whatever the sector size of the device."""
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Time every device that is named. Raises Refused and RunFailed."""
     wanted = [what for what, flag in (("cached", "-T"), ("buffered", "-t")) if given.has(flag)]
     if not wanted:
@@ -71,13 +71,13 @@ def run(given: Given) -> None:
         do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
 
 
-def _line(given: Given, run: PlannedRun, record: RunRecord) -> str:
+def _line(given: GivenFlags, run: PlannedRun, record: RunRecord) -> str:
     """Output line of one timing."""
     what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
     return timing_line(what, given.has("--direct"), record.bytes_read, _seconds(record))
 
 
-def _notes(given: Given) -> list[str]:
+def _notes(given: GivenFlags) -> list[str]:
     """Notes that a reader needs to interpret the figures."""
     if given.has("--direct"):
         return []
@@ -94,7 +94,7 @@ def _seconds(record: RunRecord) -> float:
     return (min(alone_ns, record.elapsed_ns) or record.elapsed_ns) / 1e9
 
 
-def study_of(given: Given, device: str, wanted: list[str]) -> Study:
+def study_of(given: GivenFlags, device: str, wanted: list[str]) -> Study:
     """The study of one device. Raises Refused."""
     if capabilities_of(device).simulated:
         return _virtual_study(given, device)
@@ -110,7 +110,7 @@ def study_of(given: Given, device: str, wanted: list[str]) -> Study:
     )
 
 
-def _virtual_study(given: Given, device: str) -> Study:
+def _virtual_study(given: GivenFlags, device: str) -> Study:
     """The study of a virtual drive, where -t reads what was written before: no drive reads what it never got."""
     start = _offset(given)
     capacity = facts_of(device, None, state=State()).capacity_bytes
@@ -137,14 +137,14 @@ def _virtual_study(given: Given, device: str) -> Study:
     )
 
 
-def _table(given: Given, what: str, device: str) -> Measure:
+def _table(given: GivenFlags, what: str, device: str) -> Measure:
     start = _offset(given) if what == "buffered" else 0
     _fits(device, start)
     name = f"hdparm.{what}{'_direct' if given.has('--direct') else ''}"
     return Measure(workload=name, span_start=start, repeat=1)
 
 
-def _offset(given: Given) -> int:
+def _offset(given: GivenFlags) -> int:
     text = given.last("--offset") or "0"
     if not (text.isascii() and text.isdecimal() and len(text) < 7):
         raise Refused(f"hdparm: --offset {text}", expected="whole GiB from 0", code="wrong-value")

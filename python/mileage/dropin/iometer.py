@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import Done, do_study
-from mileage.dropin.flags import Given
+from mileage.dropin.dropin_study import DropinResult, do_study
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 from mileage.formats.icf import Configuration, Line, read_icf
 from mileage.formats.iometer_print import Row, result_text
@@ -29,7 +29,7 @@ _FILE_BYTES: Final = 1 << 30
 _UNIT: Final = 1 << 20
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do every specification of the configuration. Raises Refused and RunFailed."""
     named = [*given.every("-c"), *given.operands]
     if len(named) != 1:
@@ -62,7 +62,7 @@ def run(given: Given) -> None:
         ) from error
 
 
-def study_of(given: Given, found: Configuration, target: str) -> Study:
+def study_of(given: GivenFlags, found: Configuration, target: str) -> Study:
     """The study that does what the configuration says. Raises Refused."""
     seconds = _seconds(given, found)
     names = _assigned(found)
@@ -128,7 +128,7 @@ def _whole(
     )
 
 
-def _seconds(given: Given, found: Configuration) -> int:
+def _seconds(given: GivenFlags, found: Configuration) -> int:
     text = given.last("--seconds")
     if text is not None and not (text.isascii() and text.isdecimal() and 0 < len(text) < 8 and int(text) > 0):
         raise Refused(f"iometer: --seconds {text}", expected="a whole number, 1 or more", code="out-of-range")
@@ -168,7 +168,7 @@ def _row(name: str, line: Line) -> AccessRow:
     )
 
 
-def _rows(found: Configuration, study: Study, done: Done) -> list[Row]:
+def _rows(found: Configuration, study: Study, done: DropinResult) -> list[Row]:
     tables = {cell.label: cell.table for cell in done.plan.cells}
     records = {tables[run.cell]: record for run, record in done.runs()}
     rows = []

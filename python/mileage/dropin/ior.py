@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats import ior_print as layout
@@ -29,7 +29,7 @@ _S: Final = 1e9
 _FORMATS: Final = ("default", "JSON", "CSV")
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as IOR does. Raises Refused and RunFailed."""
     shown = _format(given)
     began = time.ctime()
@@ -54,7 +54,7 @@ def run(given: Given) -> None:
         sys.stdout.write(layout.listing_end(setting, phases, time.ctime()))
 
 
-def _format(given: Given) -> str:
+def _format(given: GivenFlags) -> str:
     found = "default"
     for text in given.every("-O"):
         key, _, value = text.partition("=")
@@ -66,7 +66,7 @@ def _format(given: Given) -> str:
     return found
 
 
-def _setting(given: Given, began: str) -> layout.Setting:
+def _setting(given: GivenFlags, began: str) -> layout.Setting:
     tasks = tasks_of(given)
     if given.has("-C") and given.has("-Z"):
         raise Refused("ior: -C and -Z", "give one of them", code="conflict")
@@ -108,7 +108,7 @@ def file_system_text(directory: Path) -> str:
     return f"{size / unit:.1f} {name}   Used FS: {used:2.1f}%   Inodes: {files:.1f} Mi   Used Inodes: {inodes:2.1f}%"
 
 
-def _table(given: Given, setting: layout.Setting) -> Measure:
+def _table(given: GivenFlags, setting: layout.Setting) -> Measure:
     wanted = [phase for phase, flag in (("write", "-w"), ("read", "-r")) if given.has(flag)] or [
         "write",
         "read",

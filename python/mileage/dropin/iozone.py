@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from mileage.dropin.dropin_study import Done, do_study, give_up, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
@@ -51,7 +51,7 @@ class IozoneRequest:
     files: tuple[str, ...]
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
     from mileage.dropin.iozone_data import Diagnosis
     from mileage.dropin.iozone_text import head_text, print_end, text_of_run, version_text
@@ -120,7 +120,7 @@ def _files_of(asked: IozoneRequest) -> list[Path]:
     return [asked.place / name for name in (*names, *numbered)]
 
 
-def _differences(given: Given, asked: IozoneRequest) -> list[str]:
+def _differences(given: GivenFlags, asked: IozoneRequest) -> list[str]:
     """Differences from IOzone's own figures: which, in which direction, and why."""
     flags = [flag for flag in (*_SHARES.values(), "-+d") if given.has(flag)]
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
@@ -140,7 +140,7 @@ def _differences(given: Given, asked: IozoneRequest) -> list[str]:
     return [f"{head}, {why}; compare them only with figures of mileage iozone"]
 
 
-def _data_notes(done: Done) -> list[str]:
+def _data_notes(done: DropinResult) -> list[str]:
     """Measured compressibility of the written data, next to the nominal figure."""
     for cell in done.measurement.cells:
         if cell.bytes_written and cell.saved_percent:
@@ -154,7 +154,7 @@ def _data_notes(done: Done) -> list[str]:
     return []
 
 
-def asked_of(given: Given) -> IozoneRequest:
+def asked_of(given: GivenFlags) -> IozoneRequest:
     """Convert the flags to a request. Raises Refused."""
     _refuse_combinations(given)
     children = _children(given)
@@ -189,7 +189,7 @@ def asked_of(given: Given) -> IozoneRequest:
     )
 
 
-def study_of(given: Given, asked: IozoneRequest) -> Study:
+def study_of(given: GivenFlags, asked: IozoneRequest) -> Study:
     """The study that does what is asked: a table for each size of file or number of children."""
     tables: dict[str, Measure] = {}
     if asked.children:
@@ -212,7 +212,9 @@ def study_of(given: Given, asked: IozoneRequest) -> Study:
     )
 
 
-def _table(given: Given, asked: IozoneRequest, file: int, records: tuple[int, ...], count: int) -> Measure:
+def _table(
+    given: GivenFlags, asked: IozoneRequest, file: int, records: tuple[int, ...], count: int
+) -> Measure:
     return Measure(
         workload=tuple(f"iozone.{test}" for test in asked.tests),
         record=tuple(exact_bytes(record) for record in records),
@@ -243,11 +245,11 @@ def _table(given: Given, asked: IozoneRequest, file: int, records: tuple[int, ..
     )
 
 
-def _pause(given: Given) -> str:
+def _pause(given: GivenFlags) -> str:
     return f"{int(PAUSE.split()[0]) + _number(given, '-+q', 0, 0, 86400)} s"
 
 
-def _content(given: Given) -> str:
+def _content(given: GivenFlags) -> str:
     """The data of -+w, -+y and -+C, of -+d, or IOzone's default."""
     shares = {word: _number(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
     if given.has("-+d"):
@@ -260,7 +262,7 @@ def _content(given: Given) -> str:
 _SHARES: Final = {"within": "-+w", "across": "-+y", "compress": "-+C"}
 
 
-def _refuse_combinations(given: Given) -> None:
+def _refuse_combinations(given: GivenFlags) -> None:
     """Refuse combinations that IOzone refuses, and flags without an effect."""
     together = given.has("-t") or given.has("-l") or given.has("-u")
     duplicates = [flag for flag in _SHARES.values() if given.has(flag)]
@@ -318,7 +320,7 @@ def _refuse_combinations(given: Given) -> None:
                 )
 
 
-def _children(given: Given) -> tuple[int, ...]:
+def _children(given: GivenFlags) -> tuple[int, ...]:
     counts = [_count(given, "-t", text) for text in given.every("-t")]
     if given.has("-l") or given.has("-u"):
         low = _number(given, "-l", 1, 1, _CHILDREN_MAX)
@@ -329,7 +331,7 @@ def _children(given: Given) -> tuple[int, ...]:
     return tuple(dict.fromkeys(counts))
 
 
-def _tests(given: Given, together: bool) -> tuple[str, ...]:
+def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
     numbers = [_count(given, "-i", text, 0, 99) for text in given.every("-i")]
     for number in numbers:
         if number >= len(_GROUPS):
@@ -368,7 +370,7 @@ _TOGETHER: Final = (
 """The order of children."""
 
 
-def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
+def _files(given: GivenFlags, children: tuple[int, ...]) -> tuple[Path, ...]:
     names = tuple(Path(name) for name in given.every("-F"))
     if names and len(names) != max(children):
         raise Refused(
@@ -380,17 +382,21 @@ def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
     return names
 
 
-def _is_automatic(given: Given) -> bool:
+def _is_automatic(given: GivenFlags) -> bool:
     """Whether there are rows of several sizes: -a, or several -s or -r, which IOzone takes for -a as well."""
     return given.has("-a") or given.count("-s") > 1 or given.count("-r") > 1
 
 
-def _sizes(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def _sizes(
+    given: GivenFlags, children: tuple[int, ...]
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     """File and record of each row in bytes, and the columns of the reports in kB. Raises Refused."""
     return _all_sizes(given) if _is_automatic(given) else _one_size(given, children)
 
 
-def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def _one_size(
+    given: GivenFlags, children: tuple[int, ...]
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     record = size_of("-r", given.last("-r") or "4")
     file = size_of("-s", given.last("-s") or "512")
     if given.has("-+k") and children:
@@ -411,7 +417,7 @@ def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int,
     return ((file // record * record, record),), columns
 
 
-def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def _all_sizes(given: GivenFlags) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     """Every file with every record that is not larger.
 
     The sizes are those of several -s and -r, else all from the least to the most, each twice the one before unless
@@ -467,7 +473,7 @@ def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
     return tuple(rows), tuple(record // _KB for record in records)
 
 
-def _listed(given: Given, flag: str) -> list[int]:
+def _listed(given: GivenFlags, flag: str) -> list[int]:
     """The sizes of a flag in bytes, each once. Raises Refused where IOzone would leave one out."""
     sizes = [size_of(flag, text) for text in given.every(flag)]
     for before, after in pairwise(sizes):
@@ -502,12 +508,12 @@ def size_of(flag: str, text: str) -> int:
     return int(digits) * factor
 
 
-def _number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
+def _number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
     text = given.last(flag)
     return alone if text is None else _count(given, flag, text, least, most)
 
 
-def _count(given: Given, flag: str, text: str, least: int = 1, most: int = _CHILDREN_MAX) -> int:
+def _count(given: GivenFlags, flag: str, text: str, least: int = 1, most: int = _CHILDREN_MAX) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
         raise Refused(
             f"{given.tool.name}: {flag} {text}",

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mileage.dropin.dropin_study import Done, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.dropin_study import DropinResult, print_notes
+from mileage.dropin.flags import GivenFlags
 from mileage.formats import iozone_print as layout
 from mileage.formats.sheet import write_sheet
 from mileage.model.run_record import Moved, RunRecord, TestResult
@@ -70,7 +70,7 @@ def version_text() -> str:
     return f"\tIozone: Performance Test of File I/O\n{_VERSION}\t\tBuild: Mileage {__version__}\n"
 
 
-def head_text(given: Given, asked: IozoneRequest) -> str:
+def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
     """Everything above the first figures."""
     from mileage.dropin.iozone import size_of, uname
 
@@ -97,7 +97,7 @@ def head_text(given: Given, asked: IozoneRequest) -> str:
     return "\n".join(lines + _head_of_children(given, asked)) + "\n" + head
 
 
-def _head_of_children(given: Given, asked: IozoneRequest) -> list[str]:
+def _head_of_children(given: GivenFlags, asked: IozoneRequest) -> list[str]:
     if not asked.children:
         return []
     lines = []
@@ -107,19 +107,19 @@ def _head_of_children(given: Given, asked: IozoneRequest) -> list[str]:
     return [*lines, f"\tThroughput test with {count} {_ports(given) if count > 1 else _port(given)}"]
 
 
-def _command(given: Given) -> str:
+def _command(given: GivenFlags) -> str:
     return shlex.join(["iozone", *given.words])
 
 
-def _port(given: Given) -> str:
+def _port(given: GivenFlags) -> str:
     return "thread" if given.has("-T") else "process"
 
 
-def _ports(given: Given) -> str:
+def _ports(given: GivenFlags) -> str:
     return "threads" if given.has("-T") else "processes"
 
 
-def text_of_run(given: Given, asked: IozoneRequest, run: PlannedRun, record: RunRecord) -> str:
+def text_of_run(given: GivenFlags, asked: IozoneRequest, run: PlannedRun, record: RunRecord) -> str:
     """Output for one run: a row of the table, or the blocks of one number of children."""
     if not isinstance(run.job, Suite):
         return ""
@@ -128,7 +128,7 @@ def text_of_run(given: Given, asked: IozoneRequest, run: PlannedRun, record: Run
     return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
 
 
-def print_end(given: Given, asked: IozoneRequest, done: Done) -> None:
+def print_end(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
     """Print what follows the figures, and write the worksheet where one is wanted. Raises Refused."""
     if asked.children:
         _end_children(given, asked, done)
@@ -136,7 +136,7 @@ def print_end(given: Given, asked: IozoneRequest, done: Done) -> None:
         _end_single(given, asked, done)
 
 
-def _end_single(given: Given, asked: IozoneRequest, done: Done) -> None:
+def _end_single(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
     rows = [_row(given, run.job.value, record) for run, record in done.runs() if isinstance(run.job, Suite)]
     out = ["\niozone test complete.\n"]
     cpu = given.has("-+u")
@@ -163,7 +163,7 @@ def _with_skipped(rows: list[layout.Row], asked: IozoneRequest) -> list[layout.R
     return sorted([*rows, *zeros], key=lambda row: (row.file_kb, row.record_kb))
 
 
-def _row(given: Given, suite: SuiteValue, record: RunRecord) -> layout.Row:
+def _row(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> layout.Row:
     values: dict[str, int] = {}
     cpu: dict[str, float] = {}
     for result in record.results or ():
@@ -176,7 +176,7 @@ def _row(given: Given, suite: SuiteValue, record: RunRecord) -> layout.Row:
     return layout.Row(suite.file_bytes // _KB, suite.record_bytes // _KB, values, cpu)
 
 
-def _figure(given: Given, record: RunRecord) -> float:
+def _figure(given: GivenFlags, record: RunRecord) -> float:
     """Kilobytes per second, operations per second, or microseconds per operation; 0 when no time passed."""
     seconds = record.elapsed_s
     ops = record.ops_read + record.ops_written
@@ -189,7 +189,7 @@ def _figure(given: Given, record: RunRecord) -> float:
     return float(record.bytes_moved / _KB / seconds)
 
 
-def _cpu_lines(done: Done) -> list[str]:
+def _cpu_lines(done: DropinResult) -> list[str]:
     """Wall time, processor time and percent of each test, which IOzone keeps out of its table."""
     lines = []
     for _, record in done.runs():
@@ -202,13 +202,13 @@ def _cpu_lines(done: Done) -> list[str]:
     return lines
 
 
-def _blocks(given: Given, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:
+def _blocks(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:
     """The tests of one number of children, in IOzone's order."""
     blocks = [_block(given, suite, result) for result in record.results or ()]
     return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
 
 
-def _children_text(given: Given, suite: SuiteValue, blocks: list[layout.Block]) -> str:
+def _children_text(given: GivenFlags, suite: SuiteValue, blocks: list[layout.Block]) -> str:
     unit = "ops" if given.has("-O") else "kB"
     sizes = suite.file_bytes // _KB, suite.record_bytes // _KB
     out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
@@ -218,7 +218,7 @@ def _children_text(given: Given, suite: SuiteValue, blocks: list[layout.Block]) 
     return "".join([*out, "\n\n"])
 
 
-def _end_children(given: Given, asked: IozoneRequest, done: Done) -> None:
+def _end_children(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
     columns = {
         run.job.value.workers or 1: _blocks(given, run.job.value, record)
         for run, record in done.runs()
@@ -239,7 +239,7 @@ def _end_children(given: Given, asked: IozoneRequest, done: Done) -> None:
 Part = tuple[str, str, list[tuple[str, list[float]]]]
 
 
-def _parts(given: Given, columns: dict[int, list[layout.Block]], cpu: bool) -> list[Part]:
+def _parts(given: GivenFlags, columns: dict[int, list[layout.Block]], cpu: bool) -> list[Part]:
     """The report of rates, and of the processors where wanted: rows by test, a figure for each number of children."""
     tests = [block.test for block in next(iter(columns.values()))]
     if given.has("-+n"):
@@ -261,7 +261,7 @@ def _parts(given: Given, columns: dict[int, list[layout.Block]], cpu: bool) -> l
     return parts
 
 
-def _block(given: Given, suite: SuiteValue, result: TestResult) -> layout.Block:
+def _block(given: GivenFlags, suite: SuiteValue, result: TestResult) -> layout.Block:
     size = suite.record_bytes if given.has("-O") else _KB
     workers, record = result.workers, result.record
     assert workers is not None

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import Done, do_study, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.dropin_study import DropinResult, do_study, print_notes
+from mileage.dropin.flags import GivenFlags
 from mileage.dropin.ior import file_system_text
 from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
 from mileage.errors import Refused
@@ -28,7 +28,7 @@ _DIRECTORIES_MAX: Final = 1_000_000
 _PHASES: Final = {"-C": ("create",), "-T": ("stat",), "-E": ("read",), "-r": ("remove",), "-U": ("rename",)}
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as mdtest does. Raises Refused and RunFailed."""
     tasks = tasks_of(given)
     directory = Path(given.last("-d") or ".")
@@ -64,7 +64,7 @@ def _notes(tests: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _items(given: Given) -> int:
+def _items(given: GivenFlags) -> int:
     """Items of each task."""
     depth, branch = number(given, "-z", 0, 0, 32), number(given, "-b", 1, 1, 65536)
     # With one branch each level adds one directory. Otherwise the last level dominates, and logarithms avoid a huge
@@ -91,7 +91,7 @@ def _items(given: Given) -> int:
     return number(given, "-I", 1, 1, 1 << 30) * nodes
 
 
-def _tests(given: Given) -> tuple[str, ...]:
+def _tests(given: GivenFlags) -> tuple[str, ...]:
     """The tests by name, with the trees."""
     if given.has("-F") and given.has("-D"):
         raise Refused("mdtest: -F and -D", "give one of them, or neither", code="conflict")
@@ -113,7 +113,7 @@ def _tests(given: Given) -> tuple[str, ...]:
     )
 
 
-def _table(given: Given, tasks: int, items: int, tests: tuple[str, ...]) -> Measure:
+def _table(given: GivenFlags, tasks: int, items: int, tests: tuple[str, ...]) -> Measure:
     written, read = size_of(given, "-w", 0), size_of(given, "-e", 0)
     if written != read and "file_read" in tests:
         raise Refused(
@@ -139,7 +139,7 @@ def _table(given: Given, tasks: int, items: int, tests: tuple[str, ...]) -> Meas
     )
 
 
-def _rates(done: Done) -> dict[str, list[float]]:
+def _rates(done: DropinResult) -> dict[str, list[float]]:
     """Operations per second of each iteration, by test."""
     found: dict[str, list[float]] = {}
     for _, record in done.runs():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
-from mileage.dropin.flags import Given
+from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import number, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
@@ -21,7 +21,7 @@ from mileage.plan.study import Measure, StopRule
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
 
 
-def run(given: Given) -> None:
+def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as metarates does. Raises Refused and RunFailed."""
     tasks = tasks_of(given)
     tests = [test for test, flag in _TESTS.items() if given.has(flag)]
@@ -81,7 +81,7 @@ def _make(directory: Path) -> None:
         ) from error
 
 
-def _table(given: Given, tasks: int, files: int, tests: list[str]) -> Measure:
+def _table(given: GivenFlags, tasks: int, files: int, tests: list[str]) -> Measure:
     return Measure(
         workload=tuple(f"metarates.{test}" for test in tests),
         threads=tasks,

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.flags import DASHES, Given, read
+from mileage.dropin.flags import DASHES, GivenFlags, read
 from mileage.errors import Refused
 from mileage.plan import Study
 from mileage.plan.study import Measure, Stage, State
@@ -23,7 +23,7 @@ _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _TOOLS: Final = ("ior", "mdtest", "metarates")
 
 
-def tasks_of(given: Given) -> int:
+def tasks_of(given: GivenFlags) -> int:
     """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
     world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
     if world not in ("", "1"):
@@ -37,7 +37,7 @@ def tasks_of(given: Given) -> int:
     return number(given, "--tasks", 1, 1, THREADS_MAX)
 
 
-def number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
+def number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
     """A whole number of a flag. Raises Refused."""
     text = given.last(flag)
     if text is None:
@@ -51,7 +51,7 @@ def number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
     return int(text)
 
 
-def size_of(given: Given, flag: str, alone: int) -> int:
+def size_of(given: GivenFlags, flag: str, alone: int) -> int:
     """Bytes of a flag: a number, or one with k, m, g or t, binary. Raises Refused."""
     text = given.last(flag)
     if text is None:
@@ -66,7 +66,7 @@ def size_of(given: Given, flag: str, alone: int) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def study_of(given: Given, directory: Path, table: Measure) -> Study:
+def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
     """The study of one table in a directory. Raises Refused when that is not there."""
     if not directory.is_dir():
         raise Refused(
@@ -83,7 +83,7 @@ def study_of(given: Given, directory: Path, table: Measure) -> Study:
     )
 
 
-def run_mpirun(given: Given) -> None:
+def run_mpirun(given: GivenFlags) -> None:
     """`mileage mpirun`: the tool that is named, with the given number of tasks. Raises Refused and RunFailed."""
     from mileage.dropin.dropin_list import tool_named
 

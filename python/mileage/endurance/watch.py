@@ -22,7 +22,7 @@ _UNITS_MIN = 100
 """Growth of a counter, in its units, from which it decides: the drive's own may count in units of 32 MiB."""
 
 
-class Watched(msgspec.Struct, frozen=True):
+class WearEvaluation(msgspec.Struct, frozen=True):
     """Evaluation of a wear log."""
 
     samples: int
@@ -41,11 +41,11 @@ class Watched(msgspec.Struct, frozen=True):
         return self.rates.get(self.chosen)
 
 
-def watched(samples: Sequence[Sample]) -> Watched:
+def watched(samples: Sequence[Sample]) -> WearEvaluation:
     """Evaluate the samples of a wear log."""
     found = {name: rate for name in TITLES if (rate := wear_rate(samples, name)) is not None}
     used = [one.percent_used for one in samples if one.percent_used is not None]
-    return Watched(
+    return WearEvaluation(
         len(samples),
         span_s(samples),
         found,

@@ -28,7 +28,7 @@ from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.run import perform
 from mileage.execute.run_failure import Poll
-from mileage.execute.stop_rules import Stopping
+from mileage.execute.stop_rules import StopState
 from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun, Setting
@@ -53,7 +53,7 @@ class Shared:
     content: JournalContent
     progress: Progress
     stop: threading.Event
-    stopping: Stopping
+    stopping: StopState
     environment: EnvironmentGuard
     calibration: Calibration
     loss: RankLoss

@@ -151,7 +151,7 @@ class Terminal(Progress):
         return [*parts, f"{standing.runs_done:,} of {len(standing.plan.runs):,} runs", standing.left()]
 
 
-class Counted:
+class CountedProgress:
     """A job that is no study, shown in the same way: what is done of a known total; a context manager.
 
     The time left is that of what is done so far, in proportion; it is shown from the first step on.
@@ -169,7 +169,7 @@ class Counted:
         self._lined_s = self._began_s = clock()
         self._live = live_lines(self.lines) if is_coloured(sys.stderr) and not is_log_on() else None
 
-    def __enter__(self) -> Counted:
+    def __enter__(self) -> CountedProgress:
         """Show the lines."""
         if self._live is not None:
             self._live.start()

@@ -26,7 +26,7 @@ from mileage.execute.run_failure import Poll
 from mileage.execute.signals import ENDING
 from mileage.execute.workers import Member, Step, Workers, at_barrier, byte_order, raise_for, ranks_here
 from mileage.scratch import scratch_directory
-from mileage.worker import Answer, Done, Order, Ready
+from mileage.worker import Answer, Order, ProgressMessage, Ready
 
 _LOOK_S: Final = 0.05
 _END_S: Final = 10.0
@@ -195,7 +195,7 @@ class LocalWorkers(Workers):
         heard = os.read(worker.stdout.fileno(), _HEARD_BYTES)
         *lines, self._rest[number] = (self._rest[number] + heard).split(b"\n")
         for line in lines:
-            message: Answer | Ready | Done = json.loads(line)
+            message: Answer | Ready | ProgressMessage = json.loads(line)
             if "ready" in message:
                 self._ready.add(number)
             elif "bytes" in message:

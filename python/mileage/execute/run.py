@@ -29,7 +29,7 @@ from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
 
 
-class Kept(Protocol):
+class RunFiles(Protocol):
     """Storage for the inputs of a run other than its workload; a study folder is one."""
 
     def load_trace(self, sha256: str) -> bytes | None:
@@ -46,7 +46,7 @@ class RunInputs(NamedTuple):
     run: PlannedRun
     idle_ns: int
     poll: Poll
-    kept: Kept | None
+    kept: RunFiles | None
 
     @property
     def what(self) -> str:
@@ -55,7 +55,7 @@ class RunInputs(NamedTuple):
 
 
 def perform(
-    target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll, kept: Kept | None = None
+    target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll, kept: RunFiles | None = None
 ) -> RunRecord:
     """Do one run and return its record.
 
@@ -133,7 +133,7 @@ def _power_cut(target: Target, run: PlannedRun, record: RunRecord) -> RunRecord:
     return msgspec.structs.replace(record, counters={**record.counters, **counters})
 
 
-def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -> str:
+def _options(target: Target, run: PlannedRun, reach: Reach, kept: RunFiles | None) -> str:
     """The engine's options (JSON), with what the files must be, and the file of the log."""
     own = target.identities
     if run.workload is not None and run.workload.files == "per_thread":
@@ -159,7 +159,7 @@ def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs
         raise RunFailed.from_os_error(inputs.what, cause) from cause
 
 
-def workload_json(workload: Workload, kept: Kept | None) -> str:
+def workload_json(workload: Workload, kept: RunFiles | None) -> str:
     """The JSON that the core reads: that of the workload, with the operations of a trace in place of its file."""
     pattern = workload.pattern
     if isinstance(pattern, str) or pattern.trace_file is None:

@@ -48,7 +48,7 @@ class Key(NamedTuple):
     setting: int
 
 
-class Stopping:
+class StopState:
     """Answers for a whole study; safe to use from several threads, each with cycles of its own."""
 
     def __init__(

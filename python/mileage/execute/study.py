@@ -19,7 +19,7 @@ from mileage.execute.environment_guard import START, EnvironmentGuard, changed_b
 from mileage.execute.progress import Progress
 from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
-from mileage.execute.stop_rules import Rules, Stopping
+from mileage.execute.stop_rules import Rules, StopState
 from mileage.execute.workers import ranks_here
 from mileage.model.journal_entries import End, Rank, RankList, SessionEnd, StageEnd, Study
 from mileage.plan import Plan, PlannedRun, Setting
@@ -149,7 +149,7 @@ def _shared(
         content,
         progress,
         threading.Event(),
-        Stopping(plan, journal, content, rules, progress.note),
+        StopState(plan, journal, content, rules, progress.note),
         environment,
         Calibration(plan, journal, content, progress.note),
         loss,

@@ -71,7 +71,7 @@ def check_state(state: State, target: str) -> Iterator[Refusal]:
         yield Refusal(key, text=text, code="wrong-value")
 
 
-class Used(msgspec.Struct, frozen=True):
+class FillState(msgspec.Struct, frozen=True):
     """How full a new file system is made before it is measured, and by which method."""
 
     how: str
@@ -80,11 +80,11 @@ class Used(msgspec.Struct, frozen=True):
     seed: int = 1
 
 
-def used(state: State, seed: int) -> Used | None:
+def used(state: State, seed: int) -> FillState | None:
     """Treatment of a new file system before it is measured; None for none. `state` has been checked."""
     for how in ("fill", "aged"):
         if (text := getattr(state, how)) is not None:
-            return Used(how, _percent(text), seed)
+            return FillState(how, _percent(text), seed)
     return None
 
 

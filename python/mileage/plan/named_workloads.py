@@ -12,7 +12,7 @@ import msgspec
 
 from mileage.plan.file_job import Job, Programs
 from mileage.plan.io_options import IoOptions, merged
-from mileage.plan.pattern import Does, Pattern, does, is_sequential
+from mileage.plan.pattern import OperationShares, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
 Metric = Literal["throughput", "iops", "p99", "time"]
@@ -79,7 +79,7 @@ class NamedWorkload(msgspec.Struct, frozen=True):
         return self.job is None or self.job.has_record
 
     @property
-    def does(self) -> Does:
+    def does(self) -> OperationShares:
         """Share of each kind of operation, in percent."""
         return does(self.pattern, self.read_percent, self.how.discards or 0)
 

@@ -221,7 +221,7 @@ def unit_bytes(pattern: Pattern, record_bytes: int) -> int:
     return record_bytes
 
 
-class Does(msgspec.Struct, frozen=True):
+class OperationShares(msgspec.Struct, frozen=True):
     """Shares of a workload's operations in percent; they add up to 100, syncs not counted."""
 
     read: float
@@ -229,18 +229,20 @@ class Does(msgspec.Struct, frozen=True):
     discard: float
 
 
-def does(pattern: Pattern, read_percent: int, discard_percent: int) -> Does:
+def does(pattern: Pattern, read_percent: int, discard_percent: int) -> OperationShares:
     """Shares of a workload's operations: as the pattern defines them, or else as the workload does."""
     if isinstance(pattern, PatternTable) and pattern.access is not None:
         reads = sum(line.share_percent * line.read_percent for line in pattern.access.lines) / 100
-        return Does(reads, 100 - reads, 0.0)
+        return OperationShares(reads, 100 - reads, 0.0)
     if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
         trace = pattern.trace_file
         counts = (trace.reads, trace.writes, trace.discards)
-        return Does(*(100 * count / trace.operations for count in counts))
+        return OperationShares(*(100 * count / trace.operations for count in counts))
     if isinstance(pattern, PatternTable) and pattern.trace is not None:
         kinds = [op.kind for op in pattern.trace.operations]
         total = max(len(kinds), 1)
-        return Does(*(100 * kinds.count(kind) / total for kind in ("read", "write", "discard")))
+        return OperationShares(*(100 * kinds.count(kind) / total for kind in ("read", "write", "discard")))
     rest = 100 - discard_percent
-    return Does(rest * read_percent / 100, rest * (100 - read_percent) / 100, float(discard_percent))
+    return OperationShares(
+        rest * read_percent / 100, rest * (100 - read_percent) / 100, float(discard_percent)
+    )

@@ -15,7 +15,7 @@ from mileage._core import workload_problem
 from mileage.plan.content import Content, Verify
 from mileage.plan.load_model import Load
 from mileage.plan.pattern import (
-    Does,
+    OperationShares,
     Pattern,
     PatternTable,
     does,
@@ -108,7 +108,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return float(self.record_bytes)
 
     @property
-    def does(self) -> Does:
+    def does(self) -> OperationShares:
         """Share of each kind of operation, in percent."""
         return does(self.pattern, self.read_percent, self.discard_percent)
 

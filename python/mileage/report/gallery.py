@@ -38,7 +38,7 @@ from mileage.report.wear import wear_chart
 from mileage.report.wording import distinct_names, largest_changes, plain
 from mileage.report.workload_charts import (
     FEW_CELLS,
-    Charted,
+    ChartedTest,
     bar_pictures,
     bar_words,
     change_pictures,
@@ -345,7 +345,7 @@ def _map(view: StudyView) -> _PictureRequest | None:
     return _charted(map_picture(view))
 
 
-def _charted(made: Charted | None) -> _PictureRequest | None:
+def _charted(made: ChartedTest | None) -> _PictureRequest | None:
     return made and _PictureRequest(_svg(made.chart, made.name, made.title, made.caption), made.caption)
 
 

@@ -24,7 +24,7 @@ CHANGE: Final = "_change"
 """End of the name of a test's picture of changes."""
 
 
-class Charted(NamedTuple):
+class ChartedTest(NamedTuple):
     """A picture to be drawn: its name, its chart, its title and its caption."""
 
     name: str
@@ -33,7 +33,7 @@ class Charted(NamedTuple):
     caption: str
 
 
-def bar_pictures(view: StudyView) -> list[Charted]:
+def bar_pictures(view: StudyView) -> list[ChartedTest]:
     """Both arms of the cells of each test, named as the test's files."""
     low, high = view.comparison.baseline, view.comparison.candidate
     arms = distinct_names(low, high)
@@ -42,7 +42,7 @@ def bar_pictures(view: StudyView) -> list[Charted]:
         places = view.evidence.places
         chart = paired_bars(own.test, own.cells, places, axes_of(own.cells, places), arms)
         if chart is not None:
-            found.append(Charted(own.file, chart, f"{own.test} in {low} and {high}", bar_words(view)))
+            found.append(ChartedTest(own.file, chart, f"{own.test} in {low} and {high}", bar_words(view)))
     return found
 
 
@@ -62,12 +62,12 @@ def stands_alone(view: StudyView, test: DrawnTest) -> bool:
     return not axes_of(test.cells, view.evidence.places).columns
 
 
-def change_pictures(view: StudyView) -> list[Charted]:
+def change_pictures(view: StudyView) -> list[ChartedTest]:
     """The changes of each test in percent; none of few cells, which the forest plot shows each already."""
     if not _is_large(view):
         return []
     names = {own.test: own.file for own in grouped_tests(view)}
-    found: list[Charted] = []
+    found: list[ChartedTest] = []
     for grid, words in _grids(view):
         kept, left = most_changed(grid.fields)
         if len(kept) < 2:
@@ -83,11 +83,11 @@ def change_pictures(view: StudyView) -> list[Charted]:
             name = f"{names.get(test) or file_name(test) or 'test'}{CHANGE}"
             while any(name == other.name for other in found):
                 name = f"{name.removesuffix(CHANGE)}_2{CHANGE}"
-            found.append(Charted(name, chart, f"Changes of {test} in percent", caption))
+            found.append(ChartedTest(name, chart, f"Changes of {test} in percent", caption))
     return found
 
 
-def map_picture(view: StudyView, *, narrow: bool = False) -> Charted | None:
+def map_picture(view: StudyView, *, narrow: bool = False) -> ChartedTest | None:
     """Picture with all changes as coloured fields."""
     if not _is_large(view):
         return None
@@ -104,7 +104,7 @@ def map_picture(view: StudyView, *, narrow: bool = False) -> Charted | None:
         else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
     )
     words = f"{shown}. Orange: worse; blue: better. {glyphs}. Intervals are in the table."
-    return None if chart is None else Charted("changes_map", chart, "Changes as a map", words)
+    return None if chart is None else ChartedTest("changes_map", chart, "Changes as a map", words)
 
 
 def counted_span(counts: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from typing import Protocol, Self
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.filesystems import FileSystem
-from mileage.plan.initial_state import Used
+from mileage.plan.initial_state import FillState
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.queue_settings import Settings
 from mileage.targets.spec import TargetSpec
@@ -58,7 +58,7 @@ class Opening:
     made: FileSystem | None
     settings: Settings
     purge: str
-    used: Used | None
+    used: FillState | None
     root: Path
 
 

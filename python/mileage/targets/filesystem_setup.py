@@ -13,7 +13,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.filesystems import LABEL_PREFIX, SAFE_MOUNT, FileSystem
-from mileage.plan.initial_state import Used
+from mileage.plan.initial_state import FillState
 from mileage.targets.aging import age, fill
 from mileage.targets.base import Opening, Target
 from mileage.targets.devices import Device, GivenDevice, LoopDevice
@@ -49,7 +49,7 @@ class PlacedTarget(Target):
         made: FileSystem,
         plan_hash: str,
         *,
-        used: Used | None = None,
+        used: FillState | None = None,
         root: Path = ROOT,
     ) -> None:
         super().__init__(spec)

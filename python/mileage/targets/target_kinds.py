@@ -16,7 +16,7 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.filesystems import FileSystem
-from mileage.plan.initial_state import Used
+from mileage.plan.initial_state import FillState
 from mileage.targets.base import Opening, Target
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import repair
@@ -46,7 +46,7 @@ def open_target(
     made: FileSystem | None = None,
     settings: Settings = NO_SETTINGS,
     purge: str = "discard",
-    used: Used | None = None,
+    used: FillState | None = None,
     root: Path = ROOT,
     probe: bool = False,
 ) -> Target:
