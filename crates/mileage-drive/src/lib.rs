@@ -44,7 +44,6 @@ mod faulty_device;
 mod flash;
 pub mod immediate_device;
 mod lap;
-mod latencies;
 mod lookahead;
 mod management;
 pub mod profile;

@@ -11,14 +11,13 @@ use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{self, Request, Status};
 use crate::immediate_device::Immediate;
 use crate::lap::Lap;
-use crate::latencies::Latencies;
 use crate::lookahead::Announcements;
 use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
-use mileage_measure::{Concurrency, Finished, LatencyData, RunError, RunRecord, Series, ThreadRecord};
+use mileage_measure::{Concurrency, Finished, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Sync, Verify, Workload};
+use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, PerKind, Step, Sync, Verify, Workload};
 
 /// First length of the series' intervals; it doubles.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -204,7 +203,9 @@ struct Running<'a, S, O, const PLAIN: bool> {
     sync_timed: bool,
     /// Writes have FUA.
     durable: bool,
-    latency: Box<Latencies>,
+    latency: Box<PerKind<Histogram>>,
+    /// Latencies of reads and writes from the instant when they were due.
+    response: Box<Histogram>,
     /// Whether all operations are of one kind: the series then has their latencies, and none is recorded twice.
     one_way: bool,
     series: Series,
@@ -214,8 +215,8 @@ struct Running<'a, S, O, const PLAIN: bool> {
     interval_end_ns: u64,
     counters_before: Vec<u64>,
     counters_now: Vec<u64>,
-    /// Discards completed, and their bytes.
-    discarded: (u64, u64),
+    /// Operations and their bytes, of the kinds that move none but syncs.
+    commands: PerKind<(u64, u64)>,
     work: u64,
     concurrency: Option<Concurrency>,
     /// The failure that the host learns of first, and when.
@@ -262,13 +263,14 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             sync_timed: workload.sync_timed,
             durable: workload.sync == Sync::Fua,
             latency: Box::default(),
+            response: Box::default(),
             one_way: workload.one_way().is_some(),
             series: Series::new(INTERVAL_NS, series_names),
             warm_up: (workload.load.warm_up_ns > 0).then(|| (start_ns, Series::new(INTERVAL_NS, &[]))),
             interval_end_ns: 0,
             counters_now: vec![0; series_names.len()],
             counters_before: vec![0; names.len()],
-            discarded: (0, 0),
+            commands: PerKind::default(),
             work: 0,
             concurrency: None,
             failure: None,
@@ -483,43 +485,33 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             return thread;
         }
         let (mut bytes_read, mut bytes_written) = (0, 0);
-        match op.kind {
-            OpKind::Read => {
-                record.ops_read += 1;
-                record.bytes_read += bytes;
-                bytes_read = bytes;
-                if !self.one_way {
-                    self.latency.read.record(latency_ns);
-                }
+        if op.kind == OpKind::Sync {
+            self.latency[op.kind].record(latency_ns);
+            if self.sync_timed {
+                *last_ns = complete_ns;
             }
-            OpKind::Write => {
-                record.ops_written += 1;
-                record.bytes_written += bytes;
-                bytes_written = bytes;
-                if !self.one_way {
-                    self.latency.write.record(latency_ns);
-                }
-            }
-            OpKind::Discard => {
-                self.discarded.0 += 1;
-                self.discarded.1 += bytes;
-                if !self.one_way {
-                    self.latency.discard.record(latency_ns);
-                }
-            }
-            OpKind::Sync => {
-                self.latency.sync.record(latency_ns);
-                if self.sync_timed {
-                    *last_ns = complete_ns;
-                }
-                return thread;
-            }
+            return thread;
+        } else if op.kind == OpKind::Read {
+            record.ops_read += 1;
+            record.bytes_read += bytes;
+            bytes_read = bytes;
+        } else if op.kind == OpKind::Write {
+            record.ops_written += 1;
+            record.bytes_written += bytes;
+            bytes_written = bytes;
+        } else {
+            let (operations, total) = &mut self.commands[op.kind];
+            *operations += 1;
+            *total += bytes;
+        }
+        if !self.one_way {
+            self.latency[op.kind].record(latency_ns);
         }
         *last_ns = complete_ns;
         record.calls += 1;
         self.last_move_ns = complete_ns;
-        if !PLAIN && !self.due_ns.is_empty() && op.kind != OpKind::Discard {
-            self.latency.response.record(complete_ns - due_ns);
+        if !PLAIN && !self.due_ns.is_empty() && op.kind.moves_bytes() {
+            self.response.record(complete_ns - due_ns);
         }
         let at_ns = complete_ns - self.origin_ns;
         let crossing = at_ns >= self.interval_end_ns;
@@ -546,7 +538,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
 
     fn finish(mut self, workload: &Workload) -> RunRecord {
         if let Some(kind) = workload.one_way() {
-            *self.latency.of(kind) = self.series.latency();
+            self.latency[kind] = self.series.latency();
         }
         self.device.advance_to(self.last_ns);
         if self.origin_ns == NEVER {
@@ -568,24 +560,19 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
         };
         let threads: Vec<ThreadRecord> = self.threads.into_iter().map(close).collect();
         let sum = |pick: fn(&ThreadRecord) -> u64| threads.iter().map(pick).sum();
-        let Latencies { read, write, sync, discard, response } = &*self.latency;
         RunRecord {
             bytes_read: sum(|thread| thread.bytes_read),
             bytes_written: sum(|thread| thread.bytes_written),
             ops_read: sum(|thread| thread.ops_read),
             ops_written: sum(|thread| thread.ops_written),
-            ops_discarded: self.discarded.0,
-            bytes_discarded: self.discarded.1,
+            ops_discarded: self.commands[OpKind::Discard].0,
+            bytes_discarded: self.commands[OpKind::Discard].1,
             submit_ns,
             durable_ns,
             elapsed_ns: if workload.sync_timed { durable_ns } else { submit_ns },
             latency: LatencyData {
-                read: read.to_data(),
-                write: write.to_data(),
-                sync: sync.to_data(),
-                discard: discard.to_data(),
-                response: response.to_data(),
-                ..LatencyData::default()
+                response: self.response.to_data(),
+                ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), self.latency[kind].to_data())))
             },
             series: self.series.to_data(),
             warm_up: self.warm_up.map(|(_, series)| series.to_data()),

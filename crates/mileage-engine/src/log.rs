@@ -10,7 +10,7 @@ use crate::errno;
 use crate::error::Error;
 use crate::identity::Identity;
 use mileage_measure::LogRecord;
-use mileage_workload::{Op, OpKind};
+use mileage_workload::Op;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -205,12 +205,7 @@ fn write(file: File, chunks: &Receiver<Chunk>, over: &AtomicBool) -> std::io::Re
 
 fn row(out: &mut impl Write, thread: u32, entry: &Entry) -> std::io::Result<()> {
     let Entry { op, due_ns, start_ns, end_ns } = entry;
-    let kind = match op.kind {
-        OpKind::Read => "read",
-        OpKind::Write => "write",
-        OpKind::Sync => "sync",
-        OpKind::Discard => "discard",
-    };
+    let kind = op.kind.name();
     let Op { offset_bytes, length_bytes, .. } = op;
     match due_ns {
         Some(due_ns) => write!(out, "{start_ns},{due_ns},{end_ns}")?,

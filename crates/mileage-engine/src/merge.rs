@@ -120,15 +120,11 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         submit_ns: last_ns - first_ns,
         durable_ns: durable_ns - first_ns,
         elapsed_ns: if workload.sync_timed { durable_ns - first_ns } else { last_ns - first_ns },
-        ops_discarded: sum(|part| part.ops_discarded),
-        bytes_discarded: sum(|part| part.bytes_discarded),
+        ops_discarded: sum(|part| part.commands[OpKind::Discard].0),
+        bytes_discarded: sum(|part| part.commands[OpKind::Discard].1),
         latency: LatencyData {
-            read: latency(OpKind::Read),
-            write: latency(OpKind::Write),
-            sync: latency(OpKind::Sync),
-            discard: latency(OpKind::Discard),
             response: together(&|part: &Part| Cow::Borrowed(&part.response)),
-            ..LatencyData::default()
+            ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), latency(kind))))
         },
         series: joined(|part| Some(&part.series)).unwrap_or_default(),
         warm_up: joined(|part| part.warm_up.as_deref()),
@@ -213,7 +209,7 @@ fn concurrency(parts: &[Part], first_ns: u64, first_done_ns: u64) -> Option<Conc
     }
     let whole = |part: &Part| {
         let record = &part.record;
-        (record.bytes_read + record.bytes_written, record.ops_read + record.ops_written + part.ops_discarded)
+        (record.bytes_read + record.bytes_written, part.operations())
     };
     let by_then = parts.iter().map(|part| part.at_first_done.unwrap_or_else(|| whole(part)));
     let (bytes, operations) = by_then.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));

@@ -186,7 +186,7 @@ pub(crate) fn first_path(workload: &Workload, options: &Options, first: u32) -> 
 }
 
 fn flags_of(workload: &Workload, options: &Options) -> OFlags {
-    let changes = workload.writes() || workload.discards();
+    let changes = workload.changes();
     let access = match (workload.reads(), changes) {
         (false, true) if options.api == Api::Mmap => OFlags::RDWR,
         (false, true) => OFlags::WRONLY,

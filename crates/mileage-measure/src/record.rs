@@ -27,6 +27,28 @@ stored! {
     }
 }
 
+impl LatencyData {
+    /// The histograms of kinds of operations, by the names that the members have.
+    ///
+    /// # Panics
+    /// On a kind that has no member here.
+    pub fn of(kinds: impl IntoIterator<Item = (&'static str, HistogramData)>) -> Self {
+        let mut found = Self::default();
+        for (kind, histogram) in kinds {
+            let member = match kind {
+                "read" => &mut found.read,
+                "write" => &mut found.write,
+                "sync" => &mut found.sync,
+                "discard" => &mut found.discard,
+                "metadata" => &mut found.metadata,
+                _ => panic!("the run record has no latencies of the kind {kind:?}"),
+            };
+            *member = histogram;
+        }
+        found
+    }
+}
+
 stored! {
     /// Resources that a run used on its machine.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -59,6 +59,6 @@ pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,
 };
 pub use metadata_names::{MetadataLayout, MetadataPaths, MetadataVisits};
-pub use op::{Op, OpKind};
+pub use op::{Op, OpKind, PerKind};
 pub use pattern::{AccessLine, IorOrder, PatternKind, TraceOp};
 pub use workload::{Files, Stop, Sync, Verify, Workload};

@@ -7,40 +7,45 @@ use crate::pattern::{IorOrder, PatternKind, dealt, pauses, unequal_share};
 use crate::workload::{Files, Workload, share};
 
 impl Workload {
+    /// Whether any operation may be of a kind that is no sync.
+    fn does(&self, kind: OpKind) -> bool {
+        let has_share = |percent: u8| match kind {
+            OpKind::Read => percent > 0,
+            OpKind::Write => percent < 100,
+            _ => false,
+        };
+        match &self.pattern {
+            PatternKind::Trace { operations, .. } => operations.iter().any(|op| op.kind == kind),
+            _ if kind == OpKind::Discard => self.discard_percent > 0,
+            PatternKind::Access { lines } => lines.iter().any(|line| has_share(line.read_percent)),
+            _ => has_share(self.read_percent) && self.discard_percent < 100,
+        }
+    }
+
     /// Whether any operation may read.
     pub fn reads(&self) -> bool {
-        match &self.pattern {
-            PatternKind::Trace { operations, .. } => operations.iter().any(|op| op.kind == OpKind::Read),
-            PatternKind::Access { lines } => lines.iter().any(|line| line.read_percent > 0),
-            _ => self.read_percent > 0 && self.discard_percent < 100,
-        }
+        self.does(OpKind::Read)
     }
 
     /// Whether any operation may write.
     pub fn writes(&self) -> bool {
-        match &self.pattern {
-            PatternKind::Trace { operations, .. } => operations.iter().any(|op| op.kind == OpKind::Write),
-            PatternKind::Access { lines } => lines.iter().any(|line| line.read_percent < 100),
-            _ => self.read_percent < 100 && self.discard_percent < 100,
-        }
+        self.does(OpKind::Write)
     }
 
     /// Whether any operation may discard.
     pub fn discards(&self) -> bool {
-        match &self.pattern {
-            PatternKind::Trace { operations, .. } => operations.iter().any(|op| op.kind == OpKind::Discard),
-            _ => self.discard_percent > 0,
-        }
+        self.does(OpKind::Discard)
+    }
+
+    /// Whether the target may be another afterwards.
+    pub fn changes(&self) -> bool {
+        OpKind::ALL.into_iter().any(|kind| kind.changes() && self.does(kind))
     }
 
     /// The one thing that its operations do besides syncs; `None` where they may do several.
     pub fn one_way(&self) -> Option<OpKind> {
-        match (self.reads(), self.writes(), self.discards()) {
-            (true, false, false) => Some(OpKind::Read),
-            (false, true, false) => Some(OpKind::Write),
-            (false, false, true) => Some(OpKind::Discard),
-            _ => None,
-        }
+        let mut kinds = OpKind::ALL.into_iter().filter(|kind| *kind != OpKind::Sync && self.does(*kind));
+        kinds.next().filter(|_| kinds.next().is_none())
     }
 
     /// Whether a driver may have to wait until a time.
@@ -81,7 +86,7 @@ impl Workload {
     fn lengths(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match &self.pattern {
             PatternKind::Trace { operations, .. } => {
-                let moves = operations.iter().filter(|op| op.kind != OpKind::Sync && op.kind != OpKind::Discard);
+                let moves = operations.iter().filter(|op| op.kind.moves_bytes());
                 Box::new(moves.map(|op| op.length_bytes))
             }
             PatternKind::Access { lines } => Box::new(lines.iter().map(|line| line.size_bytes)),

@@ -19,27 +19,23 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.operation_kind import OPERATION_KINDS, OperationKind
 from mileage.plan import TraceFile
 from mileage.plan.pattern import TraceOp
 from mileage.regular_file import open_regular, read_on
-
-Kind = Literal["read", "write", "sync", "discard"]
 
 BYTES_MAX: Final = 1 << 30
 """Size of a trace file at most."""
 _FIRST_LINE_MAX: Final = 4096
 _SECTOR_BYTES: Final = 512
 _UNIT_MAX: Final = 1 << 20
-_KINDS: Final[dict[str, Kind]] = {
-    **dict.fromkeys(("read", "r"), "read"),
-    **dict.fromkeys(("write", "w"), "write"),
-    **dict.fromkeys(("sync", "fsync", "datasync", "fdatasync", "flush", "f"), "sync"),
-    **dict.fromkeys(("discard", "trim", "d"), "discard"),
+_KINDS: Final[dict[str, OperationKind]] = {
+    word: name for name, kind in OPERATION_KINDS.items() for word in (name, *kind.aliases)
 }
 _TIMES: Final = {"at_ns": 1, "start_ns": 1, "at_us": 10**3, "at_ms": 10**6, "at_s": 10**9}
 _COLUMNS: Final = {

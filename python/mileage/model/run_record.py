@@ -14,14 +14,13 @@ import msgspec
 
 from mileage.model.histogram import Histogram
 from mileage.model.numbers import Count
+from mileage.model.operation_kind import WAITED_FOR
 from mileage.model.write_amplification import write_amplification
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WAITED_FOR: Final = ("read", "write", "discard", "metadata")
-"""Kinds of operations that a user waits for; a sync ends a run and is reported by itself."""
 EMPTY: Final = Histogram()
 
 

@@ -13,10 +13,10 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from mileage.model.operation_kind import OperationKind
+
 PatternName = Literal["sequential", "shuffled", "random", "backward", "fixed", "iozone_shuffle"]
 PATTERN_NAMES: Final[tuple[PatternName, ...]] = get_args(PatternName)
-Kind = Literal["read", "write", "sync", "discard"]
-"""What an operation of a trace does."""
 IorOrderName = Literal["in_order", "random"]
 
 SECTOR_BYTES: Final = 512
@@ -114,7 +114,7 @@ class TraceOp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     at_ns: int
     """Time of the operation, in nanoseconds since the trace began."""
-    kind: Kind
+    kind: OperationKind
     offset_bytes: int
     length_bytes: int
     """0 for a sync."""
@@ -164,7 +164,7 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def in_short(trace: TraceFile) -> Trace:
     """The fewest operations that keep or break the core's rules as all of a trace do."""
-    kinds: tuple[tuple[Kind, int], ...] = (
+    kinds: tuple[tuple[OperationKind, int], ...] = (
         ("read", trace.reads),
         ("write", trace.writes),
         ("discard", trace.discards),

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from mileage.model.operation_kind import LATENCY_KINDS, WAITED_FOR
 from mileage.model.write_amplification import write_amplification
 from mileage.plan import Cell
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
@@ -24,14 +25,6 @@ from mileage.store.cell_measurements import SHARES
 NARROWEST: Final = 80
 _NAME: Final = 14
 _UNKNOWN_SPREAD: Final = ", so the spread between runs is not known: "
-_LATENCY: Final = {
-    "read": "read latency",
-    "write": "write latency",
-    "discard": "discards",
-    "metadata": "metadata",
-}
-"""Names for the latencies of several kinds of operations; shorter than `_NAME`."""
-
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
 
 WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the median."
@@ -77,11 +70,11 @@ def _block(cell: MeasuredCell) -> list[str]:
 
 
 def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
-    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in cell.latency]
+    kinds = [kind for kind in WAITED_FOR if kind in cell.latency]
     opened = "response" in cell.latency
     rows = []
     for kind in kinds:
-        name = "latency" if len(kinds) == 1 and not opened else _LATENCY[kind]
+        name = "latency" if len(kinds) == 1 and not opened else LATENCY_KINDS[kind].latency
         rows += _quantiles(name if not opened or len(kinds) > 1 else "service", cell.latency[kind])
     if opened:
         rows += _quantiles("response", cell.latency["response"])

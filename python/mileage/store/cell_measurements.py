@@ -14,6 +14,7 @@ import msgspec
 
 from mileage.model.histogram import Histogram
 from mileage.model.journal_entries import Run
+from mileage.model.operation_kind import LATENCY_KINDS
 from mileage.model.run_record import RunRecord, summed
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
@@ -216,7 +217,7 @@ def _data(records: list[RunRecord]) -> dict[str, Any]:
     }
 
 
-_KINDS = ("metadata", "read", "write", "discard", "sync", "response")
+_KINDS: Final = (*LATENCY_KINDS, "response")
 
 
 def _latencies(whole: RunRecord) -> dict[str, Latency]:

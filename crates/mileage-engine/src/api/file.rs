@@ -1,7 +1,7 @@
 //! An open target, and what every API does with it in the same way.
 
 use crate::descriptor_table;
-use mileage_workload::Sync;
+use mileage_workload::{Op, OpKind, Sync};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -56,8 +56,16 @@ impl TargetFile {
         }
     }
 
+    /// Do an operation that moves no bytes and is no sync.
+    pub(crate) fn command(&self, op: &Op) -> Result<(), Errno> {
+        match op.kind {
+            OpKind::Discard => self.discard(op.offset_bytes, u64::from(op.length_bytes)),
+            OpKind::Read | OpKind::Write | OpKind::Sync => Err(Errno::OPNOTSUPP),
+        }
+    }
+
     /// Give up a range: `BLKDISCARD` on a block device, a hole of a file.
-    pub(crate) fn discard(&self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
+    fn discard(&self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
         if self.block_device {
             super::discard::block_device(self.fd.as_fd(), offset_bytes, length_bytes)
         } else {

@@ -6,7 +6,7 @@
 use super::Transfer;
 use super::file::TargetFile;
 use super::sigbus::{self, PAGE_BYTES};
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::fd::AsFd;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -123,7 +123,7 @@ impl Transfer for Mapped {
         unsafe { msync(self.start.as_ptr().cast(), self.length, MsyncFlags::SYNC) }
     }
 
-    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
-        self.file.discard(offset_bytes, length_bytes)
+    fn command(&mut self, op: &Op) -> Result<(), Errno> {
+        self.file.command(op)
     }
 }

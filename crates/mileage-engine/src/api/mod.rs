@@ -18,7 +18,7 @@ pub(crate) mod uring;
 #[expect(unsafe_code, reason = "hands arrays of buffers to the kernel")]
 pub(crate) mod vectored_io;
 
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::io::Errno;
 
 /// Moves bytes between a thread's buffers and the target, one call at a time. Short counts, interruptions and errors
@@ -40,8 +40,8 @@ pub(crate) trait Transfer {
     /// Make all completed writes durable.
     fn sync(&mut self, how: Sync) -> Result<(), Errno>;
 
-    /// Give up a range: TRIM on a device, a hole in a file.
-    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno>;
+    /// Do an operation that moves no bytes and is no sync.
+    fn command(&mut self, op: &Op) -> Result<(), Errno>;
 
     /// Hand over what is still kept back in a buffer, before the run's time ends.
     fn finish(&mut self) -> Result<(), Errno> {

@@ -1,7 +1,7 @@
 //! API without any system call: the remaining cost is the engine's own.
 
 use super::Transfer;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::io::Errno;
 
 /// Everything succeeds at once and touches neither the target nor the buffers.
@@ -25,7 +25,7 @@ impl Transfer for Null {
         Ok(())
     }
 
-    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+    fn command(&mut self, _op: &Op) -> Result<(), Errno> {
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Transfer;
 use super::file::TargetFile;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::io::Errno;
 
 /// An open file of which no position is used.
@@ -26,7 +26,7 @@ impl Transfer for Positioned {
         self.0.sync(how)
     }
 
-    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
-        self.0.discard(offset_bytes, length_bytes)
+    fn command(&mut self, op: &Op) -> Result<(), Errno> {
+        self.0.command(op)
     }
 }

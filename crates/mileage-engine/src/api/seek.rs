@@ -3,7 +3,7 @@
 
 use super::Transfer;
 use super::file::TargetFile;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
@@ -54,7 +54,7 @@ impl Transfer for Seek {
         self.file.sync(how)
     }
 
-    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
-        self.file.discard(offset_bytes, length_bytes)
+    fn command(&mut self, op: &Op) -> Result<(), Errno> {
+        self.file.command(op)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Transfer;
 use super::file::TargetFile;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::fd::IntoRawFd;
 use rustix::io::Errno;
 use std::ptr::NonNull;
@@ -133,7 +133,7 @@ impl Transfer for Stream {
         }
     }
 
-    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+    fn command(&mut self, _op: &Op) -> Result<(), Errno> {
         // Refused before the run: the stream's buffer would not know of it.
         Err(Errno::OPNOTSUPP)
     }

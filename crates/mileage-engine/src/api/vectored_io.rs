@@ -2,7 +2,7 @@
 
 use super::Transfer;
 use super::file::TargetFile;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 
@@ -68,7 +68,7 @@ impl Transfer for Vectored {
         self.file.sync(how)
     }
 
-    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
-        self.file.discard(offset_bytes, length_bytes)
+    fn command(&mut self, op: &Op) -> Result<(), Errno> {
+        self.file.command(op)
     }
 }

@@ -84,7 +84,7 @@ pub(super) enum State {
 impl Laps {
     /// Whether a run has to track laps, because it changes the target and compares its reads.
     pub(crate) fn needed(workload: &Workload) -> bool {
-        workload.verify != Verify::Off && (workload.writes() || workload.discards())
+        workload.verify != Verify::Off && workload.changes()
     }
 
     pub(crate) fn new(workload: &Workload) -> Self {

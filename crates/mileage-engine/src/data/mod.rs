@@ -142,23 +142,16 @@ impl Data {
 
     #[inline(never)]
     fn note_submitted(&mut self, op: &Op, slot: usize) {
-        match op.kind {
-            OpKind::Read => {
-                if let Some(verifier) = &mut self.verifier {
-                    verifier.submit(op, slot);
-                }
+        if op.kind == OpKind::Read {
+            if let Some(verifier) = &mut self.verifier {
+                verifier.submit(op, slot);
             }
-            OpKind::Write => {
-                if let Some(laps) = &self.laps {
-                    laps.begin(op, self.lap_of[slot]);
-                }
+        } else if let Some(laps) = &self.laps {
+            match op.kind {
+                OpKind::Write => laps.begin(op, self.lap_of[slot]),
+                kind if kind.changes() => laps.begin_discard(op),
+                _ => {}
             }
-            OpKind::Discard => {
-                if let Some(laps) = &self.laps {
-                    laps.begin_discard(op);
-                }
-            }
-            OpKind::Sync => {}
         }
     }
 
@@ -187,7 +180,7 @@ impl Data {
         if op.kind == OpKind::Read {
             return self.verifier.as_ref().is_some_and(|verifier| verifier.wants(slot));
         }
-        if let (Some(laps), OpKind::Write | OpKind::Discard) = (&self.laps, op.kind) {
+        if let Some(laps) = self.laps.as_ref().filter(|_| op.kind.changes()) {
             laps.end(op);
         }
         false

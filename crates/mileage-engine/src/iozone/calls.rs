@@ -7,7 +7,7 @@ use crate::api::stream::Stream;
 use crate::clock;
 use crate::errno;
 use mileage_measure::RunError;
-use mileage_workload::Sync;
+use mileage_workload::{Op, Sync};
 use rustix::fd::OwnedFd;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -153,7 +153,7 @@ impl Transfer for TestFile {
         self.fsync()
     }
 
-    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+    fn command(&mut self, _op: &Op) -> Result<(), Errno> {
         // IOzone has no test that discards; only the trait asks for this method.
         Err(Errno::OPNOTSUPP)
     }

@@ -150,7 +150,7 @@ impl<'a> Accounting<'a> {
         match kind {
             OpKind::Read => record.bytes_read += bytes as u64,
             OpKind::Write => record.bytes_written += bytes as u64,
-            OpKind::Sync | OpKind::Discard => {}
+            _ => {}
         }
     }
 

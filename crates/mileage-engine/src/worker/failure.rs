@@ -31,12 +31,7 @@ impl Failure {
             (OpKind::Sync, Sync::Fsync) => format!("fsync of {path}"),
             (OpKind::Sync, _) => format!("fdatasync of {path}"),
             (kind, _) => {
-                let verb = match kind {
-                    OpKind::Read => "read",
-                    OpKind::Discard => "discard",
-                    _ => "write",
-                };
-                let (length, offset) = (op.length_bytes, op.offset_bytes);
+                let (verb, length, offset) = (kind.name(), op.length_bytes, op.offset_bytes);
                 format!("{verb} of {length} bytes at offset {offset} of {path} failed after {done} bytes")
             }
         };
@@ -62,7 +57,7 @@ impl Failure {
 /// An operation that has not come back after `after_ns`, in words.
 #[cold]
 pub(crate) fn overdue(op: &Op, after_ns: u64, path: &Path) -> RunError {
-    let (what, length, offset) = (format!("{:?}", op.kind).to_lowercase(), op.length_bytes, op.offset_bytes);
+    let (what, length, offset) = (op.kind.name(), op.length_bytes, op.offset_bytes);
     match op.kind {
         OpKind::Sync => no_answer(&format!("{what} of"), after_ns, path),
         _ if *op == FLUSH => no_answer("fflush of", after_ns, path),

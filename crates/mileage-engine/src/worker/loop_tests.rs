@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::run_context::RunContext;
 use crate::thread_range::ThreadRange;
 use mileage_measure::RunError;
-use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
+use mileage_workload::{Content, Op, OpKind, PatternKind, Stop, Sync, Unobserved, Workload};
 use proptest::prelude::*;
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -89,7 +89,7 @@ impl Transfer for Scripted {
         Ok(())
     }
 
-    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+    fn command(&mut self, _op: &Op) -> Result<(), Errno> {
         self.answer(1).map(|_| ())
     }
 }
@@ -162,7 +162,7 @@ proptest! {
         prop_assert!(scripted.0.borrow().bytes == honest.0.borrow().bytes, "something else was written");
         let figures = |part: &Part| {
             let record = &part.record;
-            (record.ops_read, record.ops_written, record.bytes_read, record.bytes_written, part.sync.count())
+            (record.ops_read, record.ops_written, record.bytes_read, record.bytes_written, part.latency(OpKind::Sync).count())
         };
         prop_assert_eq!(figures(&part), figures(&expected));
         let target = scripted.0.borrow();

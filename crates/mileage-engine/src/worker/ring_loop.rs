@@ -42,6 +42,9 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// The mode of `fallocate` that makes a hole in a file.
+const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+
 /// Interval at which a waiting thread checks whether it should end.
 const LOOK_NS: u64 = 20_000_000;
 /// A wait for an instant ends this long before it, and spins for the rest: a sleeping thread comes too late.
@@ -140,7 +143,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             spare,
             prepared: VecDeque::with_capacity(slots as usize),
             reaped: Vec::with_capacity(depth as usize),
-            discard: if block { Call::Discard } else { Call::Punch },
+            discard: if block { Call::Discard } else { Call::Allocate(PUNCH) },
             looked_ns: 0,
             workers: Workers::default(),
             handed_on: false,
@@ -260,7 +263,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         for (number, op) in out.iter().enumerate() {
             let slot = self.slot_for(op);
             self.data.submit(op, slot as usize);
-            if matches!(op.kind, OpKind::Sync | OpKind::Discard) {
+            if !op.kind.moves_bytes() {
                 self.about_to_hand_on(op);
             }
             let due_ns = self.execution.due_ns().get(number).copied();
@@ -404,7 +407,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
             Err(errno) => return Err((now_ns, self.describe(slot, Some(errno)))),
         };
-        if matches!(flight.op.kind, OpKind::Read | OpKind::Write) {
+        if flight.op.kind.moves_bytes() {
             if flight.counted {
                 self.accounting.moved(flight.op.kind, count as usize, 0);
             }

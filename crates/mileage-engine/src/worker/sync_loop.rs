@@ -174,7 +174,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 let from = data.outgoing(op);
                 move_whole::<T>(op, shared, counted, accounting, |done| transfer.write(at(done), &from[done..]))
             }
-            OpKind::Sync | OpKind::Discard => self.command(op),
+            _ => self.command(op),
         }
     }
 
@@ -188,8 +188,8 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         }
         loop {
             let answer = self.accounting.part.blocking_call(|| match op.kind {
-                OpKind::Discard => self.transfer.discard(op.offset_bytes, u64::from(op.length_bytes)),
-                _ => self.transfer.sync(self.shared.workload.sync),
+                OpKind::Sync => self.transfer.sync(self.shared.workload.sync),
+                _ => self.transfer.command(op),
             });
             match answer {
                 Ok(()) => return Ok(()),

@@ -6,7 +6,7 @@ use crate::kernel_io_audit::ThreadIo;
 use crate::option_checks::INTERVAL_MIN_NS;
 use crate::usage::ThreadUsage;
 use mileage_measure::{Finished, Histogram, RunError, Series, ThreadRecord};
-use mileage_workload::{Op, OpKind};
+use mileage_workload::{Op, OpKind, PerKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,17 +18,14 @@ pub(crate) struct Part {
     /// The one thing that the thread does besides syncs: the series has its latencies. `None` where it does several,
     /// each of which has a histogram of its own; [`Part::latency`] chooses.
     pub(super) one_way: Option<OpKind>,
-    read: Histogram,
-    write: Histogram,
-    discard: Histogram,
-    pub(crate) sync: Histogram,
+    latency: PerKind<Histogram>,
     /// Latencies of reads and writes from the instant when they were due.
     pub(crate) response: Histogram,
     pub(crate) series: Series,
     /// Completions of the warm-up; `None` without one.
     pub(crate) warm_up: Option<Box<Series>>,
-    pub(crate) ops_discarded: u64,
-    pub(crate) bytes_discarded: u64,
+    /// Operations and their bytes, of the kinds that move none.
+    pub(crate) commands: PerKind<(u64, u64)>,
     /// Generating what was written.
     pub(crate) fill_ns: u64,
     /// Comparing what was read.
@@ -92,15 +89,11 @@ impl Part {
         Self {
             record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
             one_way,
-            read: Histogram::default(),
-            write: Histogram::default(),
-            discard: Histogram::default(),
-            sync: Histogram::default(),
+            latency: PerKind::default(),
             response: Histogram::default(),
             warm_up: warms_up.then(|| Box::new(series.clone())),
             series,
-            ops_discarded: 0,
-            bytes_discarded: 0,
+            commands: PerKind::default(),
             fill_ns: 0,
             verify_ns: 0,
             kept: ContentSample::default(),
@@ -123,13 +116,7 @@ impl Part {
 
     /// The latencies of all operations of a kind.
     pub(crate) fn latency(&self, kind: OpKind) -> Cow<'_, Histogram> {
-        match kind {
-            OpKind::Sync => Cow::Borrowed(&self.sync),
-            kind if self.one_way == Some(kind) => Cow::Owned(self.series.latency()),
-            OpKind::Read => Cow::Borrowed(&self.read),
-            OpKind::Write => Cow::Borrowed(&self.write),
-            OpKind::Discard => Cow::Borrowed(&self.discard),
-        }
+        if self.one_way == Some(kind) { Cow::Owned(self.series.latency()) } else { Cow::Borrowed(&self.latency[kind]) }
     }
 
     /// The end of a thread that is stuck: it is left behind at `at_ns`.
@@ -148,24 +135,19 @@ impl Part {
     #[cold]
     pub(super) fn command_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
         if op.kind == OpKind::Sync {
-            self.sync.record(latency_ns);
+            self.latency[op.kind].record(latency_ns);
             self.durable_ns = Some(complete_ns);
             return true;
         }
-        self.ops_discarded += 1;
-        self.bytes_discarded += u64::from(op.length_bytes);
+        let (operations, bytes) = &mut self.commands[op.kind];
+        *operations += 1;
+        *bytes += u64::from(op.length_bytes);
         false
     }
 
     /// The latency of an operation of a thread that does several kinds.
     pub(super) fn record_apart(&mut self, kind: OpKind, latency_ns: u64) {
-        let histogram = match kind {
-            OpKind::Read => &mut self.read,
-            OpKind::Write => &mut self.write,
-            OpKind::Discard => &mut self.discard,
-            OpKind::Sync => &mut self.sync,
-        };
-        histogram.record(latency_ns);
+        self.latency[kind].record(latency_ns);
     }
 
     /// An operation of the warm-up is complete; as in the run itself, syncs are not in the series. True if that closed
@@ -187,8 +169,13 @@ impl Part {
     pub(super) fn note_first_done(&mut self, op: &Op) {
         let record = &self.record;
         let bytes = record.bytes_read + record.bytes_written;
-        let late = if matches!(op.kind, OpKind::Read | OpKind::Write) { u64::from(op.length_bytes) } else { 0 };
-        let operations = record.ops_read + record.ops_written + self.ops_discarded;
-        self.at_first_done = Some((bytes - late, operations));
+        let late = if op.kind.moves_bytes() { u64::from(op.length_bytes) } else { 0 };
+        self.at_first_done = Some((bytes - late, self.operations()));
+    }
+
+    /// Operations that are complete, without syncs.
+    pub(crate) fn operations(&self) -> u64 {
+        let commands: u64 = OpKind::ALL.into_iter().map(|kind| self.commands[kind].0).sum();
+        self.record.ops_read + self.record.ops_written + commands
     }
 }

@@ -56,13 +56,7 @@ fn judge_depth(workload: &Workload, done: &[Completion]) -> Result<(), String> {
 }
 
 fn key(op: &Op) -> (u64, u32, u8) {
-    let kind = match op.kind {
-        OpKind::Read => 0,
-        OpKind::Write => 1,
-        OpKind::Discard => 2,
-        OpKind::Sync => 3,
-    };
-    (op.offset_bytes, op.length_bytes, kind)
+    (op.offset_bytes, op.length_bytes, op.kind as u8)
 }
 
 /// Operations that the workload prescribes for the observed ones.

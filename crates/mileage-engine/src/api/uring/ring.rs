@@ -27,8 +27,8 @@ pub(crate) enum Call {
     Fsync,
     /// Make data durable.
     Fdatasync,
-    /// Make a hole in a file.
-    Punch,
+    /// `fallocate` with this mode, such as that which makes a hole in a file.
+    Allocate(i32),
     /// Give up blocks of a device.
     Discard,
 }
@@ -150,10 +150,9 @@ impl Ring {
             }
             Call::Fsync => opcode::Fsync::new(fd).build(),
             Call::Fdatasync => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
-            Call::Punch => opcode::Fallocate::new(fd, u64::from(length))
-                .offset(offset_bytes)
-                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
-                .build(),
+            Call::Allocate(mode) => {
+                opcode::Fallocate::new(fd, u64::from(length)).offset(offset_bytes).mode(mode).build()
+            }
             Call::Discard => discard(fd, offset_bytes, u64::from(length)),
         }
     }
