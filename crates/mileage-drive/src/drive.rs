@@ -5,9 +5,11 @@ use crate::disk::DiskDrive;
 use crate::disturbance::Disturbed;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
+use crate::flash::read_priority::ReadPriorityDrive;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
-use crate::profile::{Basics, DiskProfile, Faults, Profile};
+use crate::profile::flash::choices::Scheduling;
+use crate::profile::{Basics, DiskProfile, Faults, FlashProfile, Profile};
 use crate::run::{Error, run, run_general};
 use crate::saved_state::StateError;
 use crate::single_host::SingleHost;
@@ -22,6 +24,10 @@ use mileage_workload::{Observer, Op, Workload};
 pub enum Device {
     /// Flash.
     Flash(FlashDrive),
+    /// Flash that serves reads first.
+    ReadPriority(Box<SingleHost<ReadPriorityDrive>>),
+    /// The same with faults.
+    FaultyReadPriority(Box<SingleHost<Disturbed<ReadPriorityDrive>>>),
     /// A disk.
     Disk(Box<SingleHost<DiskDrive>>),
     /// A disk with faults: the faults lie between the queue of the host and that of the disk, which [`Faulty`] cannot do.
@@ -158,8 +164,18 @@ macro_rules! forward {
     };
 }
 
-forward!(Device: Flash, Disk, FaultyDisk, Shingled, FaultyShingled, Xpoint);
+forward!(Device: Flash, ReadPriority, FaultyReadPriority, Disk, FaultyDisk, Shingled, FaultyShingled, Xpoint);
 forward!(Drive: Sound, Faulty);
+
+/// Flash that serves reads first, with faults or without.
+fn read_priority(profile: FlashProfile, faults: Faults) -> Device {
+    let plain = ReadPriorityDrive::new(profile);
+    if faults.any() {
+        Device::FaultyReadPriority(Box::new(SingleHost::new(Disturbed::faulty(plain, faults))))
+    } else {
+        Device::ReadPriority(Box::new(SingleHost::new(plain)))
+    }
+}
 
 /// A disk, shingled or not, with faults or without.
 fn disk(profile: DiskProfile, faults: Faults) -> Device {
@@ -178,6 +194,9 @@ impl Drive {
         let profile = profile.into();
         let faults = profile.basics().faults;
         let device = match profile {
+            Profile::Flash(profile) if profile.scheduling == Scheduling::ReadPriority => {
+                return Self::Sound(read_priority(*profile, faults));
+            }
             Profile::Flash(profile) => Device::Flash(FlashDrive::new(*profile)),
             Profile::Xpoint(profile) => Device::Xpoint(XpointDrive::new(*profile)),
             Profile::Disk(profile) => return Self::Sound(disk(*profile, faults)),
@@ -206,6 +225,10 @@ impl Drive {
         poll: &mut impl FnMut(u64, u64) -> bool,
     ) -> Result<RunRecord, Error> {
         match self {
+            Self::Sound(Device::ReadPriority(drive)) => return run_general(drive.as_mut(), workload, observer, poll),
+            Self::Sound(Device::FaultyReadPriority(drive)) => {
+                return run_general(drive.as_mut(), workload, observer, poll);
+            }
             Self::Sound(Device::Disk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::FaultyDisk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::Shingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),

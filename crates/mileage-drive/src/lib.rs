@@ -71,6 +71,7 @@ pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};
 pub use faulty_device::Faulty;
 pub use flash::FlashDrive;
+pub use flash::read_priority::ReadPriorityDrive;
 pub use immediate_device::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};

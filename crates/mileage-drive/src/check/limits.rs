@@ -13,7 +13,6 @@ pub(super) fn cases() -> Vec<Case> {
     cases.push(Case::new(true, || vec![saturated(0, "paced", true), saturated(1, "paced", true)]));
     cases.push(Case::new(true, links));
     cases.push(Case::new(true, queue));
-    cases.extend((0..GEOMETRIES.len()).map(|at| Case::new(at == 0, move || random_reads(&GEOMETRIES[at]))));
     cases
 }
 
@@ -136,102 +135,4 @@ fn queue() -> Vec<Row> {
         Row { name, theory, simulated: rate, tolerance: 0.05, bound: Some(theory * 1.002) }
     };
     [("sata-3", 32), ("sata-3", 8), ("pcie-3-x16", 64)].into_iter().map(row).collect()
-}
-
-/// A drive that reads: channels, dies on each, and the times of a page in each station that it passes, in ns.
-struct Geometry {
-    channels: u32,
-    dies_per_channel: u32,
-    controller_ns: u64,
-    read_ns: u64,
-    channel_ns: u64,
-    link_ns: u64,
-    /// Permitted relative deviation of the drive. Its completions are announced at once and stay, so that gaps too
-    /// short for a transfer are lost where many dies share a station that is nearly always busy.
-    tolerance: f64,
-}
-
-const fn geometry(channels: u32, dies_per_channel: u32, times_ns: [u64; 4], tolerance: f64) -> Geometry {
-    let [controller_ns, read_ns, channel_ns, link_ns] = times_ns;
-    Geometry { channels, dies_per_channel, controller_ns, read_ns, channel_ns, link_ns, tolerance }
-}
-
-/// Bound by the dies, by slow channels with many dies on each, by the controller, by the link, and by the dies again.
-const GEOMETRIES: [Geometry; 5] = [
-    geometry(8, 4, [1000, 50_000, 5120, 1024], 0.02),
-    geometry(8, 8, [500, 50_000, 8192, 512], 0.06),
-    geometry(10, 2, [28_400, 25_000, 20_480, 16_384], 0.02),
-    geometry(4, 16, [500, 60_000, 2048, 2048], 0.04),
-    geometry(4, 8, [1000, 90_000, 10_240, 1024], 0.02),
-];
-const DEPTHS: [usize; 9] = [1, 4, 8, 16, 32, 64, 128, 256, 1024];
-const READS: usize = 20_000;
-
-/// Random reads of a page at every depth against an exact model of the same stations.
-fn random_reads(geometry: &Geometry) -> Vec<Row> {
-    let Geometry { channels, dies_per_channel, .. } = *geometry;
-    let mb_per_s = |page_ns: u64| 4096e3 / page_ns as f64;
-    let timing = Timing {
-        read_us: geometry.read_ns as f64 / 1e3,
-        controller_us: geometry.controller_ns as f64 / 1e3,
-        channel_mb_per_s: mb_per_s(geometry.channel_ns),
-        link_mb_per_s: Some(mb_per_s(geometry.link_ns)),
-        queue: 1024,
-        ..Timing::default()
-    };
-    let row = |depth: &usize| {
-        let sketch = Sketch { channels, dies_per_channel, timing, ..Sketch::plane(64, 64, 50_000) };
-        let mut work = Work::new(&sketch, 23);
-        work.write_all(0..50_000);
-        let pages: Vec<u64> = (0..READS).map(|_| work.draw(50_000)).collect();
-        let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
-        crate::Immediate::advance_to(&mut work.drive, start_ns);
-        let mut outstanding: BinaryHeap<Reverse<u64>> = (0..*depth).map(|_| Reverse(start_ns)).collect();
-        let mut last_ns = start_ns;
-        for page in &pages {
-            let now_ns = outstanding.pop().map_or(start_ns, |Reverse(ns)| ns);
-            let done_ns = work.submit(Read, *page, 1, now_ns).unwrap_or(now_ns);
-            last_ns = last_ns.max(done_ns);
-            outstanding.push(Reverse(done_ns));
-        }
-        let simulated = READS as f64 / (last_ns - start_ns) as f64 * 1e9;
-        let theory = READS as f64 / first_come(geometry, &pages, *depth) as f64 * 1e9;
-        let name = format!("random reads/s at depth {depth}, {channels} channels of {dies_per_channel} dies");
-        Row::within(geometry.tolerance, name, theory, simulated)
-    };
-    DEPTHS.iter().map(row).collect()
-}
-
-/// Completion time of the last of these reads, with `depth` of them outstanding from the instant 0 on: an event
-/// simulation in which each station serves first come, first served. Pages lie over the channels first, then over the
-/// dies.
-fn first_come(geometry: &Geometry, pages: &[u64], depth: usize) -> u64 {
-    let Geometry { channels, dies_per_channel, .. } = *geometry;
-    let dies = u64::from(channels * dies_per_channel);
-    let takes_ns = [geometry.controller_ns, geometry.read_ns, geometry.channel_ns, geometry.link_ns];
-    // In the order in which a read passes them: controller and link, then every die, then every channel.
-    let mut free_ns = vec![0_u64; 2 + dies as usize + channels as usize];
-    let mut events: BinaryHeap<Reverse<(u64, usize, usize)>> =
-        (0..depth.min(pages.len())).map(|read| Reverse((0, read, 0))).collect();
-    let (mut next, mut last_ns) = (events.len(), 0);
-    while let Some(Reverse((now_ns, read, stage))) = events.pop() {
-        if stage == takes_ns.len() {
-            last_ns = now_ns;
-            if next < pages.len() {
-                events.push(Reverse((now_ns, next, 0)));
-                next += 1;
-            }
-            continue;
-        }
-        let die = pages[read] % dies;
-        let station = match stage {
-            0 => 0,
-            1 => 2 + die as usize,
-            2 => 2 + dies as usize + (die % u64::from(channels)) as usize,
-            _ => 1,
-        };
-        free_ns[station] = free_ns[station].max(now_ns) + takes_ns[stage];
-        events.push(Reverse((free_ns[station], read, stage + 1)));
-    }
-    last_ns
 }

@@ -14,8 +14,10 @@ mod faults;
 mod limits;
 mod packing;
 mod parts;
+mod placement;
 mod slc;
 mod smr_disk;
+mod stations;
 pub mod theory;
 mod wear;
 mod xpoint;
@@ -80,8 +82,10 @@ impl Case {
 pub fn cases() -> Vec<Case> {
     let mut cases = amplification::cases();
     cases.extend(limits::cases());
+    cases.extend(stations::cases());
     cases.extend(packing::cases());
     cases.extend(parts::cases());
+    cases.extend(placement::cases());
     cases.extend(errors::cases());
     cases.extend(buffer::cases());
     cases.extend(faults::cases());

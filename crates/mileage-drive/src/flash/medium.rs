@@ -1,7 +1,9 @@
 //! Interface between mappings and flash: the clocks of the flash, and the counters of its work.
 
+use super::array_operation::PagePlace;
 use super::counters::Counters;
 use super::map::{Opening, Placement};
+use super::part_pages::ReadFrom;
 use super::timing::Clocks;
 
 /// Clocks and counters.
@@ -48,8 +50,8 @@ impl Medium {
 
     /// A page of the map that lies in this flash page of a plane, or of its cells of one bit; when the controller has
     /// it. The array reads a flash page once for all that a command wants of it.
-    pub(crate) fn fetch_part(&mut self, unit: u32, flash_page: u32, slc: bool, ready_ns: u64) -> u64 {
-        let (done_ns, reads) = self.clocks.fetch_part(unit, flash_page, slc, ready_ns);
+    pub(crate) fn fetch_part(&mut self, unit: u32, flash_page: u32, cells: ReadFrom, ready_ns: u64) -> u64 {
+        let (done_ns, reads) = self.clocks.fetch_part(unit, flash_page, cells, ready_ns);
         self.counters.flash_pages_read += reads;
         self.counters.suspensions = self.clocks.suspensions;
         done_ns
@@ -62,6 +64,12 @@ impl Medium {
         let done_ns = self.clocks.fetch(unit, ready_ns);
         self.counters.suspensions = self.clocks.suspensions;
         done_ns
+    }
+
+    /// The same where reads depend on the place.
+    pub(crate) fn fetch_at(&mut self, unit: u32, place: PagePlace, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_read += 1;
+        self.clocks.fetch_at(unit, place, ready_ns)
     }
 
     /// A page of the host is programmed with one bit in a cell; when it is on the medium.

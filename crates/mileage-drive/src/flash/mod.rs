@@ -17,6 +17,8 @@
 //! What data the pages hold is not kept: a power cut says which writes are lost, and the map keeps the
 //! places that were chosen for them.
 
+mod array_operation;
+mod array_rules;
 mod blocks;
 mod buffer;
 mod cells;
@@ -31,6 +33,7 @@ mod operations;
 mod packed;
 mod part_pages;
 mod queue;
+pub mod read_priority;
 mod saved_mapping;
 #[cfg(test)]
 mod shadow;

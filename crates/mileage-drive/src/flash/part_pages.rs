@@ -9,8 +9,18 @@
 //! # Not modelled
 //! What becomes without power of survivors of a collection that wait: the controller keeps them.
 
+use super::array_operation::PagePlace;
 use super::map::NOWHERE;
 use super::timing::{Clocks, UNKNOWN, Waiting};
+
+/// Which cells are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadFrom {
+    /// Those with one bit in each.
+    OneBit,
+    /// Those with all bits.
+    AllBits(PagePlace),
+}
 
 impl Clocks {
     /// The slot of a plane's cells of one bit; those below are frontiers of the map.
@@ -70,12 +80,15 @@ impl Clocks {
     }
 
     /// A part of a flash page from a plane to the controller: when it is there, and the array reads that it took.
-    pub(crate) fn fetch_part(&mut self, unit: u32, flash_page: u32, slc: bool, ready_ns: u64) -> (u64, u64) {
+    pub(crate) fn fetch_part(&mut self, unit: u32, flash_page: u32, cells: ReadFrom, ready_ns: u64) -> (u64, u64) {
         let wire = self.wires[unit as usize];
         let again = self.last_read.0 != flash_page;
         if again {
-            let takes_ns = if slc { self.costs.slc_read } else { self.costs.read };
-            self.last_read = (flash_page, self.operate(wire, ready_ns, takes_ns, false));
+            let (takes_ns, kind) = match cells {
+                ReadFrom::OneBit => (self.costs.slc_read, self.read_of(PagePlace::ANYWHERE).1),
+                ReadFrom::AllBits(place) => self.read_of(place),
+            };
+            self.last_read = (flash_page, self.operate(wire, ready_ns, takes_ns, kind));
         }
         let register_ns = self.last_read.1.max(ready_ns);
         (self.channels[wire.channel as usize].carry(register_ns, self.costs.channel_part), u64::from(again))

@@ -19,6 +19,7 @@
 use super::cells::{Cells, Unwatched};
 use super::map::{CacheBlock, Map, Placement, state};
 use super::medium::Medium;
+use super::part_pages::ReadFrom;
 use super::translation::{Levels, Run, TranslationLayer};
 use crate::profile::flash::choices::SlcDesign;
 use crate::profile::flash::{SlcCache, SlcSize};
@@ -147,7 +148,7 @@ impl MapWithCache {
         if self.map.units[unit as usize].lent.last().is_some_and(waits) {
             return ready_ns;
         }
-        medium.fetch_part(unit, flash_page, true, ready_ns)
+        medium.fetch_part(unit, flash_page, ReadFrom::OneBit, ready_ns)
     }
 
     /// Forget a page; whether it was mapped.
@@ -285,7 +286,7 @@ impl MapWithCache {
             let parts = self.map.geometry.per_program > 1;
             folding.there_ns.extend(folding.pages[from..].iter().map(|page| {
                 if parts {
-                    medium.fetch_part(*unit, self.map.flash_page_of(*page), true, ready_ns)
+                    medium.fetch_part(*unit, self.map.flash_page_of(*page), ReadFrom::OneBit, ready_ns)
                 } else {
                     medium.fetch_slc(*unit, ready_ns)
                 }

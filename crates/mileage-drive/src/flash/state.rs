@@ -4,6 +4,7 @@
 //! derived again.
 
 use super::FlashDrive;
+use super::array_operation::Array;
 use super::buffer::state as contents;
 use super::counters::{COUNTER_NAMES, Counters};
 use super::lane::{GAPS, Gap, Lane};
@@ -12,14 +13,14 @@ use super::map::NOWHERE;
 use super::queue::Queue;
 use super::suspend::Window;
 use super::timing::Waiting;
-use super::timing::{Array, Clocks, Share, UNKNOWN};
+use super::timing::{Clocks, Share, UNKNOWN};
 use super::translation::TranslationLayer;
 use crate::device::Life;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::EndOfLife;
 use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};
 
-const FORMAT: Format = Format { magic: "MILEDRIV", version: 10 };
+const FORMAT: Format = Format { magic: "MILEDRIV", version: 11 };
 
 /// The figures that decide what the drive does; those that only judge it may differ.
 fn fingerprint(profile: &FlashProfile) -> u64 {
@@ -104,9 +105,10 @@ fn read_lane(reader: &mut Reader) -> Result<Lane, StateError> {
 fn save_clocks(out: &mut Writer, clocks: &Clocks, parts: bool) {
     out.words([clocks.now_ns, clocks.controller_ns, clocks.durable_ns, clocks.last_ns, u64::from(clocks.buffer_next)]);
     save_lane(out, &clocks.link);
+    save_lane(out, &clocks.link_in);
     clocks.channels.iter().for_each(|lane| save_lane(out, lane));
     for array in &clocks.arrays {
-        out.words([array.busy_ns, array.joint_from_ns, array.joint_planes, u64::from(array.joint_program)]);
+        out.words([array.busy_ns, array.joint_from_ns, array.joint_planes, u64::from(array.joint_kind)]);
     }
     for share in &clocks.shares {
         out.words([share.array, share.channel]);
@@ -158,6 +160,7 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks, parts: bool) -> Result<(), S
     clocks.last_ns = reader.instant()?;
     clocks.buffer_next = reader.below((clocks.buffer.len() as u64).max(1), "no such place in the write buffer")? as u32;
     clocks.link = read_lane(reader)?;
+    clocks.link_in = read_lane(reader)?;
     for lane in &mut clocks.channels {
         *lane = read_lane(reader)?;
     }
@@ -166,7 +169,7 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks, parts: bool) -> Result<(), S
             busy_ns: reader.instant()?,
             joint_from_ns: reader.instant()?,
             joint_planes: reader.word()?,
-            joint_program: reader.below(2, "neither a program nor a read")? == 1,
+            joint_kind: reader.below(1 << 32, "neither a program nor a read")? as u32,
         };
     }
     for share in &mut clocks.shares {

@@ -1,8 +1,9 @@
 //! Times of all operations: busy-until times of the controller, the link, the channels and the arrays.
 //!
 //! # Model
-//! A command takes one of `queue_depth_max` places, waiting for the first that becomes free, and then the
-//! controller for its serial work. Pages of one command proceed independently of each other:
+//! A command takes one of `queue_depth_max` places, waiting for the first that becomes free. The controller is a
+//! pipeline: it begins commands in order, `controller_us` apart, and each leaves it `controller_latency_us` after its
+//! beginning. Pages of one command proceed independently of each other:
 //!
 //! - *read*: array read on the plane, transfer over its channel, transfer over the link;
 //! - *write*: a place in the write buffer if there is one, transfer over the link, over the channel, program;
@@ -17,7 +18,8 @@
 //! The planes of a die are arrays of their own (`independent`), or one array (`one`), or one array that does the
 //! same operation in several planes in the time of one (`together`): a program joins the one before it when that is
 //! in another plane and the page arrives before the program begins, or no later than the transfers of a page for
-//! each plane take; the joint program ends a program time after the last page arrived. Reads join likewise.
+//! each plane take; the joint program ends a program time after the last page arrived. Reads join likewise, or only those
+//! of pages at the same place of their blocks (`plane_reads`).
 //!
 //! Where the profile says so, erases and programs are interrupted for reads ([`super::suspend`]), and what a collection
 //! copies stays in its plane, without the channel (copy-back).
@@ -28,13 +30,13 @@
 //! # Not modelled
 //! Commands on the channel, spread of cell times.
 
+use super::array_operation::{ANY_READ, Array, ArrayPolicy, PROGRAM, PagePlace};
 use super::lane::Lane;
 use super::map::{NOWHERE, Opening};
 use super::queue::Queue;
 use super::suspend::Line;
 use crate::profile::FlashProfile;
-use crate::profile::flash::choices::{Copies, Suspend};
-use crate::profile::flash::choices::{Pace, PlaneWork};
+use crate::profile::flash::choices::{Copies, Duplex, Pace, PlaneReads, PlaneWork, Suspend};
 
 /// A page of the map that waits in the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,56 +56,70 @@ pub(super) const UNKNOWN: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     pub(super) read: u64,
+    pub(super) open_read: u64,
     program: u64,
     erase: u64,
     pub(super) slc_read: u64,
     slc_program: u64,
+    /// From the beginning of a command to that of the next.
     controller: u64,
+    controller_latency: u64,
     flush: u64,
     channel_page: u64,
     /// A page of the map, of which a flash page may hold several.
     pub(super) channel_part: u64,
-    link_part: u64,
-    link_ns_per_byte: f64,
-    part_bytes: u32,
+    to_host: Direction,
+    to_drive: Direction,
     /// Parts of a flash page.
     parts: u32,
     copies_back: bool,
-    suspend: u64,
+    pub(super) suspend: u64,
     /// A page that arrives this much later still joins an operation of other planes.
-    join_within: u64,
+    pub(super) join_within: u64,
 }
 
 impl Costs {
     fn of(profile: &FlashProfile) -> Self {
-        let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
         Self {
             read: profile.read_ns,
+            open_read: profile.chip.open_block_read_ns,
             program: profile.program_ns,
             erase: profile.erase_ns,
             slc_read: profile.slc_cache.map_or(0, |cache| cache.read_ns),
             slc_program: profile.slc_cache.map_or(0, |cache| cache.program_ns),
             controller: profile.controller_ns,
+            controller_latency: profile.controller_latency_ns,
             flush: profile.write_buffer.flush_ns,
             channel_page: profile.channel_page_ns,
             channel_part: profile.channel_page_ns.div_ceil(u64::from(profile.mapped_per_program())),
-            link_part: (f64::from(profile.mapping_bytes) * link_ns_per_byte).round() as u64,
-            link_ns_per_byte,
-            part_bytes: profile.mapping_bytes,
+            to_host: Direction::new(profile.link_mb_per_s, profile.mapping_bytes),
+            to_drive: Direction::new(profile.link_write_mb_per_s, profile.mapping_bytes),
             parts: profile.mapped_per_program(),
             copies_back: profile.chip.copies == Copies::CopyBack,
             suspend: profile.chip.suspend_ns,
             join_within: profile.channel_page_ns * u64::from(profile.planes_per_die),
         }
     }
+}
+
+/// How long one direction of the link takes.
+#[derive(Clone, Copy, Debug)]
+struct Direction {
+    ns_per_byte: f64,
+    /// A page of the map, and how long that takes.
+    part_bytes: u32,
+    part_ns: u64,
+}
+
+impl Direction {
+    fn new(mb_per_s: f64, part_bytes: u32) -> Self {
+        let ns_per_byte = 1e3 / mb_per_s;
+        Self { ns_per_byte, part_bytes, part_ns: (f64::from(part_bytes) * ns_per_byte).round() as u64 }
+    }
 
     #[inline]
-    fn link(&self, bytes: u32) -> u64 {
-        if bytes == self.part_bytes {
-            self.link_part
-        } else {
-            (f64::from(bytes) * self.link_ns_per_byte).round() as u64
-        }
+    fn takes_ns(&self, bytes: u32) -> u64 {
+        if bytes == self.part_bytes { self.part_ns } else { (f64::from(bytes) * self.ns_per_byte).round() as u64 }
     }
 }
 
@@ -111,46 +127,9 @@ impl Costs {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneAddress {
     pub channel: u32,
-    array: u32,
+    pub(super) array: u32,
     /// Its bit among the planes of its die.
-    plane: u64,
-}
-
-/// Work given to the array of a plane, or of a die.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Array {
-    /// Time at which all of it is done.
-    pub busy_ns: u64,
-    /// The last operation that other planes may join began then.
-    pub joint_from_ns: u64,
-    /// The planes in it; 0: none can be joined.
-    pub joint_planes: u64,
-    /// Whether the last joint operation is a program.
-    pub joint_program: bool,
-}
-
-/// How arrays order their work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ArrayPolicy {
-    /// One thing after the other.
-    OneByOne,
-    /// The planes of a die together, where they can.
-    Together,
-    /// One thing after the other, but reads interrupt erases.
-    ErasesInterrupted,
-    /// And programs.
-    Interrupted,
-}
-
-impl ArrayPolicy {
-    fn of(profile: &FlashProfile) -> Self {
-        match (profile.chip.suspend, profile.policies.plane_work) {
-            (Suspend::Erase, _) => Self::ErasesInterrupted,
-            (Suspend::EraseAndProgram, _) => Self::Interrupted,
-            (Suspend::Off, PlaneWork::Together) => Self::Together,
-            (Suspend::Off, _) => Self::OneByOne,
-        }
-    }
+    pub(super) plane: u64,
 }
 
 /// The share of a paced collection that each page written to a plane carries, in ns.
@@ -161,18 +140,27 @@ pub(crate) struct Share {
 }
 
 /// The clocks of one drive.
+#[expect(clippy::struct_excessive_bools, reason = "rules of the profile, each independent of the others")]
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     pub(super) costs: Costs,
     paced: bool,
-    manner: ArrayPolicy,
+    pub(super) manner: ArrayPolicy,
     flush_alone: bool,
+    by_place: bool,
+    /// Planes read together only what is at the same place of their blocks.
+    pub(super) same_page: bool,
     pub(super) wires: Vec<PlaneAddress>,
     /// The latest instant of any call.
     pub(super) now_ns: u64,
     pub(super) queue: Queue,
+    /// When the controller may begin the next command.
     pub(super) controller_ns: u64,
+    full_duplex: bool,
+    /// Both directions of a link that carries one at a time; else to the host.
     pub(super) link: Lane,
+    /// To the drive, where that is a lane of its own.
+    pub(super) link_in: Lane,
     pub(super) channels: Vec<Lane>,
     pub(super) arrays: Vec<Array>,
     /// For each plane the share of a paced collection.
@@ -197,15 +185,16 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     pub(crate) fn new(profile: &FlashProfile) -> Self {
-        let dies = profile.channels * profile.dies_per_channel;
+        let dies = profile.dies;
         let planes = profile.planes() as u32;
         // Planes that cannot work independently share one busy time, that of their die.
         let apart = profile.policies.plane_work == PlaneWork::Independent;
         let arrays = if apart { planes } else { dies } as usize;
+        let same_page = profile.policies.plane_reads == PlaneReads::SamePage;
         let suspends = profile.chip.suspend != Suspend::Off;
         let wire = |unit| PlaneAddress {
             // Neighbouring units are on different channels and dies, so that sequential pages are written in parallel.
-            channel: unit % profile.channels,
+            channel: unit % dies % profile.channels,
             array: if apart { unit } else { unit % dies },
             plane: 1 << (unit / dies),
         };
@@ -214,11 +203,15 @@ impl Clocks {
             paced: profile.policies.pace == Pace::Paced,
             manner: ArrayPolicy::of(profile),
             flush_alone: profile.link.is_some_and(|link| link.flush_alone),
+            by_place: same_page || profile.chip.open_block_read_ns != profile.read_ns,
+            same_page,
             wires: (0..planes).map(wire).collect(),
             now_ns: 0,
             queue: Queue::new(profile.queue_depth_max),
             controller_ns: 0,
+            full_duplex: profile.link_duplex == Duplex::Full,
             link: Lane::default(),
+            link_in: Lane::default(),
             channels: vec![Lane::default(); profile.channels as usize],
             arrays: vec![Array::default(); arrays],
             shares: vec![Share::default(); planes as usize],
@@ -238,11 +231,12 @@ impl Clocks {
     pub(crate) fn begin(&mut self, submit_ns: u64) -> u64 {
         self.now_ns = self.now_ns.max(submit_ns);
         let entered_ns = self.queue.enter(self.now_ns);
-        self.controller_ns = self.controller_ns.max(entered_ns) + self.costs.controller;
+        let begins_ns = self.controller_ns.max(entered_ns);
+        self.controller_ns = begins_ns + self.costs.controller;
         // Units of one flash page share its read within a command only, because the controller keeps no page between
         // commands.
         self.last_read.0 = NOWHERE;
-        self.controller_ns
+        begins_ns + self.costs.controller_latency
     }
 
     /// A flush that the controller has taken at `ready_ns`; when it is complete.
@@ -251,7 +245,7 @@ impl Clocks {
             return ready_ns.max(self.durable_ns) + self.costs.flush;
         }
         // SATA cannot queue a flush: the controller takes it only when every earlier command is complete.
-        let alone_ns = self.last_ns.max(ready_ns - self.costs.controller) + self.costs.controller;
+        let alone_ns = self.last_ns.max(ready_ns - self.costs.controller_latency) + self.costs.controller_latency;
         self.controller_ns = alone_ns.max(self.durable_ns) + self.costs.flush;
         self.controller_ns
     }
@@ -271,83 +265,42 @@ impl Clocks {
     /// The array's operation on this plane that cannot begin before `ready_ns`; when it is done.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
-    pub(super) fn operate(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+    pub(super) fn operate(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, kind: u32) -> u64 {
         if self.manner != ArrayPolicy::OneByOne {
-            return self.operate_in_particular(wire, ready_ns, takes_ns, program);
+            return self.operate_in_particular(wire, ready_ns, takes_ns, kind);
         }
         let array = &mut self.arrays[wire.array as usize];
         array.busy_ns = array.busy_ns.max(ready_ns) + takes_ns;
         array.busy_ns
     }
 
-    /// As `operate`, where planes work jointly or reads interrupt.
-    fn operate_in_particular(&mut self, wire: PlaneAddress, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
-        let array = &mut self.arrays[wire.array as usize];
-        if self.manner == ArrayPolicy::Together {
-            // Pages of a multi-plane command arrive one after the other, so a later one may join if it comes within the
-            // transfers.
-            let joins = array.joint_planes != 0
-                && array.joint_planes & wire.plane == 0
-                && array.joint_program == program
-                && ready_ns <= array.joint_from_ns + self.costs.join_within;
-            if joins {
-                array.joint_planes |= wire.plane;
-                array.busy_ns = array.busy_ns.max(ready_ns + takes_ns);
-                return array.busy_ns;
-            }
-            let from_ns = array.busy_ns.max(ready_ns);
-            *array = Array {
-                busy_ns: from_ns + takes_ns,
-                joint_from_ns: from_ns,
-                joint_planes: wire.plane,
-                joint_program: program,
-            };
-            return array.busy_ns;
-        }
-        let before_ns = array.busy_ns;
-        let line = &mut self.lines[wire.array as usize];
-        if !program
-            && ready_ns < before_ns
-            && let Some(overtaking) = line.overtake(ready_ns, takes_ns, self.costs.suspend)
-        {
-            array.busy_ns += overtaking.adds_ns;
-            line.add(before_ns, array.busy_ns, self.now_ns);
-            self.suspensions += u64::from(overtaking.interrupts);
-            return overtaking.done_ns;
-        }
-        let from_ns = before_ns.max(ready_ns);
-        array.busy_ns = from_ns + takes_ns;
-        // Remember the operation as interruptible; reads themselves never are.
-        if program && self.manner == ArrayPolicy::Interrupted {
-            line.add(from_ns, array.busy_ns, self.now_ns);
-        }
-        array.busy_ns
-    }
-
-    /// An array works on what may be interrupted, if anything may: programs and erases, then erases alone.
-    #[inline]
-    fn allow_interruption(&mut self, array: u32, from_ns: u64, erases_from_ns: u64, to_ns: u64) {
-        if let Some(line) = self.lines.get_mut(array as usize) {
-            let from_ns = if self.manner == ArrayPolicy::Interrupted { from_ns } else { erases_from_ns };
-            if from_ns < to_ns {
-                line.add(from_ns, to_ns, self.now_ns);
-            }
-        }
-    }
-
     /// A page from a plane to the controller; when it is there.
     #[inline]
     pub(crate) fn fetch(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
-        let array_ns = self.operate(wire, ready_ns, self.costs.read, false);
+        let array_ns = self.operate(wire, ready_ns, self.costs.read, ANY_READ);
         self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
     }
 
-    /// As `fetch`, from cells of one bit.
+    /// The same where reads depend on the place; when it is there.
+    pub(crate) fn fetch_at(&mut self, unit: u32, place: PagePlace, ready_ns: u64) -> u64 {
+        let wire = self.wires[unit as usize];
+        let (takes_ns, kind) = self.read_of(place);
+        let array_ns = self.operate(wire, ready_ns, takes_ns, kind);
+        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+    }
+
+    /// Whether the time of a read depends on where in its block the page is.
+    #[inline]
+    pub(crate) fn reads_by_place(&self) -> bool {
+        self.by_place
+    }
+
+    /// The same from cells of one bit.
     #[inline]
     pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
-        let array_ns = self.operate(wire, ready_ns, self.costs.slc_read, false);
+        let array_ns = self.operate(wire, ready_ns, self.costs.slc_read, ANY_READ);
         self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
     }
 
@@ -356,13 +309,13 @@ impl Clocks {
     pub(crate) fn program_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
         let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, self.costs.channel_page);
-        self.operate(wire, carried_ns, self.costs.slc_program, true)
+        self.operate(wire, carried_ns, self.costs.slc_program, PROGRAM)
     }
 
     /// Bytes from the controller to the host; when they are there.
     #[inline]
     pub(crate) fn deliver(&mut self, bytes: u32, ready_ns: u64) -> u64 {
-        let takes_ns = self.costs.link(bytes);
+        let takes_ns = self.costs.to_host.takes_ns(bytes);
         self.link.carry(ready_ns, takes_ns)
     }
 
@@ -372,8 +325,14 @@ impl Clocks {
         // The transfer waits for a free place in the buffer, as the data has to go somewhere; without a buffer it does
         // not.
         let free_ns = self.buffer.get(self.buffer_next as usize).copied().unwrap_or(0);
-        let takes_ns = self.costs.link(bytes);
-        self.link.carry(ready_ns.max(free_ns), takes_ns)
+        self.receive(bytes, ready_ns.max(free_ns))
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: u32, ready_ns: u64) -> u64 {
+        let takes_ns = self.costs.to_drive.takes_ns(bytes);
+        let lane = if self.full_duplex { &mut self.link_in } else { &mut self.link };
+        lane.carry(ready_ns, takes_ns)
     }
 
     /// A plane works for the block that it opened, `shared` by the pages that the block has room for when collections
@@ -447,8 +406,8 @@ impl Clocks {
     /// A page is copied inside its plane, without the channel; when it is on the medium.
     pub(crate) fn copy_back(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
-        let fetched_ns = self.operate(wire, ready_ns, self.costs.read, false);
-        self.operate(wire, fetched_ns, self.costs.program, true)
+        let fetched_ns = self.operate(wire, ready_ns, self.costs.read, ANY_READ);
+        self.operate(wire, fetched_ns, self.costs.program, PROGRAM)
     }
 
     /// A page from the controller into the array; when it is on the medium.
@@ -467,7 +426,7 @@ impl Clocks {
             }
         }
         let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
-        let mut done_ns = self.operate(wire, carried_ns, self.costs.program, true);
+        let mut done_ns = self.operate(wire, carried_ns, self.costs.program, PROGRAM);
         if self.paced && self.manner == ArrayPolicy::Together {
             // Copies are not joint operations, so the share of each plane takes its own time after the program.
             let array = &mut self.arrays[wire.array as usize];
@@ -524,8 +483,7 @@ impl Clocks {
 
     /// Bytes from the host over those of a page that is in the buffer; when they are there.
     pub(crate) fn replace(&mut self, bytes: u32, ready_ns: u64) -> u64 {
-        let takes_ns = self.costs.link(bytes);
-        self.link.carry(ready_ns, takes_ns)
+        self.receive(bytes, ready_ns)
     }
 
     /// A page whose bytes are in the controller takes its place in the buffer; when it has it.
@@ -537,7 +495,7 @@ impl Clocks {
     pub(crate) fn fail(&mut self, at_ns: u64) {
         (self.now_ns, self.controller_ns, self.durable_ns, self.last_ns) = (at_ns, at_ns, at_ns, at_ns);
         self.queue = Queue::new(self.queue.places());
-        self.link = Lane::default();
+        (self.link, self.link_in) = (Lane::default(), Lane::default());
         self.channels.fill(Lane::default());
         self.arrays.fill(Array::default());
         self.lines.fill(Line::default());

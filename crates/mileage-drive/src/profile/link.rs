@@ -16,6 +16,8 @@ pub struct Link {
     pub payload_mb_per_s: f64,
     /// A flush waits for all commands before it and holds up all after it.
     pub flush_alone: bool,
+    /// It carries data both ways at the same time.
+    pub full_duplex: bool,
     /// Most outstanding commands.
     pub queue_depth_max: u32,
 }
@@ -24,8 +26,14 @@ impl Link {
     /// The link of this name, such as `sata-2`, `sas-3`, `pcie-3-x4`.
     pub(crate) fn parse(figure: &Figure<String>) -> Result<Self, ProfileError> {
         let name = figure.value.as_str();
-        let others = |payload_mb_per_s| Self { payload_mb_per_s, flush_alone: false, queue_depth_max: 65536 };
-        let sata = |payload_mb_per_s| Self { payload_mb_per_s, flush_alone: true, queue_depth_max: NCQ_TAGS };
+        let others =
+            |payload_mb_per_s| Self { payload_mb_per_s, flush_alone: false, full_duplex: true, queue_depth_max: 65536 };
+        let sata = |payload_mb_per_s| Self {
+            payload_mb_per_s,
+            flush_alone: true,
+            full_duplex: false,
+            queue_depth_max: NCQ_TAGS,
+        };
         Ok(match name {
             "sata-1" => sata(150.0),
             "sata-2" => sata(300.0),
@@ -67,6 +75,20 @@ pub(crate) fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Re
         }
         (_, Some(figure)) => megabytes_per_s("link_mb_per_s", figure),
     }
+}
+
+/// The rate of writes over the link, where the profile states one: no more than its standard carries.
+pub(crate) fn link_write_rate(
+    link: Option<&Link>,
+    figure: Option<&Figure<f64>>,
+    read_mb_per_s: f64,
+) -> Result<f64, ProfileError> {
+    let Some(figure) = figure else { return Ok(read_mb_per_s) };
+    if let Some(link) = link.filter(|link| figure.value > link.payload_mb_per_s) {
+        let expected = format!("at most {} MB/s, what the link carries", link.payload_mb_per_s);
+        return impossible("link_write_mb_per_s", figure.value, expected);
+    }
+    megabytes_per_s("link_write_mb_per_s", figure)
 }
 
 /// The most outstanding commands: no more than the link numbers.

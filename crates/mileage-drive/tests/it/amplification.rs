@@ -85,3 +85,22 @@ fn discarding_makes_room() {
     random(&mut trimmed, 2);
     assert!(random(&mut trimmed, 3) < 1.6 && random(&mut plain, 3) > 2.5);
 }
+
+/// A worn drive is written once in order: the next pass in order moves nothing if survivors have blocks of their own. Where
+/// they share blocks with what the host writes, it still finds them there.
+#[test]
+fn a_pass_in_order_heals_a_worn_drive_where_survivors_are_apart() {
+    let shape = Sketch { channels: 2, dies: 2, blocks: 128, pages: 64, ..Sketch::tiny() }.with_spare(0.15);
+    let second_pass = |frontiers| {
+        let mut drive = shape.clone().with(&[("frontiers", frontiers)]).drive();
+        do_workload(&mut drive, &workload(Sequential, 0, shape.capacity_bytes, 1.0, 1));
+        do_workload(&mut drive, &workload(Random, 0, shape.capacity_bytes, 3.0, 2));
+        let pass = |drive: &mut FlashDrive| {
+            amplification(&do_workload(drive, &workload(Sequential, 0, shape.capacity_bytes, 1.0, 3)))
+        };
+        let first = pass(&mut drive);
+        (first, pass(&mut drive), pass(&mut drive))
+    };
+    let (apart, shared) = (second_pass("\"survivors-apart\""), second_pass("\"shared\""));
+    assert!(apart.1 < 1.03 && shared.1 > apart.1 + 0.1, "apart {apart:?}, shared {shared:?}");
+}

@@ -45,18 +45,17 @@ impl Rules {
     }
 }
 
-/// The units in the order in which they are written to. Unit u is on channel u % C, die (u / C) % D, plane u / (C D).
+/// The units in the order in which they are written to. Unit u is plane u / D of the die u % D, which is on channel
+/// (u % D) % C.
 pub(crate) fn order(profile: &FlashProfile) -> Vec<u32> {
-    let (channels, dies, planes) = (profile.channels, profile.dies_per_channel, profile.planes_per_die);
-    let unit = |channel: u32, die: u32, plane: u32| channel + channels * (die + dies * plane);
-    let turns = 0..channels * dies * planes;
+    let (channels, dies, planes) = (profile.channels, profile.dies, profile.planes_per_die);
     match profile.policies.allocation {
-        Allocation::ChannelFirst | Allocation::ByAddress => turns.collect(),
+        Allocation::ChannelFirst | Allocation::ByAddress => (0..dies * planes).collect(),
         Allocation::DieFirst => {
-            turns.map(|turn| unit(turn / (dies * planes), turn % dies, turn / dies % planes)).collect()
+            let of_channel = |channel: u32| (channel..dies).step_by(channels as usize);
+            let of_plane = |channel, plane| of_channel(channel).map(move |die| die + dies * plane);
+            (0..channels).flat_map(|channel| (0..planes).flat_map(move |plane| of_plane(channel, plane))).collect()
         }
-        Allocation::PlaneFirst => {
-            turns.map(|turn| unit(turn / planes % channels, turn / (planes * channels), turn % planes)).collect()
-        }
+        Allocation::PlaneFirst => (0..dies).flat_map(|die| (0..planes).map(move |plane| die + dies * plane)).collect(),
     }
 }

@@ -1,8 +1,10 @@
 //! The page map as a translation layer.
 
 use super::{Frontier, Map, NOWHERE, state};
+use crate::flash::array_operation::PagePlace;
 use crate::flash::cells::Unwatched;
 use crate::flash::medium::Medium;
+use crate::flash::part_pages::ReadFrom;
 use crate::flash::translation::{Levels, Run, TranslationLayer};
 use crate::saved_state::{Reader, StateError, Writer};
 
@@ -12,6 +14,9 @@ impl TranslationLayer for Map {
     fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
         if self.geometry.per_program > 1 {
             return self.read_part(page, ready_ns, medium);
+        }
+        if medium.clocks.reads_by_place() {
+            return self.read_by_place(page, ready_ns, medium);
         }
         self.unit_holding(page).map_or(ready_ns, |unit| medium.fetch(unit, ready_ns))
     }
@@ -92,6 +97,23 @@ impl TranslationLayer for Map {
 }
 
 impl Map {
+    /// Read a page where that depends on its place in its block; when the controller has it.
+    #[inline(never)]
+    fn read_by_place(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let Some((unit, block)) = self.place_of(page) else { return ready_ns };
+        medium.fetch_at(unit, self.page_place(unit, block, page), ready_ns)
+    }
+
+    /// Where in this block of this unit a logical page is.
+    fn page_place(&self, unit: u32, block: u32, logical: u32) -> PagePlace {
+        let is_open = |slot: u32| {
+            let Frontier { open, left } = self.frontiers[slot as usize];
+            open == block && left > 0
+        };
+        let row = (self.forward[logical as usize] - block * self.geometry.pages) / self.geometry.per_program;
+        PagePlace { row, open: is_open(2 * unit) || is_open(2 * unit + 1) }
+    }
+
     /// Read a page that is part of a flash page; when the controller has it.
     pub(crate) fn read_part(&self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
         let Some((unit, block)) = self.place_of(page) else { return ready_ns };
@@ -100,7 +122,7 @@ impl Map {
         if open.is_some_and(|slot| self.waiting_in(slot) > 0 && self.next_flash_page(slot) == flash_page) {
             return ready_ns;
         }
-        medium.fetch_part(unit, flash_page, false, ready_ns)
+        medium.fetch_part(unit, flash_page, ReadFrom::AllBits(self.page_place(unit, block, page)), ready_ns)
     }
 
     /// The flash page that holds a logical page, which must be mapped.

@@ -1,6 +1,6 @@
 //! Capabilities of the chips in addition to reading, programming and erasing.
 
-use super::choices::{Copies, Pace, PlaneWork, Reads, Suspend};
+use super::choices::{Copies, Mapping, Pace, PlaneWork, Reads, Scheduling, Suspend};
 use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
@@ -14,6 +14,8 @@ pub struct Chip {
     pub suspend_ns: u64,
     /// Path of copies.
     pub copies: Copies,
+    /// From the array of a block that is not full, in ns per page.
+    pub open_block_read_ns: u64,
 }
 
 impl Chip {
@@ -23,8 +25,15 @@ impl Chip {
             suspend: or_default(text.suspend.as_ref()),
             suspend_ns: suspend_us.map_or(Ok(0), |figure| microseconds("suspend_us", figure, 0.0))?,
             copies: or_default(text.gc_copies.as_ref()),
+            open_block_read_ns: microseconds(
+                "open_block_read_us",
+                text.open_block_read_us.as_ref().unwrap_or(&text.read_us),
+                0.001,
+            )?,
         };
         let (suspends, copies) = (chip.suspend != Suspend::Off, chip.copies == Copies::CopyBack);
+        let reads_first = text.scheduling.as_ref().is_some_and(|figure| figure.value == Scheduling::ReadPriority);
+        let cached = text.slc_cache_bytes.is_some() || text.slc_cache_percent.is_some();
         let buffered = text.write_buffer_pages.value > 0;
         let finds = text.write_buffer_reads.as_ref().is_some_and(|figure| figure.value == Reads::Buffer);
         for (key, given, holds, expected) in [
@@ -32,8 +41,8 @@ impl Chip {
             (
                 "suspend",
                 suspends,
-                policies.pace == Pace::AtOnce,
-                "gc_pace at-once, for a paced erase is in small pieces",
+                policies.pace == Pace::AtOnce || reads_first,
+                "gc_pace at-once, for a paced erase is in small pieces, or scheduling read-priority",
             ),
             (
                 "suspend",
@@ -46,6 +55,12 @@ impl Chip {
                 chip.suspend == Suspend::EraseAndProgram,
                 !buffered || finds,
                 "write_buffer_reads buffer, for a page must be read while its program is interrupted",
+            ),
+            (
+                "open_block_read_us",
+                text.open_block_read_us.is_some(),
+                policies.mapping == Mapping::Page && !packs && !cached && text.bit_error_rate.is_none(),
+                "a map of pages of full length in memory, no SLC cache and no bit errors",
             ),
             ("gc_copies", copies, !packs, "pages of full length, for the controller packs what is valid anew"),
             (

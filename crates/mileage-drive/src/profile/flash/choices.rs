@@ -78,7 +78,7 @@ choices! {
     Frontiers {
         /// Pages of the host and survivors of collections.
         Shared = "shared",
-        /// Survivors have blocks of their own.
+        /// Survivors have blocks of their own, so that what the host writes in order stays together.
         SurvivorsApart = "survivors-apart",
         /// Pages that are written often have blocks of their own, apart from those that lie still, and each sort its
         /// share of the spare.
@@ -109,6 +109,16 @@ choices! {
         Together = "together",
         /// Nothing: one at a time.
         One = "one",
+    }
+}
+
+choices! {
+    /// Which pages of the planes of one die are read together.
+    PlaneReads {
+        /// Any.
+        AnyPages = "any-pages",
+        /// Those at the same place of their blocks, which what was written together is.
+        SamePage = "same-page",
     }
 }
 
@@ -233,6 +243,26 @@ choices! {
         Erase = "erase",
         /// An erase and a program.
         EraseAndProgram = "erase-and-program",
+    }
+}
+
+choices! {
+    /// Whether the link carries data both ways at the same time.
+    Duplex {
+        /// One way at a time, as SATA.
+        Half = "half",
+        /// Both ways, each at its rate, as SAS and PCI Express.
+        Full = "full",
+    }
+}
+
+choices! {
+    /// In which order the arrays do what they are asked.
+    Scheduling {
+        /// What was submitted first is planned first.
+        FirstCome = "first-come",
+        /// Reads before all else, as they arrive; programs and collections may wait for them.
+        ReadPriority = "read-priority",
     }
 }
 

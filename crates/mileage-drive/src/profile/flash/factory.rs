@@ -28,12 +28,12 @@ impl FactoryBad {
 }
 
 impl FlashProfile {
-    /// The blocks of every plane that are bad from the factory, in rising order. Plane u is on channel u % C and die
-    /// (u / C) % D of it.
+    /// The blocks of every plane that are bad from the factory, in rising order. Plane u is in die u % D of the
+    /// drive, which is on channel (u % D) % C.
     pub fn factory_bad_blocks(&self) -> Vec<Vec<u32>> {
         let FactoryBad { per_die, seed } = self.factory_bad;
         let mut bad = vec![Vec::new(); self.planes() as usize];
-        let dies = self.channels * self.dies_per_channel;
+        let dies = self.dies;
         let of_die = self.planes_per_die * self.blocks_per_plane;
         for die in 0..if per_die == 0 { 0 } else { dies } {
             // Floyd's algorithm for sampling without replacement (Bentley and Floyd, 1987): one draw per block, without
@@ -59,8 +59,7 @@ impl FlashProfile {
 
     /// Blocks that were good when the drive left the factory.
     pub fn good_blocks(&self) -> u64 {
-        let dies = u64::from(self.channels) * u64::from(self.dies_per_channel);
-        self.planes() * u64::from(self.blocks_per_plane) - dies * u64::from(self.factory_bad.per_die)
+        self.planes() * u64::from(self.blocks_per_plane) - u64::from(self.dies) * u64::from(self.factory_bad.per_die)
     }
 
     /// Number of good blocks of the plane that has fewest, after a check that every plane has enough to work at all.

@@ -1,5 +1,6 @@
 //! The profile of a flash drive: geometry, times, and how the controller works.
 
+mod array_order;
 mod buffer;
 mod chip;
 pub mod choices;
@@ -14,11 +15,13 @@ mod text;
 
 use super::basics::Basics;
 use super::faults::{FaultFigures, Faults};
-use super::figure::{ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole};
-use super::link::{Link, link_rate, queue_depth};
+use super::figure::{
+    Figure, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
+};
+use super::link::{Link, link_rate, link_write_rate, queue_depth};
 pub use buffer::WriteBuffer;
 pub use chip::Chip;
-use choices::{Allocation, Mapping, Trim};
+use choices::{Allocation, Duplex, Mapping, Scheduling, Trim};
 pub use factory::FactoryBad;
 pub use figures::figure_names;
 use mileage_units::format_bytes;
@@ -43,8 +46,8 @@ pub struct FlashProfile {
     pub blocks_per_plane: u32,
     /// Planes in a die; they work independently of each other.
     pub planes_per_die: u32,
-    /// Dies on a channel.
-    pub dies_per_channel: u32,
+    /// Dies of the drive; die d is on channel d % `channels`, so that channels may have one more than others.
+    pub dies: u32,
     /// Channels.
     pub channels: u32,
     /// From the array into a plane's register, in ns per page.
@@ -53,14 +56,20 @@ pub struct FlashProfile {
     pub program_ns: u64,
     /// In ns per block.
     pub erase_ns: u64,
-    /// The controller's serial work for one command, in ns.
+    /// The controller begins commands at least this far apart, in ns.
     pub controller_ns: u64,
+    /// What a command takes in the controller, in ns.
+    pub controller_latency_ns: u64,
     /// Transfer time of one page over a channel, in ns.
     pub channel_page_ns: u64,
     /// The link's standard, where the profile names it.
     pub link: Option<Link>,
-    /// Payload rate between host and drive, one direction at a time, in MB/s (10^6 bytes).
+    /// Payload rate from the drive to the host, in MB/s (10^6 bytes).
     pub link_mb_per_s: f64,
+    /// Payload rate from the host to the drive, in MB/s.
+    pub link_write_mb_per_s: f64,
+    /// Whether the link carries both ways at the same time.
+    pub link_duplex: Duplex,
     /// Commands that the drive takes at a time; further ones wait.
     pub queue_depth_max: u32,
     /// Pages that the drive accepts before they are programmed; 0: a write waits for its program.
@@ -75,6 +84,8 @@ pub struct FlashProfile {
     pub packing: Packing,
     /// Rate of bit errors; `None`: none.
     pub bit_errors: Option<BitErrors>,
+    /// In which order the arrays do what they are asked.
+    pub scheduling: Scheduling,
     /// Capabilities of its chips.
     pub chip: Chip,
     /// Treatment of a discard.
@@ -95,6 +106,8 @@ impl FlashProfile {
         let raw = raw.with_defaults();
         let link = raw.link.as_ref().map(Link::parse).transpose()?;
         let policies = Policies::read(&raw)?;
+        let link_mb_per_s = link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?;
+        let channels = whole("channels", &raw.channels, 1, 1024)?;
         let (packing, slc_cache) = (Packing::read(&raw, &policies)?, SlcCache::read(&raw, &policies)?);
         let profile = Self {
             slc_cache,
@@ -102,9 +115,12 @@ impl FlashProfile {
             write_buffer: WriteBuffer::read(&raw, &policies, packing.packs())?,
             packing,
             chip: Chip::read(&raw, &policies, packing.packs())?,
+            scheduling: array_order::scheduling(&raw, &policies, packing.packs())?,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
-            link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
+            link_mb_per_s,
+            link_write_mb_per_s: link_write_rate(link.as_ref(), raw.link_write_mb_per_s.as_ref(), link_mb_per_s)?,
+            link_duplex: or_default(raw.link_duplex.as_ref()),
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
             link,
             page_bytes: page_bytes(&raw)?,
@@ -112,12 +128,17 @@ impl FlashProfile {
             pages_per_block: whole("pages_per_block", &raw.pages_per_block, 2, 8192)?,
             blocks_per_plane: whole("blocks_per_plane", &raw.blocks_per_plane, 3, 1 << 31)?,
             planes_per_die: whole("planes_per_die", &raw.planes_per_die, 1, 64)?,
-            dies_per_channel: whole("dies_per_channel", &raw.dies_per_channel, 1, 1024)?,
-            channels: whole("channels", &raw.channels, 1, 1024)?,
+            dies: dies(&raw.dies_per_channel, channels)?,
+            channels,
             read_ns: microseconds("read_us", &raw.read_us, 0.001)?,
             program_ns: microseconds("program_us", &raw.program_us, 0.001)?,
             erase_ns: microseconds("erase_us", &raw.erase_us, 0.001)?,
             controller_ns: microseconds("controller_us", &raw.controller_us, 0.0)?,
+            controller_latency_ns: microseconds(
+                "controller_latency_us",
+                raw.controller_latency_us.as_ref().unwrap_or(&raw.controller_us),
+                0.0,
+            )?,
             channel_page_ns: (raw.page_bytes.value as f64 * 1e3
                 / megabytes_per_s("channel_mb_per_s", &raw.channel_mb_per_s)?)
             .round() as u64,
@@ -227,7 +248,7 @@ impl FlashProfile {
 
     /// Planes of the whole drive: what can work at the same time.
     pub fn planes(&self) -> u64 {
-        u64::from(self.channels) * u64::from(self.dies_per_channel) * u64::from(self.planes_per_die)
+        u64::from(self.dies) * u64::from(self.planes_per_die)
     }
 
     /// Bytes of flash.
@@ -250,6 +271,20 @@ impl FlashProfile {
 fn fault_figures(text: &Text) -> FaultFigures<'_> {
     let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = text;
     FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
+}
+
+/// Dies of the drive, from those of a channel: a mean, so that channels may differ by one.
+fn dies(per_channel: &Figure<f64>, channels: u32) -> Result<u32, ProfileError> {
+    let dies = per_channel.value * f64::from(channels);
+    let whole = dies.round();
+    // The mean may be rounded: 1.333 for four dies on three channels.
+    let is_whole = (dies - whole).abs() < 0.01 && (1.0..=1_048_576.0).contains(&whole);
+    if is_whole && (1.0..=1024.0).contains(&per_channel.value.ceil()) && whole >= f64::from(channels) {
+        Ok(whole as u32)
+    } else {
+        let expected = format!("a number from 1 to 1024 that gives a whole number of dies on {channels} channels");
+        impossible("dies_per_channel", per_channel.value, expected)
+    }
 }
 
 /// The unit of mapping: the page, unless the profile says otherwise.

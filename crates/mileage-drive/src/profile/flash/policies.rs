@@ -4,7 +4,7 @@
 //! A choice that would have no effect (a collection policy for a mapping that does not collect, a number of choices
 //! for a policy that does not draw) is refused, so that no line of a data sheet is decoration.
 
-use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
+use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneReads, PlaneWork, Victim};
 use super::text::Text;
 use crate::profile::figure::{Figure, ProfileError, impossible, microseconds, or_default, whole};
 
@@ -38,6 +38,8 @@ pub struct Policies {
     pub allocation: Allocation,
     /// Operations that the planes of a die do at the same time.
     pub plane_work: PlaneWork,
+    /// Which pages they read together, with [`PlaneWork::Together`].
+    pub plane_reads: PlaneReads,
     /// Wear levelling.
     pub levelling: Levelling,
     /// Static levelling acts when a block just erased has this many erases more than the plane's least worn.
@@ -78,6 +80,7 @@ impl Policies {
             frontiers: or_default(text.frontiers.as_ref()),
             allocation: or_default(text.allocation.as_ref()),
             plane_work: or_default(text.plane_work.as_ref()),
+            plane_reads: or_default(text.plane_reads.as_ref()),
             levelling: or_default(text.levelling.as_ref()),
             levelling_gap: count("levelling_gap", text.levelling_gap.as_ref(), 1, 0)?,
             end_of_life: or_default(text.end_of_life.as_ref()),
@@ -93,7 +96,7 @@ impl Policies {
         let by_page = self.by_page();
         let logs = matches!(self.mapping, Mapping::Bast | Mapping::Fast);
         let blockwise = format!("a mapping by pages, for {} has no such choice", self.mapping);
-        let rules: [(&'static str, bool, bool, &str); 16] = [
+        let rules: [(&'static str, bool, bool, &str); 17] = [
             ("map_cache_entries", text.map_cache_entries.is_some(), self.mapping == Mapping::Demand, "mapping demand"),
             ("log_blocks", text.log_blocks.is_some(), logs, "mapping bast or fast"),
             ("gc_victim", text.gc_victim.is_some(), by_page, &blockwise),
@@ -110,6 +113,15 @@ impl Policies {
             ("frontiers", text.frontiers.is_some(), by_page, &blockwise),
             ("allocation", text.allocation.is_some(), by_page, &blockwise),
             ("plane_work", text.plane_work.is_some(), text.planes_per_die.value > 1, "planes_per_die above 1"),
+            (
+                "plane_reads",
+                text.plane_reads.is_some(),
+                self.plane_work == PlaneWork::Together
+                    && self.mapping == Mapping::Page
+                    && text.compression_unit_bytes.is_none()
+                    && text.dedupe_contents.is_none(),
+                "plane_work together and a map of pages of full length in memory",
+            ),
             ("levelling", text.levelling.is_some(), by_page, &blockwise),
             ("levelling_gap", text.levelling_gap.is_some(), self.levelling == Levelling::Static, "levelling static"),
             (

@@ -1,8 +1,8 @@
 //! A flash profile as it is written: every key with its type. What the keys mean together is checked by who reads them.
 
 use super::choices::{
-    Allocation, Cell, Combining, Copies, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneWork, Power,
-    Reads, SlcDesign, Suspend, Trim, Victim,
+    Allocation, Cell, Combining, Copies, Duplex, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneReads,
+    PlaneWork, Power, Reads, Scheduling, SlcDesign, Suspend, Trim, Victim,
 };
 use crate::profile::figure::Figure;
 use crate::profile::rates::PublishedRate;
@@ -30,15 +30,18 @@ pub(super) struct Text {
     pub pages_per_block: Figure<u64>,
     pub blocks_per_plane: Figure<u64>,
     pub planes_per_die: Figure<u64>,
-    pub dies_per_channel: Figure<u64>,
+    pub dies_per_channel: Figure<f64>,
     pub channels: Figure<u64>,
     pub read_us: Figure<f64>,
     pub program_us: Figure<f64>,
     pub erase_us: Figure<f64>,
     pub controller_us: Figure<f64>,
+    pub controller_latency_us: Option<Figure<f64>>,
     pub channel_mb_per_s: Figure<f64>,
     pub link: Option<Figure<String>>,
     pub link_mb_per_s: Option<Figure<f64>>,
+    pub link_write_mb_per_s: Option<Figure<f64>>,
+    pub link_duplex: Option<Figure<Duplex>>,
     pub queue_depth_max: Figure<u64>,
     pub write_buffer_pages: Figure<u64>,
     pub write_buffer_power: Option<Figure<Power>>,
@@ -62,6 +65,7 @@ pub(super) struct Text {
     pub frontiers: Option<Figure<Frontiers>>,
     pub allocation: Option<Figure<Allocation>>,
     pub plane_work: Option<Figure<PlaneWork>>,
+    pub plane_reads: Option<Figure<PlaneReads>>,
     pub levelling: Option<Figure<Levelling>>,
     pub levelling_gap: Option<Figure<u64>>,
     pub end_of_life: Option<Figure<EndOfLife>>,
@@ -84,9 +88,11 @@ pub(super) struct Text {
     pub ecc_correctable_bits: Option<Figure<u64>>,
     pub read_retries_max: Option<Figure<u64>>,
     pub read_retry_leaves: Option<Figure<f64>>,
+    pub scheduling: Option<Figure<Scheduling>>,
     pub suspend: Option<Figure<Suspend>>,
     pub suspend_us: Option<Figure<f64>>,
     pub gc_copies: Option<Figure<Copies>>,
+    pub open_block_read_us: Option<Figure<f64>>,
     pub stall_s: Option<Figure<f64>>,
     pub stall_every_s: Option<Figure<f64>>,
     pub lost_command_every: Option<Figure<u64>>,
