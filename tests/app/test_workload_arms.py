@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from mileage.app import load, run
+from mileage.app.importer import make_study, read_files
 from mileage.app.multi_study import compare_workloads
 from mileage.errors import Refused
 from tests.command import mileage
@@ -99,3 +100,21 @@ def test_workloads_of_two_studies_are_refused(study: Path) -> None:
     done = mileage("compare", str(study), str(study), "--workloads", "random_read", "zipf_read")
     assert done.returncode == 2
     assert "give one folder" in done.stderr
+
+
+def test_two_tests_of_an_import_are_compared_size_by_size(tmp_path: Path) -> None:
+    """IOzone's automatic mode has each test at 30 pairs of file and record size: 30 ratios, each of one run."""
+    sample = Path(__file__).parents[1] / "formats" / "samples" / "iozone-auto.out"
+    folder = make_study(read_files([sample]), tmp_path / "auto")
+    plan = load(folder.path).plan
+    assert {cell.key.label for cell in plan.cells} == {cell.label for cell in plan.cells}
+    found = compare_workloads(str(folder.path), ("iozone.write", "iozone.rewrite"))
+    values = {
+        (run.cell, run.record.reported.rate_bytes_per_s)
+        for run in folder.content(around_damage=True).imported_runs()
+    }
+    rates = dict(values)
+    assert len(found.cells) == 30
+    for cell in found.cells:
+        ratio = (rates[f"iozone.rewrite {cell.cell}"] or 0) / (rates[f"iozone.write {cell.cell}"] or 1)
+        assert cell.ratio == pytest.approx(ratio)

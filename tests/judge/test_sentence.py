@@ -345,6 +345,11 @@ def test_of_many_cells_the_counts_lead() -> None:
         "Descriptive, from one cycle on one device: after torture, whether this drive is faster or slower than before "
         "is *undecided in all 16 cells* (p is at most 0.05 in 0 by Holm"
     )
+    none = [msgspec.structs.replace(cell, p_holm=0.6, p_bh=0.6) for cell in (*others, *others)]
+    assert (
+        "is undecided in all 16 cells (p is at most 0.05 in none, by Holm or Benjamini-Hochberg). "
+        in verdict_sentence(comparison(*none))
+    )
     arms = verdict_sentence(comparison(*slower, *others, **ARMS), "*")
     assert arms.startswith("Kernel 6 against kernel 5: *slower in 5 of 13 cells, undecided in 8*")
     few = verdict_sentence(comparison(*slower, groups=groups))

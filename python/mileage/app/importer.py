@@ -26,6 +26,7 @@ from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sanitize import TEXT_MAX
+from mileage.model.cell_key import CellKey
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
 from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
 from mileage.model.journal_entries import Study as JournalHead
@@ -34,6 +35,7 @@ from mileage.plan.factors import Setting
 from mileage.plan.import_origin import Imported, ImportedFile
 from mileage.plan.named_workloads import METRICS, Metric
 from mileage.plan.planned_runs import Cell, PlannedRun
+from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.toml_writer import toml_value
 from mileage.store import FORMAT, Journal, StudyFolder
@@ -205,8 +207,12 @@ def name_settings(files: Sequence[Sequence[ToolRun]]) -> None:
             elif _distinguishes_more(name, chosen, same):
                 _note_difference(name, [run for _, run in same])
         for _, run in same:
-            words = [f"{name} {run.levels[name]}" for name in chosen if name in run.levels]
+            settings = {name: run.levels[name] for name in chosen if name in run.levels}
+            words = [f"{name} {value}" for name, value in settings.items()]
             run.cell = ", ".join([run.cell, *words])[:TEXT_MAX]
+            record = run.key.record_bytes
+            sizes = {} if record is None else {"record": format_bytes(record)}
+            run.key = msgspec.structs.replace(run.key, shown=sizes | run.key.shown | settings)
 
 
 def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
@@ -328,7 +334,7 @@ def _plan(
                 run.title,
                 unit=label,
                 stem=label,
-                key=msgspec.structs.replace(run.key, workload=run.key.workload or label, called=label),
+                key=_key_of(label, run),
             )
             for label, run in cells.items()
         ),
@@ -338,6 +344,13 @@ def _plan(
         settings=(Setting(levels={}, target=study.target, state=State()),),
         imported=imported,
     )
+
+
+def _key_of(label: str, run: ToolRun) -> CellKey:
+    """The key that the label of a cell is rendered from; of a label that has more in it, with the label as its name."""
+    if run.key.workload and run.key.label == label:
+        return run.key
+    return msgspec.structs.replace(run.key, workload=run.key.workload or label, called=label, shown={})
 
 
 def _planned(runs: list[ToolRun], blocks: Sequence[int], stage: str) -> tuple[PlannedRun, ...]:

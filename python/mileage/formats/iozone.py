@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from mileage.formats.numbers import number
 from mileage.formats.result import ToolRun
 from mileage.model.cell_key import CellKey
@@ -169,7 +171,10 @@ def spread_out(runs: list[ToolRun]) -> list[ToolRun]:
     """The runs, with the file's size in the labels where there are files of several sizes."""
     if len({run.levels["file"] for run in runs if "file" in run.levels}) > 1:
         for run in runs:
-            run.cell = f"{run.cell}, file {run.levels['file']}" if "file" in run.levels else run.cell
+            if "file" not in run.levels:
+                continue
+            run.cell = f"{run.cell}, file {run.levels['file']}"
+            run.key = replace(run.key, shown={"file": run.levels["file"]})
     return runs
 
 

@@ -119,15 +119,18 @@ def _many(
 ) -> str:
     """Sentence for many cells: the counts come first, because the largest of many ratios is mostly chance."""
     first, subject, _ = _scene(comparison)
-    found = [
-        f"{sum(p is not None and p <= comparison.alpha for p in ps)} by {name}"
+    found = {
+        name: sum(p is not None and p <= comparison.alpha for p in ps)
         for name, ps in (
             ("Holm", [cell.p_holm for cell in family]),
             ("Benjamini-Hochberg", [cell.p_bh for cell in family]),
         )
         if any(p is not None for p in ps)
-    ]
-    corrections = f" (p is at most {comparison.alpha:g} in {' and in '.join(found)})" if found else ""
+    }
+    each = " and in ".join(f"{count} by {name}" for name, count in found.items())
+    corrections = f" (p is at most {comparison.alpha:g} in {each})" if each else ""
+    if found and not any(found.values()):
+        corrections = f" (p is at most {comparison.alpha:g} in none, by {' or '.join(found)})"
     counts = f"{emphasis}{_counts(family)}{emphasis}{corrections}"
     if all(cell.verdict == "undecided" for cell in family):
         opening = _whether(comparison, counts) + _detectable(family)
