@@ -59,6 +59,7 @@ def test_text_and_full_differ_in_pictures_only(finished: Finished, tmp_path: Pat
     tables = {path.name: path.read_bytes() for path in result.folder.tables.iterdir()}
     assert "<svg" not in page
     assert "mileage report --report full" in page
+    assert "Nothing to show" not in page, "the pictures are omitted, not the comparison"
     result.write_report("full")
     drawn = result.folder.report.read_text(encoding="utf-8")
     assert drawn.count("<svg") >= 4
