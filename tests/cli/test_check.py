@@ -100,6 +100,11 @@ def test_two_drives_side_by_side() -> None:
     assert "in turn on A and B" in text
     assert "Drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
     assert "Five paired blocks." in text
+    # What is true of both is printed once.
+    own, _, shared = text.partition("\nA and B:\n")
+    assert "[!] fresh drive" in shared
+    assert "[!] fresh drive" not in own
+    assert "[!] random reads at depth 32" in own
 
 
 def test_the_saved_page_has_the_text_of_the_check(tmp_path: Path) -> None:

@@ -93,18 +93,17 @@ def _us(value: float | None) -> str:
 
 
 def _remarks(found: CheckResult) -> list[str]:
-    lines = []
+    """What was noticed, in lines: those of one remark stand together in one text, which may have several lines."""
     words = [finding.text for finding in found.findings]
     words += [f"health: {remark}" for remark in found.health.remarks]
     words += [found.health.advice] if found.health.problems else []
     words += list(found.fit.reasons[1:])
-    for text in words:
-        lines += wrapped(text, WIDTH, first="[!] ", indent="    ")
+    remarks = ["\n".join(wrapped(text, WIDTH, first="[!] ", indent="    ")) for text in words]
     for missing in found.not_tested:
-        lines += wrapped(f"Not tested: {missing.text}", WIDTH, indent="  ")
-        # Never wrap a command: it must stay on one line to be copied.
-        lines += [f"  {command}" for command in missing.commands]
-    return lines
+        lines = wrapped(f"Not tested: {missing.text}", WIDTH, indent="  ")
+        # A command stays in one line, so that it can be copied.
+        remarks.append("\n".join([*lines, *(f"  {command}" for command in missing.commands)]))
+    return remarks
 
 
 def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | None) -> str:
@@ -131,9 +130,12 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
     lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]
     if comparison is not None:
         lines += [*wrapped(verdict_sentence(comparison), WIDTH), ""]
-    for letter, found in (("A", one), ("B", other)):
+    remarks = [_remarks(found) for found in (one, other)]
+    shared = [text for text in remarks[0] if text in remarks[1]]
+    for letter, found, own in zip("AB", (one, other), remarks, strict=True):
         lines += wrapped(f"{letter}: {found.verdict}", WIDTH, indent="   ")
-        lines += _remarks(found)
+        lines += [text for text in own if text not in shared]
+    lines += ["A and B:", *shared] if shared else []
     return "\n".join(lines) + "\n"
 
 
