@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -129,6 +130,8 @@ def test_of_many_cells_each_test_has_a_chart_over_its_sizes(tmp_path: Path) -> N
     html = render_imported(page)
     assert html.count("<svg") == 13
     assert html.index("<svg") < html.index("All 390 cells</h2>")
+    heads = html[html.index("<thead>") : html.index("</thead>")]
+    assert re.findall(r"<th [^>]*>([^<]*)", heads) == ["cell", "runs", "MiB/s", "MB/s"], "no column is empty"
     assert "more likely the page cache" in html[: html.index('class="verdict"')]
     shown = imported_text(page).splitlines()
     assert "and 330 more cells; the page and tables/imported.csv have all" in shown

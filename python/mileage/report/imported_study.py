@@ -160,7 +160,7 @@ def _runs(page: ImportedPage) -> str:
 
 def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
     rows = [_figures(cell) for cell in cells]
-    columns = [at for at in range(len(_HEADS)) if at == 0 or any(row[at] != "-" for row in rows)]
+    columns = _columns(rows)
     # Omit the column of the mean where a median is known, which describes a typical operation better.
     columns = [at for at in columns if at != _MEAN or all(row[_MEAN + 1] == "-" for row in rows)]
     widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
@@ -175,6 +175,11 @@ def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
         name = cleaned_text(cell.cell)
         lines += [f"{name:<{first}}{figures}"] if fits else [name, " " * first + figures]
     return lines
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The columns that any cell has a figure for, and that of the runs."""
+    return [at for at in range(len(_HEADS)) if at == 0 or any(row[at] != "-" for row in rows)]
 
 
 def _figures(cell: ReportedCell) -> list[str]:
@@ -278,6 +283,8 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
 
     pictures = imported_pictures(page) if drawn else []
     first, rest = _split_checks(page.trust)
+    rows = [_figures(cell) for cell in page.cells]
+    columns = _columns(rows)
     return (
         templates()
         .get_template("imported.html.j2")
@@ -285,8 +292,11 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
             page=page,
             runs=_runs(page),
             answer=cleaned_text(answer(page.cells)),
-            heads=_HEADS,
-            rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
+            heads=[_HEADS[at] for at in columns],
+            rows=[
+                (cleaned_text(cell.cell), [figures[at] for at in columns])
+                for cell, figures in zip(page.cells, rows, strict=True)
+            ],
             first_checks=first,
             grouped_checks=grouped_checks(rest),
             night=Markup(night_style()),
