@@ -108,7 +108,8 @@ def test_a_spread_of_two_runs_is_a_readable_figure(tmp_path: Path) -> None:
         for iops in (5_000, 7_500)
     ]
     printed = ask("import", *names, "--out", "out", cwd=tmp_path)
-    (row,) = [line for line in printed.splitlines() if line.startswith("fio.randread")]
+    table = printed.partition("\n---")[2]
+    (row,) = [line for line in table.splitlines() if line.startswith("fio.randread")]
     shares = [float(found.replace(",", "")) for found in re.findall(r"([\d.,]+) %", row)]
     assert all(share <= 100 for share in shares), row
     # Student's interval of two logarithms: t of one degree of freedom, 12.706, times half their difference, both ways.
