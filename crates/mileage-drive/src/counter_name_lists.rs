@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 /// Lists of names one behind the other; equal ones are made once and live as long as the program.
-pub(crate) fn joined(lists: &[&[&'static str]]) -> &'static [&'static str] {
+pub fn joined(lists: &[&[&'static str]]) -> &'static [&'static str] {
     static MADE: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
     let names = lists.concat();
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);

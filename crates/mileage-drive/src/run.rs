@@ -80,7 +80,7 @@ pub fn run<D: Immediate, O: Observer>(
     observer: &mut O,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_on(AtOnce(device), workload, observer, poll)
+    run_driven(AtOnce(device), workload, observer, poll)
 }
 
 /// As [`run`], on a device of the general form. What it does in the background while nothing is outstanding is left to the
@@ -94,11 +94,15 @@ pub fn run_general<D: ManagedDevice, O: Observer>(
     observer: &mut O,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_on(device, workload, observer, poll)
+    run_driven(device, workload, observer, poll)
 }
 
+/// As [`run`], on whatever is driven by the loop.
+///
+/// # Errors
+/// Those of [`run`].
 #[inline]
-fn run_on<S: RunnerDevice, O: Observer>(
+pub fn run_driven<S: RunnerDevice, O: Observer>(
     mut device: S,
     workload: &Workload,
     observer: &mut O,
@@ -398,7 +402,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             let (mut complete_ns, mut failed) = (NEVER, false);
-            if let Some(completion) = self.device.submit(&Request::of(op, now_ns, self.durable), place) {
+            if let Some(completion) = self.device.submit(&Request::of(op, now_ns, self.durable), place, thread) {
                 (complete_ns, failed) = (completion.complete_ns, completion.status != Status::Done);
                 if failed {
                     self.note_failure(complete_ns, completion.status);

@@ -1,4 +1,5 @@
-//! Interface that the runner needs of a device, whether it answers at once or when time has passed.
+//! Interface that the runner needs of a device, whether it answers at once or when time has passed. A layer above a device,
+//! such as a modelled host, implements it too, and runs workloads by the same loop ([`crate::run_driven`]).
 
 use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
@@ -7,17 +8,21 @@ use crate::single_host::SingleHost;
 use mileage_workload::{Op, Workload};
 
 /// A device that is driven.
-pub(crate) trait RunnerDevice {
+pub trait RunnerDevice {
     /// Whether every submission is answered at once.
     const AT_ONCE: bool;
 
+    /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;
+    /// Smallest unit of addressing, in bytes.
     fn sector_bytes(&self) -> u32;
+    /// The clock, in nanoseconds.
     fn now_ns(&self) -> u64;
+    /// Let time pass until this instant.
     fn advance_to(&mut self, now_ns: u64);
 
-    /// Submit an operation from this place; how it ends, if that is known.
-    fn submit(&mut self, request: &Request, place: u32) -> Option<Completion>;
+    /// Submit an operation of this thread from this place; how it ends, if that is known.
+    fn submit(&mut self, request: &Request, place: u32, thread: u32) -> Option<Completion>;
 
     /// Let the device do what comes next, if it comes before this instant; whether there was anything. The places whose
     /// operations ended are appended to `ended`.
@@ -26,12 +31,19 @@ pub(crate) trait RunnerDevice {
     /// Reason why the device cannot be driven further: it accepts no submission and decides nothing.
     fn misuse(&self) -> Option<Misuse>;
 
+    /// As [`Immediate::prefetch`].
     fn prefetch(&mut self, later: &[Op], soon: &[Op]);
+    /// As [`Immediate::look_at_content`].
     fn look_at_content(&mut self, workload: Option<&Workload>) -> bool;
+    /// As [`Immediate::begin_lap`].
     fn begin_lap(&mut self, lap: u32);
+    /// Names of the counters.
     fn counter_names(&self) -> &'static [&'static str];
+    /// The counters, in the order of their names.
     fn counters(&self, out: &mut [u64]);
+    /// The gauges, in the order of their names.
     fn gauges(&self, out: &mut [u64]);
+    /// Names of the counters, and behind them those of the gauges.
     fn series_names(&self) -> &'static [&'static str];
 }
 
@@ -59,7 +71,7 @@ impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot: a call costs a tenth of the speed")]
-    fn submit(&mut self, request: &Request, _: u32) -> Option<Completion> {
+    fn submit(&mut self, request: &Request, _: u32, _: u32) -> Option<Completion> {
         Some(self.0.submit_one(request))
     }
 
@@ -121,7 +133,7 @@ impl<D: ManagedDevice> RunnerDevice for &mut SingleHost<D> {
         Immediate::advance_to(*self, now_ns);
     }
 
-    fn submit(&mut self, request: &Request, place: u32) -> Option<Completion> {
+    fn submit(&mut self, request: &Request, place: u32, _: u32) -> Option<Completion> {
         self.send(request, place);
         None
     }

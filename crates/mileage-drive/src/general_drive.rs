@@ -1,0 +1,40 @@
+//! A drive as its profile describes it, in the general form: for what stands above it and keeps requests outstanding, such as a
+//! modelled host.
+
+use crate::adapter::Queued;
+use crate::block_device::ManagedDevice;
+use crate::disk::DiskDrive;
+use crate::disturbance::Disturbed;
+use crate::drive::Device;
+use crate::faulty_device::Faulty;
+use crate::flash::FlashDrive;
+use crate::profile::{DiskProfile, Faults, Profile};
+use crate::smr_disk::ShingledDrive;
+use crate::xpoint::XpointDrive;
+
+/// A drive as it leaves the factory, with the faults of its profile; its own queue orders what is outstanding.
+pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Send> {
+    let profile = profile.into();
+    let faults = profile.basics().faults;
+    match profile {
+        Profile::Flash(profile) if !faults.any() => Box::new(Queued::new(FlashDrive::new(*profile))),
+        Profile::Xpoint(profile) if !faults.any() => Box::new(Queued::new(XpointDrive::new(*profile))),
+        Profile::Flash(profile) => {
+            Box::new(Queued::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults)))
+        }
+        Profile::Xpoint(profile) => {
+            Box::new(Queued::new(Faulty::new(Device::Xpoint(XpointDrive::new(*profile)), faults)))
+        }
+        Profile::Disk(profile) => disk(*profile, faults),
+    }
+}
+
+fn disk(profile: DiskProfile, faults: Faults) -> Box<dyn ManagedDevice + Send> {
+    let plain = DiskDrive::new(profile.clone());
+    match (ShingledDrive::new(profile), faults.any()) {
+        (None, false) => Box::new(plain),
+        (None, true) => Box::new(Disturbed::faulty(plain, faults)),
+        (Some(shingled), false) => Box::new(shingled),
+        (Some(shingled), true) => Box::new(Disturbed::faulty(shingled, faults)),
+    }
+}

@@ -1,0 +1,156 @@
+//! `fsync`, `fdatasync` and `sync`.
+
+use super::{Active, HandleId, Progress, Stepped};
+use crate::block_layer::Kind;
+use crate::host::{Host, Wait};
+use crate::page_cache::FileId;
+
+impl Host {
+    #[inline]
+    pub(super) fn step_sync(
+        &mut self,
+        active: &mut Active,
+        handle: HandleId,
+        data_only: bool,
+        cost_ns: &mut f64,
+    ) -> Stepped {
+        let file = self.file_of(handle)?;
+        self.sync_file(active, file, 0, data_only, cost_ns)
+    }
+
+    /// Make a file durable: its pages, then the transaction that changed it, or the drive's cache alone. The stages begin at
+    /// `base`.
+    pub(super) fn sync_file(
+        &mut self,
+        active: &mut Active,
+        file: FileId,
+        base: u8,
+        data_only: bool,
+        cost_ns: &mut f64,
+    ) -> Stepped {
+        if active.stage == base {
+            if base == 0 {
+                *cost_ns += self.profile.call_ns;
+            }
+            active.stage = base + 1;
+            if *cost_ns > 0.0 {
+                return Ok(Progress::Again);
+            }
+        }
+        if active.stage == base + 1 {
+            active.stage = base + 2;
+            if self.state.cache.dirty_of(file) > 0 {
+                let before = self.state.counters;
+                let pages = self.write_range(file, 0, u32::MAX);
+                self.state.counters.written_sync = before.written_sync + u64::from(pages);
+            }
+            let newest = self.state.writes.iter().rev().find(|(_, pages)| pages.file == file).map(|(io, _)| *io);
+            if let Some(io) = newest {
+                return Ok(Progress::Wait(Wait::Writeback(file, io)));
+            }
+        }
+        if active.stage == base + 2 {
+            let inode = self.state.files.inode(file);
+            let id = if data_only { inode.data_changed_in } else { inode.changed_in };
+            if id > self.state.files.journal.committed {
+                active.stage = base + 4;
+                self.request_commit(id);
+                if self.state.files.journal.committed < id {
+                    return Ok(Progress::Wait(Wait::Commit(id)));
+                }
+            } else if self.profile.barrier {
+                active.stage = base + 3;
+                active.io = self.state.block.new_io();
+                self.submit(active.io, Kind::Flush, 0, 0, false);
+                self.dispatch();
+                return Ok(Progress::Wait(Wait::Io(active.io)));
+            }
+        }
+        Ok(Progress::Done(Ok(())))
+    }
+
+    pub(super) fn step_sync_all(&mut self, active: &mut Active, cost_ns: &mut f64) -> Stepped {
+        if active.stage == 0 {
+            active.stage = 1;
+            *cost_ns += self.profile.call_ns;
+            return Ok(Progress::Again);
+        }
+        loop {
+            // Files are written one after the other; metadata last, since writing files changes it.
+            let first = self.state.dirty_files.iter().map(|(_, file)| *file).max();
+            if let Some(file) = first {
+                let before = self.state.counters;
+                let pages = self.write_range(file, 0, u32::MAX);
+                if file != crate::page_cache::DEVICE_FILE {
+                    self.state.counters.written_sync = before.written_sync + u64::from(pages);
+                }
+                self.note_clean(file);
+                if let Some((io, pages)) = self.state.writes.last_key_value() {
+                    return Ok(Progress::Wait(Wait::Writeback(pages.file, *io)));
+                }
+                continue;
+            }
+            if let Some((io, pages)) = self.state.writes.last_key_value() {
+                return Ok(Progress::Wait(Wait::Writeback(pages.file, *io)));
+            }
+            let running = &self.state.files.journal.running;
+            if !running.is_empty() {
+                let id = running.id;
+                self.request_commit(id);
+                return Ok(Progress::Wait(Wait::Commit(id)));
+            }
+            if let Some(commit) = &self.state.files.journal.commit {
+                return Ok(Progress::Wait(Wait::Commit(commit.transaction.id)));
+            }
+            if active.stage == 1 && self.profile.barrier {
+                active.stage = 2;
+                active.io = self.state.block.new_io();
+                self.submit(active.io, Kind::Flush, 0, 0, false);
+                self.dispatch();
+                return Ok(Progress::Wait(Wait::Io(active.io)));
+            }
+            return Ok(Progress::Done(Ok(())));
+        }
+    }
+
+    pub(super) fn step_trim(&mut self, active: &mut Active, cost_ns: &mut f64) -> Stepped {
+        if !self.profile.kernel.trims_free_blocks() {
+            let words = format!("fstrim: kernel {} has no FITRIM", self.profile.kernel);
+            return Err(super::CallError::Unsupported(words));
+        }
+        if active.stage == 0 {
+            active.stage = 1;
+            *cost_ns += self.profile.call_ns;
+            return Ok(Progress::Again);
+        }
+        if active.stage == 1 {
+            active.stage = 2;
+            active.io = self.state.block.new_io();
+            let free: Vec<_> = self.state.files.allocator.extents().collect();
+            free.into_iter().for_each(|extent| self.discard(active.io, extent));
+            self.dispatch();
+            if !self.state.block.end_empty(active.io) {
+                return Ok(Progress::Wait(Wait::Io(active.io)));
+            }
+        }
+        Ok(Progress::Done(Ok(())))
+    }
+
+    /// A file without dirty pages is no longer on the flusher's list.
+    pub(crate) fn note_clean(&mut self, file: FileId) {
+        if self.state.cache.dirty_of(file) > 0 {
+            return;
+        }
+        let since = if file == crate::page_cache::DEVICE_FILE {
+            self.state.flusher.metadata_dirtied_ns.take()
+        } else if self.state.files.find(file).is_some() {
+            let inode = self.state.files.inode_mut(file);
+            Some(std::mem::replace(&mut inode.dirtied_ns, u64::MAX))
+        } else {
+            None
+        };
+        if let Some(since) = since {
+            self.state.dirty_files.remove(&(since, file));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The journal: what the running transaction has changed, and how far its commit is.
+
+use super::allocator::Extent;
+use crate::page_cache::FileId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Changes that become durable together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transaction {
+    /// Its number.
+    pub id: u64,
+    /// Metadata blocks that were changed.
+    pub blocks: BTreeSet<u64>,
+    /// Bytes of a logical log (xfs).
+    pub log_bytes: u64,
+    /// Files whose new blocks must be written before it commits (`data=ordered`).
+    pub ordered: BTreeSet<FileId>,
+    /// Blocks that are free once it has committed.
+    pub freed: Vec<Extent>,
+    /// When it began.
+    pub began_ns: u64,
+}
+
+impl Transaction {
+    /// Whether there is nothing to commit.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.log_bytes == 0
+    }
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommitPhase {
+    /// The data of its files.
+    Data,
+    /// Its blocks in the journal.
+    Blocks,
+    /// The flush before the commit record.
+    PreFlush,
+    /// The commit record.
+    Record,
+    /// The flush after it.
+    PostFlush,
+}
+
+/// A commit under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// What commits.
+    pub transaction: Transaction,
+    /// What it waits for.
+    pub phase: CommitPhase,
+    /// The I/O of that phase.
+    pub io: u64,
+    /// Write-backs that were begun up to this one belong to its data.
+    pub data_sequence: u64,
+}
+
+/// The journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// Its blocks on the device.
+    pub first: u64,
+    /// How many.
+    pub blocks: u64,
+    /// Where the next block goes, in blocks from the first.
+    pub head: u64,
+    /// What is changed now.
+    pub running: Transaction,
+    /// What commits now.
+    pub commit: Option<Commit>,
+    /// The last transaction that is durable.
+    pub committed: u64,
+    /// Somebody waits for the running transaction.
+    pub wanted: u64,
+    /// Blocks written into it, and commits.
+    pub blocks_written: u64,
+    /// See `blocks_written`.
+    pub commits: u64,
+}
+
+impl Journal {
+    /// Reserve blocks one behind another, as extents: two where the journal begins anew.
+    pub fn advance(&mut self, count: u64) -> Vec<Extent> {
+        let mut left = count;
+        let mut places = Vec::new();
+        while left > 0 {
+            let here = left.min(self.blocks - self.head);
+            places.push(Extent { start: self.first + self.head, count: here });
+            self.head = (self.head + here) % self.blocks;
+            left -= here;
+        }
+        self.blocks_written += count;
+        places
+    }
+}

@@ -1,0 +1,36 @@
+//! A host above a virtual drive, in virtual time: page cache, read-ahead, write-back, block layer, file system, processors.
+//!
+//! # Map
+//! [`HostProfile`] describes a host; [`Host`] is one, above any device of `mileage-drive`. A program does a [`Call`];
+//! [`run()`] does a whole workload on a file.
+//!
+//! # Invariant
+//! The same profile and the same calls give the same times and the same saved state, on every machine. *Guard:*
+//! `clippy.toml` of this crate bans the machine's clock, unsafe code is forbidden, and a property test compares the states of
+//! a host that was saved and restored in the middle with those of one that was not.
+//!
+//! # Refused here
+//! What a kernel does and this one does not: CFQ, `mmap`, memory pressure by anything but file pages. A profile that asks
+//! for these is refused by name.
+#![forbid(unsafe_code)]
+
+pub mod block_layer;
+mod calls;
+mod counters;
+pub mod file_system;
+mod host;
+pub mod kernel_set;
+mod lru;
+pub mod page_cache;
+mod processors;
+pub mod profile;
+pub mod read_ahead;
+mod saved_state;
+mod work_file;
+mod write_back;
+
+pub use calls::{Call, CallError, HandleId, OpenHow};
+pub use host::Host;
+pub use saved_state::HostStateError;
+pub use work_file::{Opening, WORK_FILE, WorkFileError, run};
+pub use profile::{HostProfile, HostProfileError};

@@ -1,0 +1,59 @@
+//! Workloads on a host: what reaches the drive, and what the cache gives back.
+
+use crate::profiles::{drive, host};
+use mileage_drive::general_drive;
+use mileage_host::{Host, Opening, run};
+use mileage_measure::RunRecord;
+use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+
+pub fn small_host(changes: &[(&str, &str)]) -> Host {
+    Host::new(host("server-2025", changes), general_drive(drive("plain-64gib")))
+}
+
+pub fn workload(read_percent: u8, record_bytes: u32, span_bytes: u64) -> Workload {
+    let stop = Stop { bytes: Some(span_bytes), ..Stop::default() };
+    Workload { read_percent, record_bytes, span_bytes, stop, ..Workload::default() }
+}
+
+pub fn do_run(host: &mut Host, workload: &Workload, direct: bool) -> RunRecord {
+    let opening = Opening { direct, dsync: false };
+    let record = run(host, workload, opening, &mut Unobserved, &mut |_, _| false).expect("a run");
+    assert!(record.error.is_none(), "{:?}", record.error);
+    host.cache().check().expect("the cache's counters");
+    host.files().check().expect("the blocks");
+    record
+}
+
+pub fn rate(record: &RunRecord) -> f64 {
+    (record.bytes_read + record.bytes_written) as f64 * 1e3 / record.elapsed_ns as f64
+}
+
+const MEMORY: &[(&str, &str)] = &[("memory_bytes", "1073741824"), ("cache_bytes", "805306368")];
+
+#[test]
+fn a_file_below_memory_is_read_again_at_copy_speed_and_one_of_twice_memory_is_not() {
+    for (span, again_is_faster) in [(256 << 20, true), (2 << 30, false)] {
+        let mut host = small_host(MEMORY);
+        let read = workload(100, 1 << 20, span);
+        let first = do_run(&mut host, &read, false);
+        let again = do_run(&mut host, &read, false);
+        let ratio = rate(&again) / rate(&first);
+        println!("{} MiB: read {:.0}, again {:.0} MB/s", span >> 20, rate(&first), rate(&again));
+        assert_eq!(ratio > 2.0, again_is_faster, "{ratio}");
+        assert_eq!(again.counters["host_requests_read"] == 0, again_is_faster);
+    }
+}
+
+#[test]
+fn direct_requests_are_the_records() {
+    let mut host = small_host(MEMORY);
+    let mut write = workload(0, 16384, 64 << 20);
+    write.pattern = PatternKind::Random;
+    let record = do_run(&mut host, &write, true);
+    assert_eq!(record.counters["host_requests_written"] - record.counters["host_journal_commits"] * 2, 4096);
+    let mut read = workload(100, 4096, 64 << 20);
+    read.pattern = PatternKind::Random;
+    let record = do_run(&mut host, &read, true);
+    assert_eq!(record.counters["host_requests_read"], 16384);
+    assert_eq!(record.counters["host_bytes_read"], 64 << 20);
+}

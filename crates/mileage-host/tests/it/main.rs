@@ -1,0 +1,4 @@
+//! Integration tests of the modelled host.
+
+mod calls;
+mod profiles;
