@@ -13,15 +13,13 @@ use crate::smr_disk::ShingledDrive;
 use crate::xpoint::XpointDrive;
 
 /// A drive as it leaves the factory, with the faults of its profile; its own queue orders what is outstanding.
-pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Send> {
+pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Send + Sync> {
     let profile = profile.into();
     let faults = profile.basics().faults;
     match profile {
         Profile::Flash(profile) if !faults.any() => Box::new(Queued::new(FlashDrive::new(*profile))),
         Profile::Xpoint(profile) if !faults.any() => Box::new(Queued::new(XpointDrive::new(*profile))),
-        Profile::Flash(profile) => {
-            Box::new(Queued::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults)))
-        }
+        Profile::Flash(profile) => Box::new(Queued::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults))),
         Profile::Xpoint(profile) => {
             Box::new(Queued::new(Faulty::new(Device::Xpoint(XpointDrive::new(*profile)), faults)))
         }
@@ -29,7 +27,7 @@ pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Sen
     }
 }
 
-fn disk(profile: DiskProfile, faults: Faults) -> Box<dyn ManagedDevice + Send> {
+fn disk(profile: DiskProfile, faults: Faults) -> Box<dyn ManagedDevice + Send + Sync> {
     let plain = DiskDrive::new(profile.clone());
     match (ShingledDrive::new(profile), faults.any()) {
         (None, false) => Box::new(plain),

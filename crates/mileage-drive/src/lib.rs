@@ -70,10 +70,10 @@ pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOu
 pub use disk::DiskDrive;
 pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};
-pub use general_drive::general_drive;
 pub use faulty_device::Faulty;
 pub use flash::FlashDrive;
 pub use flash::read_priority::ReadPriorityDrive;
+pub use general_drive::general_drive;
 pub use immediate_device::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};

@@ -124,6 +124,9 @@ pub struct BlockLayer {
     /// Every request at its dispatch, if somebody looks: kind, offset, length, FUA.
     #[serde(skip)]
     pub trace: Option<Vec<BlockRequest>>,
+    /// Every write's tag and what it belongs to, if somebody looks.
+    #[serde(skip)]
+    pub(crate) log_sent: Option<Vec<(u64, Vec<IoId>)>>,
 }
 
 impl BlockLayer {
@@ -142,6 +145,11 @@ impl BlockLayer {
     /// Requests that wait or are at the device.
     pub fn busy(&self) -> usize {
         self.queue.len() + self.in_flight.len() + self.plugged.len()
+    }
+
+    /// Whether nothing waits and nothing is at the device.
+    pub fn is_idle(&self) -> bool {
+        self.busy() == 0
     }
 
     /// Whether writers of the background should wait.
@@ -227,6 +235,9 @@ impl BlockLayer {
             let to_device = Request { kind, fua, offset_bytes, length_bytes, submit_ns: now_ns };
             device.submit(Submission::new(to_device, tag))?;
             self.count(&request);
+            if request.kind == Kind::Write {
+                self.log_sent.iter_mut().for_each(|log| log.push((tag.0, request.ios.clone())));
+            }
             self.in_flight.insert(tag.0, request);
         }
         Ok(())

@@ -11,6 +11,7 @@
 use crate::block_layer::{BlockLayer, BlockRequest, IoId, Kind};
 use crate::calls::{Active, Call, CallError, Progress};
 use crate::counters::HostCounters;
+use crate::durability::Tracking;
 use crate::file_system::FileSystem;
 use crate::page_cache::{FileId, PAGE_BYTES, PageCache};
 use crate::processors::Processors;
@@ -101,13 +102,14 @@ pub(crate) struct State {
 /// A host above a drive. The module's text says how it works.
 pub struct Host {
     pub(crate) profile: HostProfile,
-    pub(crate) device: Box<dyn ManagedDevice + Send>,
+    pub(crate) device: Box<dyn ManagedDevice + Send + Sync>,
     pub(crate) state: State,
     decisions: Decisions,
     ended: Vec<IoId>,
     /// Calls that have ended, and when.
     pub(crate) done: Vec<(u32, u64, Result<(), CallError>)>,
     misuse: Option<Misuse>,
+    pub(crate) tracking: Option<Tracking>,
     /// The failure itself; a restored host has its words only.
     pub(crate) status: Option<Status>,
 }
@@ -120,7 +122,7 @@ impl std::fmt::Debug for Host {
 
 impl Host {
     /// A host that was just started, with a new file system on the drive.
-    pub fn new(profile: HostProfile, device: Box<dyn ManagedDevice + Send>) -> Self {
+    pub fn new(profile: HostProfile, device: Box<dyn ManagedDevice + Send + Sync>) -> Self {
         let capacity_bytes = device.capacity_bytes();
         let active_percent = profile.kernel.active_percent(profile.memory_bytes);
         let mut state = State {
@@ -145,7 +147,7 @@ impl Host {
         };
         state.at(state.now_ns + profile.flusher_period_ns, Event::FlusherPeriod);
         let (decisions, ended, done) = Default::default();
-        Self { profile, device, state, decisions, ended, done, misuse: None, status: None }
+        Self { profile, device, state, decisions, ended, done, misuse: None, tracking: None, status: None }
     }
 
     /// The host's profile.
@@ -400,14 +402,16 @@ impl Host {
     pub fn call(&mut self, call: Call) -> Result<u64, CallError> {
         const ALONE: u32 = u32::MAX;
         let outcome = self.begin(ALONE, call, self.state.now_ns);
-        let (end_ns, result) = outcome.unwrap_or_else(|| loop {
-            let found = self.done.iter().position(|(number, ..)| *number == ALONE);
-            if let Some(found) = found {
-                let (_, end_ns, result) = self.done.swap_remove(found);
-                break (end_ns, result);
-            }
-            if self.misuse.is_some() || !self.run_next(u64::MAX) {
-                break (self.state.now_ns, Err(CallError::Drive("the drive never answers".to_owned())));
+        let (end_ns, result) = outcome.unwrap_or_else(|| {
+            loop {
+                let found = self.done.iter().position(|(number, ..)| *number == ALONE);
+                if let Some(found) = found {
+                    let (_, end_ns, result) = self.done.swap_remove(found);
+                    break (end_ns, result);
+                }
+                if self.misuse.is_some() || !self.run_next(u64::MAX) {
+                    break (self.state.now_ns, Err(CallError::Drive("the drive never answers".to_owned())));
+                }
             }
         });
         self.advance_to(end_ns);

@@ -17,6 +17,7 @@
 pub mod block_layer;
 mod calls;
 mod counters;
+mod durability;
 pub mod file_system;
 mod host;
 pub mod kernel_set;
@@ -30,7 +31,8 @@ mod work_file;
 mod write_back;
 
 pub use calls::{Call, CallError, HandleId, OpenHow};
+pub use durability::Survival;
 pub use host::Host;
+pub use profile::{HostProfile, HostProfileError};
 pub use saved_state::HostStateError;
 pub use work_file::{Opening, WORK_FILE, WorkFileError, run};
-pub use profile::{HostProfile, HostProfileError};

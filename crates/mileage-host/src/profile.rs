@@ -169,13 +169,16 @@ impl Text {
         let scheduler = match self.scheduler.value.as_str() {
             "none" | "noop" => Scheduler::None,
             "deadline" | "mq-deadline" => Scheduler::Deadline,
-            other => return impossible("scheduler", other, "none, noop, deadline or mq-deadline; others are not built"),
+            other => {
+                return impossible("scheduler", other, "none, noop, deadline or mq-deadline; others are not built");
+            }
         };
         let request_bytes = self.request_bytes_max.value;
         if !request_bytes.is_multiple_of(PAGE_BYTES) || request_bytes == 0 {
             return impossible("request_bytes_max", request_bytes, "a multiple of 4096, 4096 or more");
         }
-        let discard_bytes = within("discard_bytes_max", self.discard_bytes_max.value, 4096, 1 << 42, "4096 to 4398046511104")?;
+        let discard_bytes =
+            within("discard_bytes_max", self.discard_bytes_max.value, 4096, 1 << 42, "4096 to 4398046511104")?;
         let depth = within("device_queue_depth", self.device_queue_depth.value, 1, 65536, "1 to 65536")? as u32;
         let waiting = within("requests_waiting_max", self.requests_waiting_max.value, 4, 1 << 20, "4 to 1048576")?;
         Ok(QueueLimits { request_bytes, discard_bytes, depth, waiting: waiting as u32, scheduler })

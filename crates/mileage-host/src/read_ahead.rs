@@ -76,7 +76,11 @@ fn next(size: u32, max: u32) -> u32 {
 impl Limits {
     /// The most that a request may read at once.
     fn max_for(&self, request: u32) -> u32 {
-        if self.form == Form::Current && request > self.max { self.max.max(request.min(self.request)) } else { self.max }
+        if self.form == Form::Current && request > self.max {
+            self.max.max(request.min(self.request))
+        } else {
+            self.max
+        }
     }
 }
 
@@ -87,7 +91,9 @@ impl ReadAhead {
             return Window { start: page, count: request, marker: None };
         }
         let max = limits.max_for(request);
-        if limits.form == Form::Current { self.miss_current(max, cache, file, page, request) } else {
+        if limits.form == Form::Current {
+            self.miss_current(max, cache, file, page, request)
+        } else {
             let context = limits.form == Form::Legacy;
             self.demand(max, cache, file, page, request, context)
         }

@@ -19,7 +19,9 @@ pub enum HostStateError {
         found: u64,
     },
     /// A host with other figures.
-    #[error("the state belongs to a host with other figures than {expected:?}: restore it with the profile that made it")]
+    #[error(
+        "the state belongs to a host with other figures than {expected:?}: restore it with the profile that made it"
+    )]
     OtherProfile {
         /// The host that was to be restored.
         expected: String,

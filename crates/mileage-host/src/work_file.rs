@@ -51,7 +51,9 @@ pub enum WorkFileError {
         wanted_bytes: u64,
     },
     /// Direct I/O that no kernel does.
-    #[error("record_bytes is {record_bytes}: expected a multiple of the drive's sector of {sector_bytes} bytes for direct I/O")]
+    #[error(
+        "record_bytes is {record_bytes}: expected a multiple of the drive's sector of {sector_bytes} bytes for direct I/O"
+    )]
     NotSectors {
         /// The record.
         record_bytes: u32,
@@ -99,6 +101,21 @@ impl Host {
         self.empty_caches().map(|_| ())
     }
 
+    /// Read the work file from end to end through the cache.
+    ///
+    /// # Errors
+    /// There is none, or the drive fails.
+    pub fn fill_cache(&mut self) -> Result<(), WorkFileError> {
+        let how = OpenHow::default();
+        self.call(Call::Open { path: WORK_FILE.to_owned(), handle: 0, how }).map_err(call_failed("open"))?;
+        let found = self.files().resolve(WORK_FILE).ok().and_then(|(_, _, file)| file);
+        let size = found.map_or(0, |file| self.files().inode(file).size);
+        for offset in (0..size).step_by(MADE_BYTES as usize) {
+            self.call(Call::Read { handle: 0, offset, length: MADE_BYTES }).map_err(call_failed("read"))?;
+        }
+        self.call(Call::Close { handle: 0 }).map(|_| ()).map_err(call_failed("close"))
+    }
+
     /// Write everything that is dirty, and empty the cache.
     ///
     /// # Errors
@@ -133,7 +150,8 @@ pub fn run<O: Observer>(
         host.call(Call::Open { path: WORK_FILE.to_owned(), handle, how }).map_err(call_failed("open"))?;
     }
     let data_only = workload.sync == Sync::Fdatasync;
-    let driven = Driven { host, data_only, ended: Vec::new(), sector_bytes: if opening.direct { sector_bytes } else { 1 } };
+    let driven =
+        Driven { host, data_only, ended: Vec::new(), sector_bytes: if opening.direct { sector_bytes } else { 1 } };
     let outcome = run_driven(driven, workload, observer, poll);
     for handle in (FIRST_HANDLE..).take(workload.threads as usize) {
         host.call(Call::Close { handle }).map_err(call_failed("close"))?;

@@ -185,8 +185,12 @@ impl Host {
         };
         let io = self.state.block.new_io();
         self.state.cache.begin_writeback(file, page, count);
-        self.state.writes.insert(io, Pages { file, page, count });
-        self.submit(io, Kind::Write, block * PAGE_BYTES, u64::from(count) * PAGE_BYTES, false);
+        let (pages, offset, length) = (Pages { file, page, count }, block * PAGE_BYTES, u64::from(count) * PAGE_BYTES);
+        self.state.writes.insert(io, pages);
+        if let Some(tracking) = &mut self.tracking {
+            tracking.note_data(io, pages, offset, length);
+        }
+        self.submit(io, Kind::Write, offset, length, false);
         count
     }
 
@@ -238,7 +242,10 @@ impl Host {
     /// Begin the next phase of a commit, if the one before is over. `None`: it is not, and the commit is in its place again;
     /// `Some(None)`: it is done.
     fn next_phase(&mut self, mut commit: Commit) -> Option<Option<Commit>> {
+        let drains = self.profile.kernel.drains() && self.profile.barrier;
         let waits = match commit.phase {
+            // A barrier of the older kernels waits until nothing else is under way.
+            CommitPhase::Blocks if drains => !self.state.block.is_idle(),
             CommitPhase::Data => {
                 let ordered = &commit.transaction.ordered;
                 self.state.writes.range(..=commit.data_sequence).any(|(_, pages)| ordered.contains(&pages.file))
@@ -266,22 +273,26 @@ impl Host {
             CommitPhase::Blocks => {
                 let blocks = commit.transaction.blocks.len() as u64;
                 let tags = if self.profile.kernel == KernelSet::V6 { TAGS_NOW } else { TAGS };
-                self.write_journal(commit.io, blocks + blocks.div_ceil(tags), false);
+                self.write_journal(&commit, blocks + blocks.div_ceil(tags), false);
             }
             CommitPhase::PreFlush | CommitPhase::PostFlush => self.submit(commit.io, Kind::Flush, 0, 0, false),
             CommitPhase::Record => {
                 let blocks = if has_blocks { 1 } else { (commit.transaction.log_bytes + 512).div_ceil(PAGE_BYTES) };
-                self.write_journal(commit.io, blocks, self.profile.barrier && self.profile.native_fua);
+                self.write_journal(&commit, blocks, self.profile.barrier && self.profile.native_fua);
             }
         }
         self.dispatch();
         Some(Some(commit))
     }
 
-    fn write_journal(&mut self, io: u64, blocks: u64, fua: bool) {
+    fn write_journal(&mut self, commit: &Commit, blocks: u64, fua: bool) {
         self.state.block.plug();
         for Extent { start, count } in self.state.files.journal.advance(blocks) {
-            self.submit(io, Kind::Write, start * PAGE_BYTES, count * PAGE_BYTES, fua);
+            let (offset, length) = (start * PAGE_BYTES, count * PAGE_BYTES);
+            if let Some(tracking) = &mut self.tracking {
+                tracking.note_journal(commit.io, commit.transaction.id, offset, length);
+            }
+            self.submit(commit.io, Kind::Write, offset, length, fua);
         }
         self.state.block.unplug();
     }

@@ -6,6 +6,7 @@
 
 mod drive;
 mod file;
+mod host;
 mod log;
 mod suites;
 mod toml_text;
@@ -25,6 +26,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::file::{PyStartBarrier, clock_ns, cpus_of_node, make_start_barrier, merge_shares, run_file, run_share};
+    #[pymodule_export]
+    use crate::host::{PyHost, host_figures, host_title};
     #[pymodule_export]
     use crate::log::forward_log;
     #[pymodule_export]

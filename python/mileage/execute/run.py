@@ -79,7 +79,7 @@ def _io(inputs: RunInputs) -> RunRecord:
     _still_there(target, run)
     try:
         if target.simulation is not None:
-            text = target.simulation.run(workload, poll)
+            text = target.simulation.run(workload, poll, run.reach)
         else:
             reach = run.reach or Reach()
             if reach.makes_files:

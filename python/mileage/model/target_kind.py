@@ -22,6 +22,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Form in which such a target is written: "dir:PATH"."""
     simulated: bool = False
     """Time is simulated; the state can be saved and restored."""
+    has_host: bool = False
+    """A simulated drive below a modelled host: runs use a file, through the page cache or past it."""
     moves_bytes: bool = True
     """Operations reach something; False where only the engine itself is measured."""
     has_files: bool = False
@@ -54,7 +56,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_drive(self) -> bool:
         """Whether it is a whole drive or device, rather than files on one."""
-        return self.simulated or self.is_block_device
+        return (self.simulated and not self.has_host) or self.is_block_device
 
 
 _ROWS: Final = (
@@ -82,9 +84,23 @@ _ROWS: Final = (
 )
 TARGET_KINDS: Final = MappingProxyType({row.scheme: row for row in _ROWS})
 """The capabilities of each kind, by its scheme."""
+HOSTED: Final = "hosted"
+"""What facts call a virtual drive below a modelled host, virtual:NAME@HOST."""
+_HOSTED: Final = Capabilities(
+    scheme="virtual",
+    form="virtual:NAME@HOST",
+    simulated=True,
+    has_host=True,
+    can_trim=True,
+    unused_keys=("pin", "interval", "processes"),
+    unused_reason="a modelled host makes its calls in simulated time, and has no processes to place",
+)
 _NONE: Final = Capabilities()
 
 
 def capabilities_of(target: str) -> Capabilities:
     """Capabilities of a target, such as "loop:1GiB", or of a kind given by its prefix, such as "loop"."""
-    return TARGET_KINDS.get(target.partition(":")[0], _NONE)
+    scheme, _, name = target.partition(":")
+    if target == HOSTED or (scheme == "virtual" and "@" in name):
+        return _HOSTED
+    return TARGET_KINDS.get(scheme, _NONE)

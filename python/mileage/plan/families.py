@@ -276,11 +276,12 @@ def find_workloads(
 def _needs_a_directory(name: str, target: str) -> str:
     if not capabilities_of(target).simulated:
         return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
-    drive = target.partition("@")[0]
-    return (
-        f"{name} is a file workload; {drive} is a block device without a host; "
-        f"file workloads need a directory or {drive}@HOST, which is not supported yet"
-    )
+    if capabilities_of(target).has_host:
+        return (
+            f"{name} is a workload on many files or phases; on a modelled host such as {target} only workloads on one "
+            "file are built yet; give a directory, dir:PATH"
+        )
+    return f"{name} is a file workload; {target} is a block device without a host; file workloads need a directory"
 
 
 def _listing(families: Mapping[str, object]) -> str:

@@ -103,6 +103,8 @@ class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 HOW_KEYS: Final = IoOptions.__struct_fields__
+HOST_KEYS: Final = ("cache", "dsync")
+"""Those of `CALL_KEYS` that a modelled host has too."""
 CALL_KEYS: Final = ("api", "cache", "dsync", "settle", "touch", "timeout", "log")
 """Keys that have an effect only where calls reach real storage."""
 
@@ -210,7 +212,10 @@ def read_touch(found: int | str) -> int:
 
 def unused_keys(target: Capabilities) -> tuple[str, ...]:
     """The keys of `IoOptions` that have no effect on this kind of target."""
-    return target.unused_keys if target.is_real else (*CALL_KEYS, *target.unused_keys)
+    if target.is_real:
+        return target.unused_keys
+    calls = (key for key in CALL_KEYS if not (target.has_host and key in HOST_KEYS))
+    return (*calls, *target.unused_keys)
 
 
 def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
@@ -219,6 +224,8 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
         if getattr(how, key) not in (None, False):
             advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove it"
             yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
+    if target.has_host:
+        yield from _not_on_a_host(how)
     if how.power_cut and not target.simulated:
         yield Refusal(
             "power_cut",
@@ -233,6 +240,23 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
             advice="choose dsync = true",
             code="no-effect",
         )
+
+
+def _not_on_a_host(how: IoOptions) -> Iterator[Refusal]:
+    """What the modelled host does not have yet."""
+    if how.cache is not None and read_cache(how.cache).mode == "limited":
+        text = "the memory of a modelled host is a figure of its profile"
+        advice = 'write it there: "virtual:DRIVE@HOST,memory_bytes=2147483648,cache_bytes=1610612736"'
+        yield Refusal("cache", text=text, advice=advice, code="unsupported")
+    if how.power_cut:
+        text = "a power cut below a modelled host is not built yet"
+        yield Refusal("power_cut", text=text, advice="cut the power of the drive alone", code="not-built")
+    if how.files == "per_thread":
+        text = "a modelled host has one work file"
+        yield Refusal("files", text=text, advice="remove it", code="not-built")
+    if how.verify not in (None, "off"):
+        text = "a modelled host keeps no content to compare with"
+        yield Refusal("verify", text=text, advice="remove it", code="no-effect")
 
 
 def load_of(how: IoOptions, capacity_bytes: int) -> Load:
@@ -255,11 +279,15 @@ def load_of(how: IoOptions, capacity_bytes: int) -> Load:
 
 
 def reach_of(how: IoOptions, target: Capabilities, cache: str, depth: int) -> Reach | None:
-    """How a target of a kind is accessed; None for a drive in virtual time.
+    """How a target of a kind is accessed; None for a drive in virtual time without a host.
 
     `cache` is the study's own, where the table gives none. Without an `api`, more than one operation in flight per
     thread means io_uring, since no other API can.
     """
+    if target.has_host:
+        caching = read_cache(how.cache or cache)
+        options = EngineOptions(direct=caching.mode == "direct", dsync=how.dsync or False)
+        return Reach(options, caching)
     if target.simulated:
         return None
     pins = how.pin or ()

@@ -18,6 +18,7 @@ from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.filesystems import FileSystem
 from mileage.plan.initial_state import FillState
+from mileage.plan.io_options import Reach
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.queue_settings import Settings
 from mileage.targets.spec import TargetSpec
@@ -26,10 +27,11 @@ from mileage.targets.spec import TargetSpec
 class Simulation(Protocol):
     """A drive in simulated time: what execute needs of a virtual target beyond what every target can do."""
 
-    def run(self, workload: str, poll: Callable[[int, int], bool]) -> str:
+    def run(self, workload: str, poll: Callable[[int, int], bool], reach: Reach | None = None) -> str:
         """Do a workload (JSON); the JSON of its record. `poll` is given bytes and operations, and ends it with True.
 
-        Raises ValueError for what the drive cannot do.
+        `reach`: through which calls and with which cache, where a modelled host is above the drive.
+        Raises ValueError for what the drive or host cannot do.
         """
 
     def idle(self, nanoseconds: int) -> None:

@@ -61,7 +61,7 @@ def profile_name(name: str) -> str:
 
 def virtual_name(target: str) -> str | None:
     """The name of the drive in a target, with what is changed of its figures; None where time is not simulated."""
-    return target.partition(":")[2] if capabilities_of(target).simulated else None
+    return target.partition(":")[2].partition("@")[0] if capabilities_of(target).simulated else None
 
 
 def load_profile(name: str, folder: Path | None = None) -> str:
@@ -98,7 +98,7 @@ def figures_of_target(target: str) -> Mapping[str, Any]:
     if (name := virtual_name(target)) is None:
         return {}
     try:
-        return profile_figures(load_profile(name.partition("@")[0]))
+        return profile_figures(load_profile(name))
     except (Refused, ValueError, OSError):
         return {}
 

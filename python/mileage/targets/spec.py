@@ -3,8 +3,7 @@
 What it models: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
 TargetSpec gives back the text it was parsed from.
 What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
-difference is destructive), empty names, unknown virtual drives, and modelled hosts (NAME@HOST), which this
-version does not have. It opens nothing; a path is not looked at.
+difference is destructive), empty names, unknown virtual drives, and unknown modelled hosts (NAME@HOST). It opens nothing; a path is not looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import msgspec
 from mileage.errors import Refused, closest
 from mileage.model.target_kind import TARGET_KINDS
 from mileage.plan.sizes import parse_bytes
+from mileage.targets.host_profiles import check_host
 from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
 
 SCHEMES: Final = tuple(TARGET_KINDS)
@@ -107,16 +107,12 @@ def _no_scheme(text: str, head: str) -> Refused:
 
 
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
+    name, at, host = name.partition("@")
+    if at:
+        check_host(host, f"virtual:{name}@{host}")
     if is_profile_path(name):
         return
-    drive, at, host = profile_name(name).partition("@")
-    if at:
-        raise Refused(
-            f"virtual:{name}",
-            f"modelled hosts are not supported yet, so @{host} cannot be honoured",
-            advice=f"use the bare drive virtual:{drive}",
-            code="not-built",
-        )
+    drive = profile_name(name)
     known = drive_names() if known_drives is None else known_drives
     if drive not in known:
         raise unknown_drive(drive, known)

@@ -34,6 +34,7 @@ CLASSES: Final = {
 }
 """Module and class of each kind; a module is imported when a target of its kind is opened."""
 _WITH_FILE_SYSTEM: Final = "filesystem_setup.PlacedTarget"
+_HOSTED: Final = "hosted.HostedTarget"
 _IN_PLACE: Final = "in_place_target.KeptTarget"
 
 
@@ -94,6 +95,8 @@ def _class_of(spec: TargetSpec, how: Opening | None = None) -> type[Target]:
     kind = capabilities_of(spec.scheme)
     if how is not None and how.made is not None and kind.is_block_device:
         place = _WITH_FILE_SYSTEM
+    elif capabilities_of(str(spec)).has_host:
+        place = _HOSTED
     elif how is not None and how.keep and kind.in_place:
         place = _IN_PLACE
     else:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
+from mileage.plan.io_options import Reach
 from mileage.targets.base import Opening, Target
 from mileage.targets.profiles import (
     alternatives_of,
@@ -120,7 +121,7 @@ class VirtualTarget(Target):
             raise Refused(self.spec, str(error), code="no-effect") from error
         return f"discarded all {self._drive.capacity_bytes} bytes of {self._drive.name}"
 
-    def run(self, workload: str, poll: Callable[[int, int], bool]) -> str:
+    def run(self, workload: str, poll: Callable[[int, int], bool], reach: Reach | None = None) -> str:
         return str(self._drive.run(workload, poll))
 
     def idle(self, nanoseconds: int) -> None:

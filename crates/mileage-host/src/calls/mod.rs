@@ -18,6 +18,7 @@ pub type HandleId = u32;
 
 /// A system call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Call {
     /// `pread`.
     Read {
@@ -118,6 +119,7 @@ pub enum Call {
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the call")]
 pub struct OpenHow {
     /// `O_CREAT`.

@@ -59,13 +59,7 @@ impl Host {
         self.hold_blocks(&blocks);
     }
 
-    pub(super) fn step_look_up(
-        &mut self,
-        active: &mut Active,
-        path: &str,
-        utime: bool,
-        cost_ns: &mut f64,
-    ) -> Stepped {
+    pub(super) fn step_look_up(&mut self, active: &mut Active, path: &str, utime: bool, cost_ns: &mut f64) -> Stepped {
         let (_, _, file) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,
             Err(progress) => return Ok(progress),
@@ -107,7 +101,8 @@ impl Host {
             }
             None => return Err(CallError::name(path, NameError::Missing)),
         };
-        if how.truncate && self.state.files.inode(file).size > 0
+        if how.truncate
+            && self.state.files.inode(file).size > 0
             && let Some(progress) = self.cut_file(file, 0, cost_ns)
         {
             return Ok(progress);
@@ -170,7 +165,10 @@ impl Host {
         };
         let file = file.ok_or_else(|| CallError::name(path, NameError::Missing))?;
         let inode = self.state.files.inode(file);
-        if !is_directory && inode.directory.is_none() && inode.open == 0 && inode.size > 0
+        if !is_directory
+            && inode.directory.is_none()
+            && inode.open == 0
+            && inode.size > 0
             && let Some(progress) = self.cut_file(file, 0, cost_ns)
         {
             return Ok(progress);

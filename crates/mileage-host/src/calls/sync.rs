@@ -66,6 +66,10 @@ impl Host {
                 return Ok(Progress::Wait(Wait::Io(active.io)));
             }
         }
+        let id = self.state.files.inode(file).data_changed_in;
+        if let Some(tracking) = &mut self.tracking {
+            tracking.acknowledge(file, id.min(self.state.files.journal.committed));
+        }
         Ok(Progress::Done(Ok(())))
     }
 

@@ -124,6 +124,9 @@ impl Host {
         self.state.counters.pages_dirtied += newly;
         self.state.counters.pages_absorbed += u64::from(count) - newly;
         self.note_dirty(file, newly);
+        if let Some(tracking) = &mut self.tracking {
+            tracking.note_written(file, page, count);
+        }
         let tick = now_ns / self.profile.tick_ns;
         let inode = self.state.files.inode_mut(file);
         let longer = until > inode.size;

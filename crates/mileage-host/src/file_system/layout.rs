@@ -246,7 +246,9 @@ impl Layout {
         match self.family {
             // Small files are packed; those of more than 16 blocks get a power of two up to 8 MiB, or a whole stripe.
             Family::Ext4 if file_blocks <= 16 => wanted,
-            Family::Ext4 => wanted.max(file_blocks.next_power_of_two().min(2048)).next_multiple_of(self.stripe_blocks.max(1)),
+            Family::Ext4 => {
+                wanted.max(file_blocks.next_power_of_two().min(2048)).next_multiple_of(self.stripe_blocks.max(1))
+            }
             // Speculative preallocation: 64 KiB, then as much as the file has, up to 8 GiB.
             Family::Xfs if file_blocks <= 1 => wanted,
             Family::Xfs => wanted.max(file_blocks.clamp(16, 1 << 21)),

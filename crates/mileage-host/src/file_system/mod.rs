@@ -222,10 +222,17 @@ impl FileSystem {
         let mut at = 0;
         for extent in all {
             if extent.start != at {
-                return Err(format!("block {at} belongs to nobody or to two: the next owner begins at {}", extent.start));
+                return Err(format!(
+                    "block {at} belongs to nobody or to two: the next owner begins at {}",
+                    extent.start
+                ));
             }
             at += extent.count;
         }
-        if at == self.layout.blocks { Ok(()) } else { Err(format!("{at} of {} blocks have an owner", self.layout.blocks)) }
+        if at == self.layout.blocks {
+            Ok(())
+        } else {
+            Err(format!("{at} of {} blocks have an owner", self.layout.blocks))
+        }
     }
 }

@@ -28,7 +28,8 @@ pub fn drive(name: &str) -> mileage_drive::Profile {
 #[test]
 fn every_host_that_ships_is_valid() {
     let entries = std::fs::read_dir(folder().join("hosts")).expect("the folder of hosts");
-    let names: Vec<String> = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    let names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
     assert!(names.len() >= 3, "{names:?}");
     for name in names {
         let profile = host(name.trim_end_matches(".toml"), &[]);
@@ -43,7 +44,8 @@ fn unknown_keys_and_impossible_values_are_refused_by_name() {
     let with = |line: &str| HostProfile::parse(&format!("{text}\n{line}\n")).expect_err("must be refused").to_string();
     let unknown = with("[turbo]\nvalue = 1\nsource = \"s\"\nconfidence = \"assumed\"");
     assert!(unknown.contains("turbo"), "{unknown}");
-    let changed = text.replace("value = \"mq-deadline\"", "value = \"cfq\"").replace("value = \"none\"", "value = \"cfq\"");
+    let changed =
+        text.replace("value = \"mq-deadline\"", "value = \"cfq\"").replace("value = \"none\"", "value = \"cfq\"");
     let scheduler = HostProfile::parse(&changed).expect_err("must be refused").to_string();
     assert!(scheduler.contains("cfq") && scheduler.contains("mq-deadline"), "{scheduler}");
 }

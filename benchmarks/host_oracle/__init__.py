@@ -1,0 +1,1 @@
+"""The modelled host beside a real kernel: requests to the block device, counted by both."""

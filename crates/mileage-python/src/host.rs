@@ -1,0 +1,209 @@
+//! A modelled host above a virtual drive.
+
+use crate::{ask, parse_workload, refused, to_json};
+use mileage_drive::{Profile, general_drive};
+use mileage_host::{Host, HostProfile, Opening, WORK_FILE, run};
+use mileage_workload::Unobserved;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+fn parse_host(text: &str) -> PyResult<HostProfile> {
+    HostProfile::parse(text).map_err(refused)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
+fn wrong(cause: impl ToString) -> PyErr {
+    PyValueError::new_err(cause.to_string())
+}
+
+/// The title of a host profile (TOML). Raises `mileage.errors.Refused` when it is none.
+#[pyfunction]
+pub fn host_title(profile: &str) -> PyResult<String> {
+    Ok(parse_host(profile)?.title)
+}
+
+/// The figures of a host profile (TOML): name, value, source and confidence of each. Raises
+/// `mileage.errors.Refused` when it is none.
+#[pyfunction]
+pub fn host_figures(profile: &str) -> PyResult<Vec<(&'static str, String, String, String)>> {
+    let row = |(name, value, source, confidence): mileage_host::profile::FigureLine| {
+        (name, value, source, format!("{confidence:?}").to_lowercase())
+    };
+    Ok(parse_host(profile)?.figures.into_iter().map(row).collect())
+}
+
+/// A modelled host in virtual time: page cache, block layer and file system above a virtual drive.
+///
+/// `Host(host, drive)` takes the texts of two profiles. Equal calls give equal times.
+#[pyclass(name = "Host", module = "mileage._core")]
+pub struct PyHost {
+    host: Host,
+}
+
+#[pymethods]
+impl PyHost {
+    /// A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
+    /// impossible profile, and for a drive that looks at what is written: the host does not hand content on.
+    #[new]
+    fn new(host: &str, drive: &str) -> PyResult<Self> {
+        let drive = Profile::parse(drive).map_err(refused)?;
+        if let Profile::Flash(flash) = &drive
+            && flash.packing.packs()
+        {
+            return Err(refused(format!(
+                "{} compresses or deduplicates: a modelled host does not hand content on to the drive; choose another \
+                 drive, or the drive without a host",
+                flash.basics.name
+            )));
+        }
+        Ok(Self { host: Host::new(parse_host(host)?, general_drive(drive)) })
+    }
+
+    /// Bytes that the file system has free.
+    #[getter]
+    fn free_bytes(&self) -> u64 {
+        self.host.free_bytes()
+    }
+
+    /// Bytes of memory.
+    #[getter]
+    fn memory_bytes(&self) -> u64 {
+        self.host.profile().memory_bytes
+    }
+
+    /// Virtual time since power-on, in nanoseconds.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.host.now_ns()
+    }
+
+    /// Make the work file at least so long, by writing what is missing, syncing and emptying the cache. Raises `ValueError`
+    /// when it does not fit.
+    fn make_work_file(&mut self, py: Python<'_>, bytes: u64) -> PyResult<()> {
+        let host = &mut self.host;
+        py.detach(|| host.make_work_file(bytes)).map_err(wrong)
+    }
+
+    /// Write everything that is dirty, and empty the cache.
+    fn empty_caches(&mut self, py: Python<'_>) -> PyResult<()> {
+        let host = &mut self.host;
+        py.detach(|| host.empty_caches()).map(|_| ()).map_err(wrong)
+    }
+
+    /// Read the work file from end to end through the cache.
+    fn fill_cache(&mut self, py: Python<'_>) -> PyResult<()> {
+        let host = &mut self.host;
+        py.detach(|| host.fill_cache()).map_err(wrong)
+    }
+
+    /// Do a workload (JSON) on the work file and return its record (JSON). `direct`: past the cache. `dsync`: each write is
+    /// synced. `poll(bytes, operations)` is called now and then; when it answers true the run is interrupted. Raises
+    /// `ValueError` when the host cannot do the workload.
+    #[pyo3(signature = (workload, poll = None, direct = false, dsync = false))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        workload: &str,
+        poll: Option<Py<PyAny>>,
+        direct: bool,
+        dsync: bool,
+    ) -> PyResult<String> {
+        let workload = parse_workload(workload)?;
+        let mut failure = None;
+        let host = &mut self.host;
+        let outcome = py.detach(|| {
+            let mut poll = |bytes, operations| {
+                Python::attach(|py| ask(py, poll.as_ref(), bytes, operations)).unwrap_or_else(|error| {
+                    failure = Some(error);
+                    true
+                })
+            };
+            run(host, &workload, Opening { direct, dsync }, &mut Unobserved, &mut poll)
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => to_json(&outcome.map_err(wrong)?),
+        }
+    }
+
+    /// Let virtual time pass, in nanoseconds; the flusher and the journal work meanwhile.
+    fn idle(&mut self, py: Python<'_>, nanoseconds: u64) {
+        let host = &mut self.host;
+        py.detach(|| host.advance_to(host.now_ns().saturating_add(nanoseconds)));
+    }
+
+    /// Discard every free block, as `fstrim` does. Raises `ValueError` when kernel or drive refuse it.
+    fn trim(&mut self, py: Python<'_>) -> PyResult<()> {
+        let host = &mut self.host;
+        py.detach(|| host.call(mileage_host::Call::TrimFree)).map(|_| ()).map_err(wrong)
+    }
+
+    /// Do a system call (JSON) alone, and let time pass until it has ended; when that was, in nanoseconds. Raises `OSError`
+    /// with what Linux calls the failure.
+    fn call(&mut self, py: Python<'_>, call: &str) -> PyResult<u64> {
+        let call = serde_json::from_str(call).map_err(|cause| PyValueError::new_err(format!("call: {cause}")))?;
+        let host = &mut self.host;
+        py.detach(|| host.call(call)).map_err(|error| PyOSError::new_err(format!("{}: {error}", error.errno())))
+    }
+
+    /// Record every request to the drive from now on.
+    fn trace_requests(&mut self) {
+        self.host.trace_requests();
+    }
+
+    /// The requests since they are recorded, or since this was last asked: kind (`read`, `write`, `discard` or `flush`), first
+    /// byte, bytes, FUA.
+    fn take_requests(&mut self) -> Vec<(String, u64, u64, bool)> {
+        let requests = self.host.take_requests().into_iter();
+        let kind = |kind| format!("{kind:?}").to_lowercase();
+        requests.map(|it| (kind(it.kind), it.offset, it.length, it.fua)).collect()
+    }
+
+    /// Remember from now on what is written and what programs are told is durable.
+    fn track_durability(&mut self) {
+        self.host.track_durability();
+    }
+
+    /// Synced writes since that is tracked, and how many of them a power cut now would lose. Raises `ValueError` when the
+    /// drive's profile does not say what a cut loses.
+    fn survival(&mut self, seed: u64) -> PyResult<(u64, u64)> {
+        let found = self.host.survival(seed).map_err(wrong)?;
+        Ok((found.acknowledged, found.lost))
+    }
+
+    /// What explains the host's speed, and behind it the drive's: name and value since power-on.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.host.named_counters()
+    }
+
+    /// How things stand now: name and value.
+    fn gauges(&self) -> Vec<(&'static str, u64)> {
+        self.host.named_gauges()
+    }
+
+    /// The extents of the work file: byte in the file, byte on the drive and bytes of each.
+    fn work_file_extents(&self) -> Vec<(u64, u64, u64)> {
+        let files = self.host.files();
+        let found = files.resolve(WORK_FILE).ok().and_then(|(_, _, file)| file);
+        let extents = found.map(|file| &files.inode(file).extents).into_iter().flatten();
+        let bytes = |pages: u64| pages * mileage_host::page_cache::PAGE_BYTES;
+        extents.map(|(page, (count, block))| (bytes((*page).into()), bytes(*block), bytes((*count).into()))).collect()
+    }
+
+    /// The whole state, to be given to `restore`: cache, files, journal, queues and the drive.
+    fn save<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let state = py.detach(|| self.host.save());
+        PyBytes::new(py, &state)
+    }
+
+    /// The host that continues where a saved one of the same profiles stopped. Raises `ValueError` when the state is damaged or
+    /// belongs to other profiles.
+    #[staticmethod]
+    fn restore(py: Python<'_>, host: &str, drive: &str, state: &[u8]) -> PyResult<Self> {
+        let mut made = Self::new(host, drive)?;
+        py.detach(|| made.host.restore(state)).map_err(wrong)?;
+        Ok(made)
+    }
+}

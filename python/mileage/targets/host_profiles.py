@@ -1,0 +1,86 @@
+"""Where the profiles of modelled hosts are found, their text, and the two parts of NAME@HOST.
+
+What it models: one TOML file per host, named as the host, shipped in the package as `mileage/profiles/hosts`; or the
+user's own (NAME@PATH.toml).
+What it refuses: an unknown host. The host itself parses its profile and reports what is wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.targets.profiles import (
+    CHANGE,
+    PROFILE_SUFFIX,
+    changed,
+    is_profile_path,
+    load_profile,
+    profile_figures,
+    profile_folder,
+    profile_name,
+)
+
+
+def host_folder() -> Path | None:
+    """The folder that holds the shipped hosts; None when neither package nor checkout has one."""
+    drives = profile_folder()
+    return None if drives is None else drives.parent / "hosts"
+
+
+def host_names() -> tuple[str, ...]:
+    """The names of the shipped hosts, sorted."""
+    place = host_folder()
+    if place is None or not place.is_dir():
+        return ()
+    return tuple(sorted(path.stem for path in place.glob(f"*{PROFILE_SUFFIX}")))
+
+
+def check_host(host: str, where: str) -> None:
+    """Refuse a host that is not known; `where` is the target in messages."""
+    name = profile_name(host)
+    known = host_names()
+    if is_profile_path(host) or name in known:
+        return
+    close = difflib.get_close_matches(name, known, n=1)
+    raise Refused(
+        where,
+        f"has the unknown host {name!r}",
+        expected=f"one of {', '.join(known)}, or the path of a host profile (*.toml)",
+        advice=f"did you mean @{close[0]}?" if close else "",
+        code="unknown-name",
+    )
+
+
+def load_hosted(name: str) -> tuple[str, str]:
+    """The texts of both profiles of DRIVE@HOST: that of the drive, then that of the host.
+
+    Behind the host may stand changes of figures of either: "intel-x25e-64gb@phenom-8gib,barrier=false,trim=honoured".
+    Raises Refused when there is no such drive or host, or no such figure.
+    """
+    drive, _, rest = name.partition("@")
+    base, *changes = rest.split(CHANGE)
+    where = f"virtual:{name}"
+    check_host(base, where)
+    host = load_profile(base) if is_profile_path(base) else _shipped(base)
+    figures = profile_figures(host)
+    of_host = [change for change in changes if change.partition("=")[0].strip() in figures]
+    of_drive = [change for change in changes if change not in of_host]
+    drive_text = load_profile(drive)
+    return (
+        changed(drive_text, of_drive, where) if of_drive else drive_text,
+        changed(host, of_host, where) if of_host else host,
+    )
+
+
+def _shipped(name: str) -> str:
+    place = host_folder()
+    assert place is not None
+    return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
+
+
+def hosts_listing() -> Sequence[dict[str, str]]:
+    """Name and title of each shipped host."""
+    return [{"name": name, "title": str(profile_figures(_shipped(name))["title"])} for name in host_names()]
