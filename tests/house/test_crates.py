@@ -14,10 +14,11 @@ MAY_KNOW = {
     "mileage-measure": {"units"},
     "mileage-engine": {"units", "workload", "measure"},
     "mileage-drive": {"units", "memory", "workload", "measure"},
-    "mileage-python": {"units", "workload", "measure", "engine", "drive"},
+    "mileage-host": {"units", "workload", "measure", "drive"},
+    "mileage-python": {"units", "workload", "measure", "engine", "drive", "host"},
 }
 UNSAFE_ALLOWED = {"mileage-engine", "mileage-memory", "mileage-python"}
-CLOCK_BANNED = {"mileage-workload", "mileage-drive"}
+CLOCK_BANNED = {"mileage-workload", "mileage-drive", "mileage-host"}
 #: The crates that others may use from Rust, and what these need.
 PUBLIC = ("mileage-units", "mileage-measure", "mileage-workload", "mileage-drive")
 PUBLISHED = {*PUBLIC, "mileage-memory"}

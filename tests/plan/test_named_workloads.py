@@ -49,6 +49,6 @@ def test_a_misspelt_name_is_answered_with_the_closest(
     assert line.startswith(f"here: {name!r} is not a workload; did you mean {close}? Known are ")
 
 
-def test_a_host_in_the_target_is_not_taken_for_a_part_of_the_drive(refusal: Callable[..., str]) -> None:
+def test_workloads_on_many_files_are_refused_on_a_modelled_host_by_name(refusal: Callable[..., str]) -> None:
     line = refusal(lambda: find_workloads("iozone.*", "virtual:plain@host", "here"))
-    assert line.endswith("need a directory or virtual:plain@HOST, which is not supported yet")
+    assert "on a modelled host such as virtual:plain@host only workloads on one file are built yet" in line

@@ -320,8 +320,7 @@ CASES = [
         'workload = "iozone.*"',
         (
             "small.toml: measure.iops.workload: iozone.* is a file workload; virtual:plain is a block "
-            "device without a host; file workloads need a directory or virtual:plain@HOST, which is "
-            "not supported yet"
+            "device without a host; file workloads need a directory"
         ),
     ),
     (
@@ -357,7 +356,7 @@ def test_file_workloads_are_refused_on_a_bare_drive(
     assert refusal(lambda: parse_study(text, "s")) == (
         f"s: measure.iops.workload: {name} is a file workload; virtual:plain is a block device "
         "without a host; "
-        "file workloads need a directory or virtual:plain@HOST, which is not supported yet"
+        "file workloads need a directory"
     )
 
 

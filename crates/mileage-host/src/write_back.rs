@@ -145,7 +145,7 @@ impl Host {
         (written, at)
     }
 
-    /// Write all dirty pages of a range; how many.
+    /// Write all dirty pages of a range, because somebody waits for them; how many.
     pub(crate) fn write_range(&mut self, file: FileId, first: u32, last: u32) -> u32 {
         let (mut at, mut written) = (first, 0);
         self.state.block.plug();
@@ -163,6 +163,8 @@ impl Host {
         self.dispatch();
         if file == DEVICE_FILE {
             self.state.counters.metadata_pages_written += u64::from(written);
+        } else {
+            self.state.counters.written_sync += u64::from(written);
         }
         self.note_clean(file);
         written

@@ -101,6 +101,16 @@ _NONE: Final = Capabilities()
 def capabilities_of(target: str) -> Capabilities:
     """Capabilities of a target, such as "loop:1GiB", or of a kind given by its prefix, such as "loop"."""
     scheme, _, name = target.partition(":")
-    if target == HOSTED or (scheme == "virtual" and "@" in name):
+    if target == HOSTED or (scheme == "virtual" and drive_and_host(name)[1]):
         return _HOSTED
     return TARGET_KINDS.get(scheme, _NONE)
+
+
+def drive_and_host(name: str) -> tuple[str, str]:
+    """The drive and the host in the name of a virtual target, each with its changes; the host is "" where none is given.
+
+    In the path of a drive profile an @ is a letter like any other: "./my@drive.toml" has no host.
+    """
+    drive, _, host = name.partition("@")
+    base = drive.partition(",")[0]
+    return (drive, host) if "/" not in base or base.endswith(".toml") else (name, "")

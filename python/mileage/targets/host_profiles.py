@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.model.target_kind import drive_and_host
 from mileage.targets.profiles import (
     CHANGE,
     PROFILE_SUFFIX,
@@ -60,7 +61,7 @@ def load_hosted(name: str) -> tuple[str, str]:
     Behind the host may stand changes of figures of either: "intel-x25e-64gb@phenom-8gib,barrier=false,trim=honoured".
     Raises Refused when there is no such drive or host, or no such figure.
     """
-    drive, _, rest = name.partition("@")
+    drive, rest = drive_and_host(name)
     base, *changes = rest.split(CHANGE)
     where = f"virtual:{name}"
     check_host(base, where)

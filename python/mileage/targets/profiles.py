@@ -18,7 +18,7 @@ from typing import Any
 
 from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
-from mileage.model.target_kind import capabilities_of
+from mileage.model.target_kind import capabilities_of, drive_and_host
 from mileage.regular_file import read_regular
 
 PROFILE_SUFFIX = ".toml"
@@ -61,7 +61,7 @@ def profile_name(name: str) -> str:
 
 def virtual_name(target: str) -> str | None:
     """The name of the drive in a target, with what is changed of its figures; None where time is not simulated."""
-    return target.partition(":")[2].partition("@")[0] if capabilities_of(target).simulated else None
+    return drive_and_host(target.partition(":")[2])[0] if capabilities_of(target).simulated else None
 
 
 def load_profile(name: str, folder: Path | None = None) -> str:

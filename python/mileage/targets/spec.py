@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused, closest
-from mileage.model.target_kind import TARGET_KINDS
+from mileage.model.target_kind import TARGET_KINDS, drive_and_host
 from mileage.plan.sizes import parse_bytes
 from mileage.targets.host_profiles import check_host
 from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
@@ -107,9 +107,10 @@ def _no_scheme(text: str, head: str) -> Refused:
 
 
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
-    name, at, host = name.partition("@")
-    if at:
-        check_host(host, f"virtual:{name}@{host}")
+    whole = f"virtual:{name}"
+    name, host = drive_and_host(name)
+    if host or whole.endswith("@"):
+        check_host(host, whole)
     if is_profile_path(name):
         return
     drive = profile_name(name)

@@ -40,9 +40,7 @@ impl Host {
         if active.stage == base + 1 {
             active.stage = base + 2;
             if self.state.cache.dirty_of(file) > 0 {
-                let before = self.state.counters;
-                let pages = self.write_range(file, 0, u32::MAX);
-                self.state.counters.written_sync = before.written_sync + u64::from(pages);
+                self.write_range(file, 0, u32::MAX);
             }
             let newest = self.state.writes.iter().rev().find(|(_, pages)| pages.file == file).map(|(io, _)| *io);
             if let Some(io) = newest {
@@ -83,12 +81,7 @@ impl Host {
             // Files are written one after the other; metadata last, since writing files changes it.
             let first = self.state.dirty_files.iter().map(|(_, file)| *file).max();
             if let Some(file) = first {
-                let before = self.state.counters;
-                let pages = self.write_range(file, 0, u32::MAX);
-                if file != crate::page_cache::DEVICE_FILE {
-                    self.state.counters.written_sync = before.written_sync + u64::from(pages);
-                }
-                self.note_clean(file);
+                self.write_range(file, 0, u32::MAX);
                 if let Some((io, pages)) = self.state.writes.last_key_value() {
                     return Ok(Progress::Wait(Wait::Writeback(pages.file, *io)));
                 }

@@ -1,0 +1,101 @@
+"""`virtual:DRIVE@HOST`: the target, its cache, its state, and what is refused."""
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.model.run_record import RunRecord
+from mileage.model.target_kind import capabilities_of, drive_and_host
+from mileage.plan.caching import Caching, Mode
+from mileage.plan.io_options import EngineOptions, Reach
+from mileage.plan.workload import Stop, Workload
+from mileage.targets.host_profiles import host_names, load_hosted
+from mileage.targets.hosted import HostedTarget
+from mileage.targets.spec import parse_target
+from mileage.targets.target_kinds import open_target
+
+MIB = 1 << 20
+SMALL = "virtual:plain-64gib@server-2025,memory_bytes=268435456,cache_bytes=134217728,journal_bytes=16777216"
+PLAN = "0123456789abcdef"
+
+
+def opened(text: str = SMALL) -> HostedTarget:
+    target = open_target(text, plan_hash=PLAN)
+    assert isinstance(target, HostedTarget)
+    return target
+
+
+def measured(target: HostedTarget, mode: Mode, *, reads: int = 100, size: int = 16 * MIB) -> RunRecord:
+    workload = Workload(
+        read_percent=reads, record_bytes=65536, span_bytes=size, stop=Stop(bytes=size), sync="fdatasync", sync_timed=True
+    )
+    reach = Reach(EngineOptions(direct=mode == "direct"), Caching(mode))
+    return RunRecord.from_json(target.run(workload.to_json(), lambda *_: False, reach))
+
+
+def test_a_warm_file_is_read_from_memory_and_a_cold_one_from_the_drive() -> None:
+    target = opened()
+    target.prepare(16 * MIB)
+    cold, warm, direct = (measured(target, mode) for mode in ("cold", "warm", "direct"))
+    assert cold.counters["host_bytes_read"] >= 16 * MIB
+    assert warm.counters["host_requests_read"] == 0
+    assert direct.counters["host_direct_bytes"] == 16 * MIB
+    assert warm.elapsed_ns < cold.elapsed_ns
+    hot = measured(target, "hot")
+    assert hot.counters["host_cache_pages_missed"] == 0
+
+
+def test_writes_and_their_sync_reach_the_drive_and_counters_of_both_are_there() -> None:
+    target = opened()
+    target.prepare(16 * MIB)
+    record = measured(target, "warm", reads=0)
+    assert record.counters["host_pages_written_sync"] == 16 * MIB // 4096
+    assert record.counters["host_pages_dirtied"] == 16 * MIB // 4096
+    assert record.counters["flash_pages_programmed"] >= 16 * MIB // 4096
+    assert record.counters["host_requests_flushed"] + record.counters["host_requests_fua"] >= 1
+
+
+def test_a_restored_host_measures_what_the_saved_one_measures() -> None:
+    first, second = opened(), opened()
+    first.prepare(16 * MIB)
+    measured(first, "cold", size=8 * MIB)
+    second.restore(first.save())
+    assert measured(first, "warm") == measured(second, "warm")
+    assert first.save() == second.save()
+
+
+def test_a_state_of_another_host_is_refused() -> None:
+    state = opened().save()
+    with pytest.raises(Refused, match="other figures"):
+        opened(SMALL + ",commit_s=6").restore(state)
+
+
+def test_changes_reach_the_host_or_the_drive_by_their_key() -> None:
+    drive, host = load_hosted("plain-64gib@server-2025,read_us=70,barrier=false")
+    assert "70" in drive and "changed from" in drive
+    assert "changed from" in host
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("virtual:plain-64gib@server-2052", "did you mean @server-2025?"),
+        ("virtual:plain-64gib@server-2025,scheduler=cfq", "scheduler is cfq"),
+        ("virtual:plain-64gib@server-2025,turbo=1", "turbo"),
+        ("virtual:sandforce-1222-64gb@server-2025", "compresses or deduplicates"),
+    ],
+)
+def test_what_there_is_not_is_refused_by_name(text: str, words: str) -> None:
+    with pytest.raises(Refused) as refused:
+        open_target(parse_target(text), plan_hash=PLAN)
+    assert words in str(refused.value)
+
+
+def test_an_at_in_a_path_is_no_host() -> None:
+    assert drive_and_host("./my@drive.toml") == ("./my@drive.toml", "")
+    assert drive_and_host("./my.toml,read_us=5@a,b=c") == ("./my.toml,read_us=5", "a,b=c")
+    assert capabilities_of("virtual:plain@a").has_host
+    assert not capabilities_of("virtual:plain").has_host
+
+
+def test_the_hosts_that_ship_are_listed() -> None:
+    assert set(host_names()) >= {"phenom-8gib", "hpe-dl60-2gib", "server-2025"}
