@@ -1,8 +1,8 @@
 """`python -m benchmarks.host_oracle`: requests of a real ext4 and xfs beside those of the modelled host.
 
-Each workload of `workloads.toml` is done on a new file system on a loop device, and on a modelled host with the same
-queue. Shown are requests and bytes of each kind; a row agrees where requests of every kind are within 20 %, or differ by
-two at most. Needs root and tracefs.
+Each workload of `workloads.toml` is done on a new file system on a loop device, and on a modelled host with the
+same queue. Shown are requests and bytes of each kind; a row agrees where requests of every kind are within 20 %,
+or differ by two at most. Needs root and tracefs.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ def host_like(queue: Path, kind: str, options: str, read_ahead_kb: int | None) -
         "request_bytes_max": limit("max_sectors_kb") << 10,
         "discard_bytes_max": limit("discard_max_bytes"),
         "scheduler": scheduler,
+        "segments_max": limit("max_segments"),
         "native_fua": str(bool(limit("fua"))).lower(),
         "device_queue_depth": limit("nr_requests"),
         "requests_waiting_max": limit("nr_requests"),

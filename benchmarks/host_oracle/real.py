@@ -19,7 +19,15 @@ IMAGE_BYTES = 2 << 30
 SECTOR_BYTES = 512
 _ISSUED = re.compile(r"block_rq_issue: (\d+),(\d+) (\S+) (\d+) \(.*?\) (\d+) \+ (\d+)")
 MKFS = {
-    "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-J", "size=64"],
+    "ext4": [
+        "mkfs.ext4",
+        "-q",
+        "-F",
+        "-E",
+        "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+        "-J",
+        "size=64",
+    ],
     "xfs": ["mkfs.xfs", "-q", "-f", "-K"],
 }
 

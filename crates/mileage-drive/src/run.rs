@@ -80,7 +80,7 @@ pub fn run<D: Immediate, O: Observer>(
     observer: &mut O,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_driven(AtOnce(device), workload, observer, poll)
+    run_on(AtOnce(device), workload, observer, poll)
 }
 
 /// As [`run`], on a device of the general form. What it does in the background while nothing is outstanding is left to the
@@ -94,15 +94,11 @@ pub fn run_general<D: ManagedDevice, O: Observer>(
     observer: &mut O,
     poll: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_driven(device, workload, observer, poll)
+    run_on(device, workload, observer, poll)
 }
 
-/// As [`run`], on whatever is driven by the loop.
-///
-/// # Errors
-/// Those of [`run`].
 #[inline]
-pub fn run_driven<S: RunnerDevice, O: Observer>(
+pub(crate) fn run_on<S: RunnerDevice, O: Observer>(
     mut device: S,
     workload: &Workload,
     observer: &mut O,

@@ -56,10 +56,12 @@ pub struct BlockRequest {
     pub length: u64,
     /// Force unit access.
     pub fua: bool,
+    /// Its pages are scattered in memory.
+    pub scattered: bool,
     /// When it was queued.
     pub queued_ns: u64,
     /// What it belongs to.
-    ios: Vec<IoId>,
+    pub(crate) ios: Vec<IoId>,
 }
 
 /// Limits of the queue.
@@ -67,6 +69,8 @@ pub struct BlockRequest {
 pub struct QueueLimits {
     /// Bytes of the largest request (`max_sectors_kb`).
     pub request_bytes: u64,
+    /// Bytes of the largest request whose pages are scattered in memory: those of programs and of the journal.
+    pub scattered_bytes: u64,
     /// Bytes of the largest discard.
     pub discard_bytes: u64,
     /// Requests that the device takes at a time.
@@ -172,7 +176,7 @@ impl BlockLayer {
 
     /// Submit a range for a piece of work.
     pub fn submit(&mut self, limits: &QueueLimits, io: IoId, mut request: BlockRequest) {
-        let most = if request.kind == Kind::Discard { limits.discard_bytes } else { limits.request_bytes };
+        let most = if request.kind == Kind::Discard { limits.discard_bytes } else { request.most(limits) };
         request.ios = vec![io];
         let mut left = request.length;
         loop {
@@ -201,10 +205,10 @@ impl BlockLayer {
         // A deadline queue is searched by address; without a scheduler the kernel looks at the last 8 requests.
         let reach = if limits.scheduler == Scheduler::Deadline { usize::MAX } else { 8 };
         let waiting = self.plugged.iter_mut().rev().chain(self.queue.iter_mut().rev().take(reach));
-        let most = limits.request_bytes;
+        let most = piece.most(limits);
         let fits = |it: &&mut BlockRequest| {
             it.kind == piece.kind
-                && it.fua == piece.fua
+                && (it.fua, it.scattered) == (piece.fua, piece.scattered)
                 && it.length + piece.length <= most
                 && (it.offset + it.length == piece.offset || piece.offset + piece.length == it.offset)
         };
@@ -339,6 +343,11 @@ impl BlockLayer {
 impl BlockRequest {
     /// A request that belongs to nothing yet.
     pub fn new(kind: Kind, offset: u64, length: u64, fua: bool, queued_ns: u64) -> Self {
-        Self { kind, offset, length, fua, queued_ns, ios: Vec::new() }
+        Self { kind, offset, length, fua, scattered: false, queued_ns, ios: Vec::new() }
+    }
+
+    /// The most that a request of this kind may have.
+    fn most(&self, limits: &QueueLimits) -> u64 {
+        if self.scattered { limits.scattered_bytes } else { limits.request_bytes }
     }
 }

@@ -358,6 +358,13 @@ impl Host {
         self.state.block.submit(&self.profile.queue, io, request);
     }
 
+    /// As [`Self::submit`], from or into memory whose pages are scattered.
+    pub(crate) fn submit_scattered(&mut self, io: IoId, kind: Kind, offset: u64, length: u64, fua: bool) {
+        let request =
+            BlockRequest { scattered: true, ..BlockRequest::new(kind, offset, length, fua, self.state.now_ns) };
+        self.state.block.submit(&self.profile.queue, io, request);
+    }
+
     /// Read pages of a file that are not in the cache, one piece of I/O for each request; holes are filled at once.
     pub(crate) fn read_pages(&mut self, file: FileId, page: u32, count: u32, marker: Option<u32>) {
         let most = (self.profile.queue.request_bytes / PAGE_BYTES) as u32;

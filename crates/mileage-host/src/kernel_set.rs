@@ -49,6 +49,11 @@ impl KernelSet {
         }
     }
 
+    /// Pages of a file's cache lie one behind another in memory.
+    pub fn has_large_folios(self) -> bool {
+        self == Self::V6
+    }
+
     /// A barrier waits until the queue is empty, and holds everything behind it back.
     pub fn drains(self) -> bool {
         matches!(self, Self::V2_6_30 | Self::V2_6_32 | Self::V2_6_34)

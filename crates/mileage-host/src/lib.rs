@@ -22,6 +22,7 @@ pub mod file_system;
 mod host;
 pub mod kernel_set;
 mod lru;
+mod page_bits;
 pub mod page_cache;
 mod processors;
 pub mod profile;

@@ -8,12 +8,11 @@
 //! called by the tests after random calls.
 
 use crate::lru::{Lru, Run};
+use crate::page_bits::{CHUNK, bits, parts, runs};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a page and of a file-system block.
 pub const PAGE_BYTES: u64 = 4096;
-/// Pages of a chunk.
-const CHUNK: u32 = 64;
 
 /// Pages that move from the active list to the inactive one at a time (`SWAP_CLUSTER_MAX`).
 const DEACTIVATED: u16 = 32;
@@ -83,38 +82,6 @@ pub struct PageCache {
     writeback: u64,
     evicted: u64,
     activated: u64,
-}
-
-/// Bits of `count` pages from bit `first`.
-fn bits(first: u32, count: u32) -> u64 {
-    debug_assert!(count >= 1 && first + count <= CHUNK);
-    (u64::MAX >> (CHUNK - count)) << first
-}
-
-/// The parts of a range of pages by chunk: number of the chunk, and its bits.
-fn parts(page: u32, count: u32) -> impl Iterator<Item = (u32, u64)> {
-    let end = page + count;
-    let mut at = page;
-    std::iter::from_fn(move || {
-        (at < end).then(|| {
-            let (chunk, first) = (at / CHUNK, at % CHUNK);
-            let length = (CHUNK - first).min(end - at);
-            at += length;
-            (chunk, bits(first, length))
-        })
-    })
-}
-
-/// The runs of neighbouring ones in a word: first bit and length.
-fn runs(mut word: u64) -> impl Iterator<Item = (u32, u32)> {
-    std::iter::from_fn(move || {
-        (word != 0).then(|| {
-            let first = word.trailing_zeros();
-            let length = (word >> first).trailing_ones();
-            word &= !bits(first, length);
-            (first, length)
-        })
-    })
 }
 
 impl PageCache {
@@ -500,13 +467,18 @@ impl PageCache {
         }
     }
 
-    /// Give up every clean page, as writing 1 into `drop_caches` does.
-    pub fn drop_clean(&mut self) {
+    /// Give up every clean page, as writing 1 into `drop_caches` does, except blocks of metadata that `is_pinned`.
+    pub fn drop_clean(&mut self, is_pinned: impl Fn(u64) -> bool) {
         for file in 0..self.mappings.len() as u32 {
             let Some(mapping) = self.mapping(file) else { continue };
             for chunk in 0..mapping.chunks.len() as u32 {
                 let Some(place) = self.place(file, chunk) else { continue };
                 let keep = self.slab[place].dirty;
+                let mut keep = keep;
+                if file == DEVICE_FILE {
+                    let pinned = (0..CHUNK).filter(|bit| is_pinned(u64::from(chunk * CHUNK + bit)));
+                    keep |= pinned.fold(0, |word, bit| word | 1 << bit);
+                }
                 for (first, length) in runs(self.slab[place].present & !keep) {
                     self.remove(file, chunk * CHUNK + first, chunk * CHUNK + first + length);
                 }

@@ -75,7 +75,7 @@ text! {
     request_us: f64, name_us: f64, tick_us: f64,
     kernel: KernelSet, read_ahead_bytes: u64, dirty_background_percent: u64, dirty_percent: u64, flusher_period_s: u64,
     dirty_age_s: u64,
-    scheduler: String, request_bytes_max: u64, discard_bytes_max: u64, requests_waiting_max: u64,
+    scheduler: String, request_bytes_max: u64, segments_max: u64, discard_bytes_max: u64, requests_waiting_max: u64,
     device_queue_depth: u64, native_fua: bool,
     file_system: String, journal_bytes: u64, commit_s: u64, stripe_bytes: u64, barrier: bool, discard: bool, atime: String
 }
@@ -181,7 +181,11 @@ impl Text {
             within("discard_bytes_max", self.discard_bytes_max.value, 4096, 1 << 42, "4096 to 4398046511104")?;
         let depth = within("device_queue_depth", self.device_queue_depth.value, 1, 65536, "1 to 65536")? as u32;
         let waiting = within("requests_waiting_max", self.requests_waiting_max.value, 4, 1 << 20, "4 to 1048576")?;
-        Ok(QueueLimits { request_bytes, discard_bytes, depth, waiting: waiting as u32, scheduler })
+        let segments = within("segments_max", self.segments_max.value, 1, 1 << 20, "1 to 1048576")?;
+        let scattered_bytes = request_bytes.min(segments * PAGE_BYTES);
+        // Before there were folios of several pages, pages of the cache were scattered too.
+        let request_bytes = if self.kernel.value.has_large_folios() { request_bytes } else { scattered_bytes };
+        Ok(QueueLimits { request_bytes, scattered_bytes, discard_bytes, depth, waiting: waiting as u32, scheduler })
     }
 
     fn family(&self) -> Result<Family, HostProfileError> {

@@ -109,7 +109,9 @@ impl ReadAhead {
             || limits.form != Form::Current && page == self.start + self.size
         {
             self.start += self.size;
-            self.size = next(self.size, max);
+            let size = next(self.size, max);
+            // Since folios may be larger than the maximum, a window never shrinks.
+            self.size = if limits.form == Form::Current { size.max(self.size) } else { size };
         } else {
             let start = cache.next_hole(file, page + 1, max);
             if start == 0 || start - page > max {

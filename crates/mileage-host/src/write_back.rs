@@ -179,6 +179,7 @@ impl Host {
             Err(without) => {
                 let Some(got) = self.state.files.allocate(file, page, without, now_ns) else { return 0 };
                 self.state.files.delayed -= u64::from(got);
+                self.read_bitmaps();
                 match self.state.files.map(file, page, got) {
                     Ok(found) => found,
                     Err(_) => return 0,
@@ -192,8 +193,24 @@ impl Host {
         if let Some(tracking) = &mut self.tracking {
             tracking.note_data(io, pages, offset, length);
         }
-        self.submit(io, Kind::Write, offset, length, false);
+        // Metadata lies in buffers, each of which is a segment.
+        if file == DEVICE_FILE {
+            self.submit_scattered(io, Kind::Write, offset, length, false);
+        } else {
+            self.submit(io, Kind::Write, offset, length, false);
+        }
         count
+    }
+
+    /// Bitmaps that are changed for the first time are read. Nobody waits here, as a caller of the kernel would.
+    pub(crate) fn read_bitmaps(&mut self) {
+        for block in std::mem::take(&mut self.state.files.touched_bitmaps) {
+            let missing = self.state.cache.missing(DEVICE_FILE, block as u32, 1) > 0;
+            if missing {
+                self.state.counters.metadata_pages_read += 1;
+                self.read_pages(DEVICE_FILE, block as u32, 1, None);
+            }
+        }
     }
 
     /// Discard free blocks for a piece of I/O.
@@ -273,6 +290,11 @@ impl Host {
         match commit.phase {
             CommitPhase::Data => {}
             CommitPhase::Blocks => {
+                if std::mem::take(&mut self.state.files.journal.is_empty) {
+                    // Its superblock says from now on where the first transaction begins.
+                    let first = self.state.files.journal.first;
+                    self.submit_scattered(commit.io, Kind::Write, first * PAGE_BYTES, PAGE_BYTES, false);
+                }
                 let blocks = commit.transaction.blocks.len() as u64;
                 let tags = if self.profile.kernel == KernelSet::V6 { TAGS_NOW } else { TAGS };
                 self.write_journal(&commit, blocks + blocks.div_ceil(tags), false);
@@ -294,7 +316,7 @@ impl Host {
             if let Some(tracking) = &mut self.tracking {
                 tracking.note_journal(commit.io, commit.transaction.id, offset, length);
             }
-            self.submit(commit.io, Kind::Write, offset, length, fua);
+            self.submit_scattered(commit.io, Kind::Write, offset, length, fua);
         }
         self.state.block.unplug();
     }
@@ -304,6 +326,7 @@ impl Host {
         let journal = &mut self.state.files.journal;
         journal.committed = commit.transaction.id;
         journal.commits += 1;
+        journal.pinned.extend(&commit.transaction.blocks);
         for block in &commit.transaction.blocks {
             let newly = self.state.cache.write(DEVICE_FILE, *block as u32, 1);
             self.note_dirty(DEVICE_FILE, newly);

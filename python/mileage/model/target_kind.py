@@ -107,7 +107,7 @@ def capabilities_of(target: str) -> Capabilities:
 
 
 def drive_and_host(name: str) -> tuple[str, str]:
-    """The drive and the host in the name of a virtual target, each with its changes; the host is "" where none is given.
+    """The drive and the host in the name of a virtual target, each with its changes; the host is "" without one.
 
     In the path of a drive profile an @ is a letter like any other: "./my@drive.toml" has no host.
     """

@@ -2,8 +2,8 @@
 
 What it models: a host that was just started, with a new file system on a factory-fresh drive. The work file is made by
 writing it once; then everything is synced and the cache emptied. A purge starts again from nothing.
-What it refuses: drives that look at what is written, since the host hands no content on; work files larger than the file
-system; what the host refuses in its profile.
+What it refuses: drives that look at what is written, since the host hands no content on; work files larger than the
+file system; what the host refuses in its profile.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ class HostedTarget(Target):
             self._host.make_work_file(work_bytes)
         except ValueError as error:
             raise Refused(
-                self.spec, str(error), advice="make the study smaller or choose a larger drive", code="no-room"
+                self.spec,
+                str(error),
+                advice="make the study smaller or choose a larger drive",
+                code="no-room",
             ) from error
         self._work_bytes = max(self._work_bytes, work_bytes)
         return f"wrote a work file of {work_bytes} bytes, synced it and emptied the cache"

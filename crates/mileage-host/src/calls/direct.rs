@@ -31,7 +31,7 @@ impl Host {
             *cost_ns += self.profile.call_ns;
         }
         if active.stage == 1 && offset < end {
-            let requests = (end - offset).div_ceil(self.profile.queue.request_bytes);
+            let requests = (end - offset).div_ceil(self.profile.queue.scattered_bytes);
             if !active.spend(cost_ns, (requests * self.profile.request_ns) as f64) {
                 return Ok(Progress::Again);
             }
@@ -63,7 +63,7 @@ impl Host {
             let count = match self.state.files.map(file, page, wanted) {
                 Ok((block, count)) => {
                     let length = (u64::from(count) * PAGE_BYTES - inside).min(end - at);
-                    self.submit(io, kind, block * PAGE_BYTES + inside, length, fua);
+                    self.submit_scattered(io, kind, block * PAGE_BYTES + inside, length, fua);
                     count
                 }
                 Err(count) => count,
@@ -90,7 +90,7 @@ impl Host {
             *cost_ns += self.profile.call_ns;
         }
         if active.stage == 1 {
-            let requests = length.div_ceil(self.profile.queue.request_bytes);
+            let requests = length.div_ceil(self.profile.queue.scattered_bytes);
             if !active.spend(cost_ns, (requests * self.profile.request_ns) as f64) {
                 return Ok(Progress::Again);
             }

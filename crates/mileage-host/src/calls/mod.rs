@@ -255,7 +255,8 @@ impl Host {
             Call::Readdir { path } => self.step_readdir(active, &path, cost_ns),
             Call::SyncAll => self.step_sync_all(active, cost_ns),
             Call::DropCaches => {
-                self.state.cache.drop_clean();
+                let pinned = &self.state.files.journal.pinned;
+                self.state.cache.drop_clean(|block| pinned.contains(&block));
                 *cost_ns += self.profile.call_ns;
                 Ok(Progress::Done(Ok(())))
             }

@@ -55,6 +55,7 @@ impl Host {
     }
 
     fn hold_name(&mut self, directory: FileId, name: &str, file: Option<FileId>) {
+        self.read_bitmaps();
         let blocks = self.state.files.blocks_of_name(directory, name, file);
         self.hold_blocks(&blocks);
     }
@@ -183,6 +184,7 @@ impl Host {
         if is_gone {
             self.state.cache.forget(file);
         }
+        self.read_bitmaps();
         Ok(Progress::Done(Ok(())))
     }
 

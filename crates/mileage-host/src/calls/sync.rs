@@ -93,6 +93,8 @@ impl Host {
             let running = &self.state.files.journal.running;
             if !running.is_empty() {
                 let id = running.id;
+                // A commit flushes the drive's cache itself.
+                active.stage = 2;
                 self.request_commit(id);
                 return Ok(Progress::Wait(Wait::Commit(id)));
             }
@@ -106,6 +108,7 @@ impl Host {
                 self.dispatch();
                 return Ok(Progress::Wait(Wait::Io(active.io)));
             }
+            self.state.files.journal.is_empty = true;
             return Ok(Progress::Done(Ok(())));
         }
     }
@@ -123,7 +126,7 @@ impl Host {
         if active.stage == 1 {
             active.stage = 2;
             active.io = self.state.block.new_io();
-            let free: Vec<_> = self.state.files.allocator.extents().collect();
+            let free = self.state.files.free_by_group();
             free.into_iter().for_each(|extent| self.discard(active.io, extent));
             self.dispatch();
             if !self.state.block.end_empty(active.io) {

@@ -72,6 +72,10 @@ pub struct Journal {
     pub commit: Option<Commit>,
     /// The last transaction that is durable.
     pub committed: u64,
+    /// Nothing in it is needed: everything was written in place.
+    pub is_empty: bool,
+    /// Blocks that are in it: they stay in memory, whatever is dropped.
+    pub pinned: BTreeSet<u64>,
     /// Somebody waits for the running transaction.
     pub wanted: u64,
     /// Blocks written into it, and commits.
@@ -83,12 +87,17 @@ pub struct Journal {
 impl Journal {
     /// Reserve blocks one behind another, as extents: two where the journal begins anew.
     pub fn advance(&mut self, count: u64) -> Vec<Extent> {
+        if self.head < 2 || self.head + count > self.blocks {
+            // It begins anew: what it holds was written in place long ago. Its first block is its superblock.
+            self.pinned.clear();
+            self.head = 1;
+        }
         let mut left = count;
         let mut places = Vec::new();
         while left > 0 {
             let here = left.min(self.blocks - self.head);
             places.push(Extent { start: self.first + self.head, count: here });
-            self.head = (self.head + here) % self.blocks;
+            self.head = if self.head + here == self.blocks { 1 } else { self.head + here };
             left -= here;
         }
         self.blocks_written += count;

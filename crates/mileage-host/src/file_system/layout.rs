@@ -234,6 +234,19 @@ impl Layout {
         groups.flat_map(|at| [self.groups[at].block_bitmap, self.groups[at].descriptor]).collect()
     }
 
+    /// An extent, cut at the borders of groups.
+    pub(super) fn by_group(&self, extent: Extent) -> Vec<Extent> {
+        let (mut start, end) = (extent.start, extent.start + extent.count);
+        let mut parts = Vec::new();
+        while start < end {
+            let group = &self.groups[self.group_of_block(start)];
+            let stop = (group.first + group.blocks).clamp(start + 1, end);
+            parts.push(Extent { start, count: stop - start });
+            start = stop;
+        }
+        parts
+    }
+
     /// Where the first block of a file should lie.
     pub(super) fn goal(&self, number: u64) -> u64 {
         self.groups[self.group_of(number)].first

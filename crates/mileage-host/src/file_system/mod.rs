@@ -38,6 +38,8 @@ pub struct FileSystem {
     pub journal: Journal,
     /// Blocks that dirty pages will need.
     pub delayed: u64,
+    /// Bitmaps that changed since the host last looked.
+    pub touched_bitmaps: Vec<u64>,
     /// Blocks that the file system had free when it was made.
     usable: u64,
 }
@@ -48,9 +50,17 @@ impl FileSystem {
         let mut allocator = Allocator::default();
         let (layout, journal_first) =
             Layout::make(family, capacity_bytes / PAGE_BYTES, journal_blocks, stripe_blocks, &mut allocator);
-        let journal = Journal { first: journal_first, blocks: journal_blocks, ..Journal::default() };
+        let journal = Journal { first: journal_first, blocks: journal_blocks, is_empty: true, ..Journal::default() };
         let usable = allocator.free_blocks();
-        let mut made = Self { layout, allocator, inodes: vec![None, None], journal, delayed: 0, usable };
+        let mut made = Self {
+            layout,
+            allocator,
+            inodes: vec![None, None],
+            journal,
+            delayed: 0,
+            touched_bitmaps: Vec::new(),
+            usable,
+        };
         made.journal.running.id = 1;
         let number = made.layout.new_inode(None, true, &mut made.allocator).unwrap_or_default();
         let mut root = Inode { number, dirtied_ns: u64::MAX, parent: ROOT, ..Inode::default() };
@@ -150,6 +160,7 @@ impl FileSystem {
         let taken = Extent { start: reserved.start, count: reserved.count.min(wanted) };
         let rest = Extent { start: reserved.start + taken.count, count: reserved.count - taken.count };
         let bitmaps = self.layout.allocation_blocks(taken);
+        self.touched_bitmaps.extend(bitmaps.iter().step_by(2));
         let id = self.log(bitmaps, layout::ALLOCATION_LOG_BYTES, now_ns);
         let inode = self.inode_mut(file);
         inode.reserved = (rest.count > 0).then_some(rest);
@@ -184,6 +195,7 @@ impl FileSystem {
     fn free_later(&mut self, freed: &[Extent], now_ns: u64) {
         for extent in freed {
             let bitmaps = self.layout.allocation_blocks(*extent);
+            self.touched_bitmaps.extend(bitmaps.iter().step_by(2));
             self.log(bitmaps, layout::ALLOCATION_LOG_BYTES, now_ns);
         }
         self.journal.running.freed.extend_from_slice(freed);
@@ -194,6 +206,11 @@ impl FileSystem {
         let freed = self.inode_mut(file).punch(from, end);
         self.free_later(&freed, now_ns);
         self.log_inode(file, true, now_ns);
+    }
+
+    /// The free extents, cut at the borders of groups, as `fstrim` takes them.
+    pub fn free_by_group(&self) -> Vec<Extent> {
+        self.allocator.extents().flat_map(|extent| self.layout.by_group(extent)).collect()
     }
 
     /// Extents of all files, and files that have any.

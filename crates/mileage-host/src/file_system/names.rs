@@ -150,6 +150,7 @@ impl FileSystem {
             self.grow_directory(file, now_ns)?;
         }
         let bitmaps = self.layout.inode_bitmaps(number);
+        self.touched_bitmaps.push(bitmaps[0]);
         self.log(bitmaps, INODE_LOG_BYTES, now_ns);
         self.log_inode(file, true, now_ns);
         Ok(file)
@@ -230,6 +231,7 @@ impl FileSystem {
         freed.extend(directory.into_iter().flat_map(|it| it.blocks).map(|start| Extent { start, count: 1 }));
         self.free_later(&freed, now_ns);
         let bitmaps = self.layout.inode_bitmaps(number);
+        self.touched_bitmaps.push(bitmaps[0]);
         self.log(bitmaps, INODE_LOG_BYTES, now_ns);
         self.log_inode(file, true, now_ns);
         self.layout.free_inode(number, is_directory);
