@@ -1,1 +1,1 @@
-"""The modelled host beside a real kernel: requests to the block device, counted by both."""
+"""The modelled host compared with a real kernel: requests to the block device, counted by both."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.host_oracle`: requests of a real ext4 and xfs beside those of the modelled host.
+"""`python -m benchmarks.host_oracle`: requests of a real ext4 and xfs compared with the modelled host's.
 
 Each workload of `workloads.toml` is done on a new file system on a loop device, and on a modelled host with the
 same queue. Shown are requests and bytes of each kind; a row agrees where requests of every kind are within 20 %,

@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "Host", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -119,6 +119,106 @@ class Drive:
         """
 
 @final
+class Host:
+    """
+    A modelled host in virtual time: page cache, block layer and file system above a virtual drive.
+
+    `Host(host, drive)` takes the texts of two profiles. Equal calls give equal times.
+    """
+    def __new__(cls, /, host: str, drive: str) -> Host:
+        """
+        A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
+        impossible profile, and for a drive that looks at what is written: the host does not hand content on.
+        """
+    def call(self, /, call: str) -> int:
+        """
+        Do a system call (JSON) alone, and let time pass until it has ended; when that was, in nanoseconds. Raises `OSError`
+        with what Linux calls the failure.
+        """
+    def counters(self, /) -> list[tuple[str, int]]:
+        """
+        What explains the host's speed, and behind it the drive's: name and value since power-on.
+        """
+    def empty_caches(self, /) -> None:
+        """
+        Write everything that is dirty, and empty the cache.
+        """
+    def fill_cache(self, /) -> None:
+        """
+        Read the work file from end to end through the cache.
+        """
+    @property
+    def free_bytes(self, /) -> int:
+        """
+        Bytes that the file system has free.
+        """
+    def gauges(self, /) -> list[tuple[str, int]]:
+        """
+        How things stand now: name and value.
+        """
+    def idle(self, /, nanoseconds: SupportsIndex) -> None:
+        """
+        Let virtual time pass, in nanoseconds; the flusher and the journal work meanwhile.
+        """
+    def make_work_file(self, /, bytes: SupportsIndex) -> None:
+        """
+        Make the work file at least so long, by writing what is missing, syncing and emptying the cache. Raises `ValueError`
+        when it does not fit.
+        """
+    @property
+    def memory_bytes(self, /) -> int:
+        """
+        Bytes of memory.
+        """
+    @property
+    def now_ns(self, /) -> int:
+        """
+        Virtual time since power-on, in nanoseconds.
+        """
+    @staticmethod
+    def restore(host: str, drive: str, state: bytes) -> Host:
+        """
+        The host that continues where a saved one of the same profiles stopped. Raises `ValueError` when the state is damaged or
+        belongs to other profiles.
+        """
+    def run(self, /, workload: str, poll: Any | None = None, direct: bool = False, dsync: bool = False) -> str:
+        """
+        Do a workload (JSON) on the work file and return its record (JSON). `direct`: past the cache. `dsync`: each write is
+        synced. `poll(bytes, operations)` is called now and then; when it answers true the run is interrupted. Raises
+        `ValueError` when the host cannot do the workload.
+        """
+    def save(self, /) -> bytes:
+        """
+        The whole state, to be given to `restore`: cache, files, journal, queues and the drive.
+        """
+    def survival(self, /, seed: SupportsIndex) -> tuple[int, int]:
+        """
+        Synced writes since that is tracked, and how many of them a power cut now would lose. Raises `ValueError` when the
+        drive's profile does not say what a cut loses.
+        """
+    def take_requests(self, /) -> list[tuple[str, int, int, bool]]:
+        """
+        The requests since they are recorded, or since this was last asked: kind (`read`, `write`, `discard` or `flush`), first
+        byte, bytes, FUA.
+        """
+    def trace_requests(self, /) -> None:
+        """
+        Record every request to the drive from now on.
+        """
+    def track_durability(self, /) -> None:
+        """
+        Remember from now on what is written and what is acknowledged as durable.
+        """
+    def trim(self, /) -> None:
+        """
+        Discard every free block, as `fstrim` does. Raises `ValueError` when kernel or drive refuse it.
+        """
+    def work_file_extents(self, /) -> list[tuple[int, int, int]]:
+        """
+        The extents of the work file: byte in the file, byte on the drive and bytes of each.
+        """
+
+@final
 class StartBarrier:
     """
     The start barrier of a run on several machines, as one process sees it: a file for `threads` threads at
@@ -208,6 +308,17 @@ def forward_log(level: str, sink: Any) -> None:
     Call `sink(level, text)` for every event of Mileage's own crates, from now on until the process ends. `level` is
     "info" or "debug", also the most detailed one that is forwarded. Raises `ValueError` for another level, and when
     events are forwarded already.
+    """
+
+def host_figures(profile: str) -> list[tuple[str, str, str, str]]:
+    """
+    The figures of a host profile (TOML): name, value, source and confidence of each. Raises
+    `mileage.errors.Refused` when it is none.
+    """
+
+def host_title(profile: str) -> str:
+    """
+    The title of a host profile (TOML). Raises `mileage.errors.Refused` when it is none.
     """
 
 def iozone_differences(suite: str) -> str:

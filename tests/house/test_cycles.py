@@ -17,7 +17,7 @@ from tests.house.repository import PACKAGE, crates, modules, tree
 from tests.house.rust_modules import file_graph
 
 KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
-    "mileage-python": ("drive.rs file.rs lib.rs suites.rs workload.rs",),
+    "mileage-python": ("drive.rs file.rs host.rs lib.rs suites.rs workload.rs",),
 }
 KNOWN_IN_PACKAGE = (
     "mileage.cli.measurement mileage.cli.rate_search",

@@ -4,10 +4,8 @@
 use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
 use crate::immediate_device::Immediate;
-use crate::run::{Error, run_on};
 use crate::single_host::SingleHost;
-use mileage_measure::RunRecord;
-use mileage_workload::{Observer, Op, Workload};
+use mileage_workload::{Op, Workload};
 
 /// A device that is driven.
 pub trait RunnerDevice {
@@ -47,19 +45,6 @@ pub trait RunnerDevice {
     fn gauges(&self, out: &mut [u64]);
     /// Names of the counters, and behind them those of the gauges.
     fn series_names(&self) -> &'static [&'static str];
-}
-
-/// As [`crate::run()`], on whatever is driven by the loop.
-///
-/// # Errors
-/// Those of [`crate::run()`].
-pub fn run_driven<S: RunnerDevice, O: Observer>(
-    device: S,
-    workload: &Workload,
-    observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
-) -> Result<RunRecord, Error> {
-    run_on(device, workload, observer, poll)
 }
 
 /// A device that answers at once.

@@ -56,8 +56,8 @@ pub struct BlockRequest {
     pub length: u64,
     /// Force unit access.
     pub fua: bool,
-    /// Its pages are scattered in memory.
-    pub scattered: bool,
+    /// Its pages are separate in memory.
+    pub separate: bool,
     /// When it was queued.
     pub queued_ns: u64,
     /// What it belongs to.
@@ -69,8 +69,8 @@ pub struct BlockRequest {
 pub struct QueueLimits {
     /// Bytes of the largest request (`max_sectors_kb`).
     pub request_bytes: u64,
-    /// Bytes of the largest request whose pages are scattered in memory: those of programs and of the journal.
-    pub scattered_bytes: u64,
+    /// Bytes of the largest request whose pages are separate in memory: those of programs and of the journal.
+    pub separate_bytes: u64,
     /// Bytes of the largest discard.
     pub discard_bytes: u64,
     /// Requests that the device takes at a time.
@@ -208,7 +208,7 @@ impl BlockLayer {
         let most = piece.most(limits);
         let fits = |it: &&mut BlockRequest| {
             it.kind == piece.kind
-                && (it.fua, it.scattered) == (piece.fua, piece.scattered)
+                && (it.fua, it.separate) == (piece.fua, piece.separate)
                 && it.length + piece.length <= most
                 && (it.offset + it.length == piece.offset || piece.offset + piece.length == it.offset)
         };
@@ -343,11 +343,11 @@ impl BlockLayer {
 impl BlockRequest {
     /// A request that belongs to nothing yet.
     pub fn new(kind: Kind, offset: u64, length: u64, fua: bool, queued_ns: u64) -> Self {
-        Self { kind, offset, length, fua, scattered: false, queued_ns, ios: Vec::new() }
+        Self { kind, offset, length, fua, separate: false, queued_ns, ios: Vec::new() }
     }
 
     /// The most that a request of this kind may have.
     fn most(&self, limits: &QueueLimits) -> u64 {
-        if self.scattered { limits.scattered_bytes } else { limits.request_bytes }
+        if self.separate { limits.separate_bytes } else { limits.request_bytes }
     }
 }

@@ -9,67 +9,18 @@
 //! restore compares whole states; `clippy.toml` bans the clock of the machine.
 
 use crate::block_layer::{BlockLayer, BlockRequest, IoId, Kind};
-use crate::calls::{Active, Call, CallError, Progress};
-use crate::counters::HostCounters;
-use crate::durability::Tracking;
+use crate::call::{Active, Call, CallError, Progress};
 use crate::file_system::FileSystem;
+use crate::flusher::Flusher;
+use crate::host_counters::HostCounters;
 use crate::page_cache::{FileId, PAGE_BYTES, PageCache};
 use crate::processors::Processors;
 use crate::profile::HostProfile;
-use crate::read_ahead::ReadAhead;
-use crate::write_back::Flusher;
+use crate::tracking::Tracking;
+use crate::wait::{Event, Handle, Pages, Wait};
 use mileage_drive::{Decisions, ManagedDevice, Misuse, Status, Tag};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// An open file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handle {
-    /// Which file.
-    pub file: FileId,
-    /// What its reads have been.
-    pub read_ahead: ReadAhead,
-    /// `O_DIRECT`.
-    pub direct: bool,
-    /// `O_DSYNC`: each write is synced.
-    pub dsync: bool,
-}
-
-/// What happens at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Event {
-    /// A call continues.
-    Call(u32),
-    /// The flusher looks for old pages.
-    FlusherPeriod,
-    /// The flusher continues.
-    Flusher,
-    /// This transaction is old enough to commit.
-    CommitTimer(u64),
-}
-
-/// What a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Wait {
-    /// The end of a piece of I/O.
-    Io(IoId),
-    /// A page that is being read.
-    Page(FileId, u32),
-    /// The write-backs of a file that were begun up to this piece of I/O.
-    Writeback(FileId, IoId),
-    /// A commit.
-    Commit(u64),
-    /// Fewer dirty pages.
-    Dirty,
-}
-
-/// Neighbouring pages of a file that are on their way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pages {
-    pub file: FileId,
-    pub page: u32,
-    pub count: u32,
-}
 
 /// All that a host's future depends on, besides its profile and its drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,10 +309,10 @@ impl Host {
         self.state.block.submit(&self.profile.queue, io, request);
     }
 
-    /// As [`Self::submit`], from or into memory whose pages are scattered.
-    pub(crate) fn submit_scattered(&mut self, io: IoId, kind: Kind, offset: u64, length: u64, fua: bool) {
+    /// As [`Self::submit`], from or into memory whose pages are separate.
+    pub(crate) fn submit_separate(&mut self, io: IoId, kind: Kind, offset: u64, length: u64, fua: bool) {
         let request =
-            BlockRequest { scattered: true, ..BlockRequest::new(kind, offset, length, fua, self.state.now_ns) };
+            BlockRequest { separate: true, ..BlockRequest::new(kind, offset, length, fua, self.state.now_ns) };
         self.state.block.submit(&self.profile.queue, io, request);
     }
 

@@ -69,7 +69,7 @@ impl KernelSet {
         matches!(self, Self::El6 | Self::V2_6_38 | Self::V6)
     }
 
-    /// How long the active list may be, in percent of the inactive one, with so many bytes of memory. Before 6.x both are
+    /// How long the active list may be, in percent of the inactive one, with this number of bytes of memory. Before 6.x both are
     /// equal; now the ratio is the root of ten times the gibibytes (`inactive_is_low`).
     pub fn active_percent(self, memory_bytes: u64) -> u64 {
         match self {

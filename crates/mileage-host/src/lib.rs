@@ -11,15 +11,18 @@
 //!
 //! # Refused here
 //! What a kernel does and this one does not: CFQ, `mmap`, memory pressure by anything but file pages. A profile that asks
-//! for these is refused by name.
+//! for these is refused.
 #![forbid(unsafe_code)]
 
 pub mod block_layer;
+mod call;
 mod calls;
 mod counters;
 mod durability;
 pub mod file_system;
+mod flusher;
 mod host;
+mod host_counters;
 pub mod kernel_set;
 mod lru;
 mod page_bits;
@@ -28,12 +31,14 @@ mod processors;
 pub mod profile;
 pub mod read_ahead;
 mod saved_state;
+mod tracking;
+mod wait;
 mod work_file;
 mod write_back;
 
-pub use calls::{Call, CallError, HandleId, OpenHow};
-pub use durability::Survival;
+pub use call::{Call, CallError, HandleId, OpenHow};
 pub use host::Host;
 pub use profile::{HostProfile, HostProfileError};
 pub use saved_state::HostStateError;
+pub use tracking::Survival;
 pub use work_file::{Opening, WORK_FILE, WorkFileError, run};

@@ -45,7 +45,7 @@ impl Lru {
         list.push_back(run);
     }
 
-    /// Take the oldest run, or so many pages of it.
+    /// Take the oldest run, or a number of pages of it.
     pub(crate) fn pop(&mut self, active: bool, most: u16) -> Option<Run> {
         let list = self.list(active);
         let run = list.front_mut()?;

@@ -56,13 +56,13 @@ struct Mapping {
 /// What stands at a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// So many pages are there.
+    /// This number of pages is there.
     Present(u32),
     /// The page is there, and it is a read-ahead marker.
     Marked,
     /// The page is being read.
     Locked,
-    /// So many pages are missing.
+    /// This number of pages is missing.
     Missing(u32),
 }
 
@@ -488,9 +488,9 @@ impl PageCache {
 
     /// Give up the oldest pages of the inactive list until the limit holds; dirty ones go round once more.
     fn reclaim(&mut self) {
-        let mut patience = self.lru.runs(false) + 1;
-        while self.present > self.limit && patience > 0 {
-            patience -= 1;
+        let mut attempts = self.lru.runs(false) + 1;
+        while self.present > self.limit && attempts > 0 {
+            attempts -= 1;
             if self.lru.active_pages * 100 > self.lru.inactive_pages * self.active_percent {
                 self.deactivate();
             }

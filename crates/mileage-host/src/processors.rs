@@ -11,12 +11,12 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// So many idle processors.
+    /// A number of idle processors.
     pub fn new(count: u32) -> Self {
         Self { free_ns: vec![0; count as usize], used_ns: 0 }
     }
 
-    /// Work of so many nanoseconds that is ready at `now_ns`: when it is done.
+    /// Work of a number of nanoseconds that is ready at `now_ns`: when it is done.
     #[inline]
     pub fn work(&mut self, now_ns: u64, cost_ns: u64) -> u64 {
         self.used_ns += cost_ns;

@@ -182,10 +182,10 @@ impl Text {
         let depth = within("device_queue_depth", self.device_queue_depth.value, 1, 65536, "1 to 65536")? as u32;
         let waiting = within("requests_waiting_max", self.requests_waiting_max.value, 4, 1 << 20, "4 to 1048576")?;
         let segments = within("segments_max", self.segments_max.value, 1, 1 << 20, "1 to 1048576")?;
-        let scattered_bytes = request_bytes.min(segments * PAGE_BYTES);
-        // Before there were folios of several pages, pages of the cache were scattered too.
-        let request_bytes = if self.kernel.value.has_large_folios() { request_bytes } else { scattered_bytes };
-        Ok(QueueLimits { request_bytes, scattered_bytes, discard_bytes, depth, waiting: waiting as u32, scheduler })
+        let separate_bytes = request_bytes.min(segments * PAGE_BYTES);
+        // Before there were folios of several pages, pages of the cache were separate too.
+        let request_bytes = if self.kernel.value.has_large_folios() { request_bytes } else { separate_bytes };
+        Ok(QueueLimits { request_bytes, separate_bytes, discard_bytes, depth, waiting: waiting as u32, scheduler })
     }
 
     fn family(&self) -> Result<Family, HostProfileError> {

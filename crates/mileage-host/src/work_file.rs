@@ -3,7 +3,7 @@
 //! Each thread opens the file itself, so that each has its own read-ahead. A write with FUA is one to a file that was opened
 //! with `O_DSYNC`; a flush is `fsync` or `fdatasync`; a discard punches a hole.
 
-use crate::calls::{Call, CallError, HandleId, OpenHow};
+use crate::call::{Call, CallError, HandleId, OpenHow};
 use crate::counters::{GAUGES, NAMES};
 use crate::host::Host;
 use crate::page_cache::PAGE_BYTES;

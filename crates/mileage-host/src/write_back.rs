@@ -2,10 +2,10 @@
 
 use crate::block_layer::Kind;
 use crate::file_system::{Commit, CommitPhase, Extent, Family};
-use crate::host::{Event, Host, Pages};
+use crate::host::Host;
 use crate::kernel_set::KernelSet;
 use crate::page_cache::{DEVICE_FILE, FileId, PAGE_BYTES};
-use serde::{Deserialize, Serialize};
+use crate::wait::{Event, Pages};
 
 /// Pages of one piece of I/O; the block layer splits and merges them.
 const PIECE: u32 = 2048;
@@ -16,25 +16,12 @@ const TAGS: u64 = 500;
 /// See [`TAGS`].
 const TAGS_NOW: u64 = 254;
 
-/// The thread that writes old pages, and those above the background threshold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flusher {
-    /// It has work.
-    is_running: bool,
-    /// It continues when the queue has room.
-    is_blocked: bool,
-    /// Since when metadata are dirty.
-    pub metadata_dirtied_ns: Option<u64>,
-    /// Where it stopped in the metadata.
-    metadata_page: u32,
-}
-
 impl Host {
     fn dirty_share(&self, percent: u64) -> u64 {
         self.profile.cache_pages * percent / 100
     }
 
-    /// Whether there are so many dirty pages that the flusher works.
+    /// Whether the flusher works because of the number of dirty pages.
     pub(crate) fn above_background(&self) -> bool {
         self.state.cache.dirty() > self.dirty_share(self.profile.dirty_background_percent)
     }
@@ -195,7 +182,7 @@ impl Host {
         }
         // Metadata lies in buffers, each of which is a segment.
         if file == DEVICE_FILE {
-            self.submit_scattered(io, Kind::Write, offset, length, false);
+            self.submit_separate(io, Kind::Write, offset, length, false);
         } else {
             self.submit(io, Kind::Write, offset, length, false);
         }
@@ -263,7 +250,7 @@ impl Host {
     fn next_phase(&mut self, mut commit: Commit) -> Option<Option<Commit>> {
         let drains = self.profile.kernel.drains() && self.profile.barrier;
         let waits = match commit.phase {
-            // A barrier of the older kernels waits until nothing else is under way.
+            // A barrier of the older kernels waits until nothing else is outstanding.
             CommitPhase::Blocks if drains => !self.state.block.is_idle(),
             CommitPhase::Data => {
                 let ordered = &commit.transaction.ordered;
@@ -293,7 +280,7 @@ impl Host {
                 if std::mem::take(&mut self.state.files.journal.is_empty) {
                     // Its superblock says from now on where the first transaction begins.
                     let first = self.state.files.journal.first;
-                    self.submit_scattered(commit.io, Kind::Write, first * PAGE_BYTES, PAGE_BYTES, false);
+                    self.submit_separate(commit.io, Kind::Write, first * PAGE_BYTES, PAGE_BYTES, false);
                 }
                 let blocks = commit.transaction.blocks.len() as u64;
                 let tags = if self.profile.kernel == KernelSet::V6 { TAGS_NOW } else { TAGS };
@@ -316,7 +303,7 @@ impl Host {
             if let Some(tracking) = &mut self.tracking {
                 tracking.note_journal(commit.io, commit.transaction.id, offset, length);
             }
-            self.submit_scattered(commit.io, Kind::Write, offset, length, fua);
+            self.submit_separate(commit.io, Kind::Write, offset, length, fua);
         }
         self.state.block.unplug();
     }

@@ -161,7 +161,7 @@ impl PyHost {
         requests.map(|it| (kind(it.kind), it.offset, it.length, it.fua)).collect()
     }
 
-    /// Remember from now on what is written and what programs are told is durable.
+    /// Remember from now on what is written and what is acknowledged as durable.
     fn track_durability(&mut self) {
         self.host.track_durability();
     }

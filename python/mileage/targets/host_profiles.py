@@ -7,11 +7,10 @@ What it refuses: an unknown host. The host itself parses its profile and reports
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from mileage.errors import Refused
+from mileage.errors import Refused, closest
 from mileage.model.target_kind import drive_and_host
 from mileage.targets.profiles import (
     CHANGE,
@@ -45,12 +44,12 @@ def check_host(host: str, where: str) -> None:
     known = host_names()
     if is_profile_path(host) or name in known:
         return
-    close = difflib.get_close_matches(name, known, n=1)
+    close = closest(name, known)
     raise Refused(
         where,
         f"has the unknown host {name!r}",
         expected=f"one of {', '.join(known)}, or the path of a host profile (*.toml)",
-        advice=f"did you mean @{close[0]}?" if close else "",
+        advice=f"did you mean @{close}?" if close else "",
         code="unknown-name",
     )
 

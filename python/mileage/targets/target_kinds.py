@@ -34,7 +34,7 @@ CLASSES: Final = {
 }
 """Module and class of each kind; a module is imported when a target of its kind is opened."""
 _WITH_FILE_SYSTEM: Final = "filesystem_setup.PlacedTarget"
-_HOSTED: Final = "hosted.HostedTarget"
+_HOSTED: Final = "host_target.HostTarget"
 _IN_PLACE: Final = "in_place_target.KeptTarget"
 
 

@@ -2,8 +2,9 @@
 
 use super::{Active, CallError, HandleId, Progress, Stepped};
 use crate::block_layer::Kind;
-use crate::host::{Host, Wait};
+use crate::host::Host;
 use crate::page_cache::{FileId, PAGE_BYTES};
+use crate::wait::Wait;
 
 impl Host {
     /// What is dirty of a range goes to the drive first; `Some` while that lasts.
@@ -13,7 +14,7 @@ impl Host {
         if is_there(&self.state.cache.next_dirty(file, first, 1)) {
             self.write_range(file, first, last);
         }
-        let under_way = |it: &crate::host::Pages| it.file == file && it.page < last && it.page + it.count > first;
+        let under_way = |it: &crate::wait::Pages| it.file == file && it.page < last && it.page + it.count > first;
         let newest = self.state.writes.iter().rev().find(|(_, pages)| under_way(pages)).map(|(io, _)| *io);
         newest.map(|io| Progress::Wait(Wait::Writeback(file, io)))
     }
@@ -31,7 +32,7 @@ impl Host {
             *cost_ns += self.profile.call_ns;
         }
         if active.stage == 1 && offset < end {
-            let requests = (end - offset).div_ceil(self.profile.queue.scattered_bytes);
+            let requests = (end - offset).div_ceil(self.profile.queue.separate_bytes);
             if !active.spend(cost_ns, (requests * self.profile.request_ns) as f64) {
                 return Ok(Progress::Again);
             }
@@ -51,7 +52,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    /// Move a range of a file between the drive and the caller; parts without blocks are left out.
+    /// Move a range of a file between the drive and the caller; parts without blocks are skipped.
     fn transfer(&mut self, file: FileId, kind: Kind, offset: u64, end: u64, fua: bool) -> u64 {
         let io = self.state.block.new_io();
         self.state.block.plug();
@@ -63,7 +64,7 @@ impl Host {
             let count = match self.state.files.map(file, page, wanted) {
                 Ok((block, count)) => {
                     let length = (u64::from(count) * PAGE_BYTES - inside).min(end - at);
-                    self.submit_scattered(io, kind, block * PAGE_BYTES + inside, length, fua);
+                    self.submit_separate(io, kind, block * PAGE_BYTES + inside, length, fua);
                     count
                 }
                 Err(count) => count,
@@ -90,7 +91,7 @@ impl Host {
             *cost_ns += self.profile.call_ns;
         }
         if active.stage == 1 {
-            let requests = length.div_ceil(self.profile.queue.scattered_bytes);
+            let requests = length.div_ceil(self.profile.queue.separate_bytes);
             if !active.spend(cost_ns, (requests * self.profile.request_ns) as f64) {
                 return Ok(Progress::Again);
             }
@@ -190,7 +191,7 @@ impl Host {
     /// Cut a file; `Some` while pages behind the new end are on their way.
     pub(super) fn cut_file(&mut self, file: FileId, size: u64, cost_ns: &mut f64) -> Option<Progress> {
         let page = size.div_ceil(PAGE_BYTES) as u32;
-        let behind = |it: &crate::host::Pages| it.file == file && it.page + it.count > page;
+        let behind = |it: &crate::wait::Pages| it.file == file && it.page + it.count > page;
         let newest = self.state.writes.iter().rev().find(|(_, pages)| behind(pages)).map(|(io, _)| *io);
         let reading = self.state.reads.values().find(|it| behind(it)).map(|it| it.page.max(page));
         if (newest.is_some() || reading.is_some()) && *cost_ns > 0.0 {

@@ -2,9 +2,10 @@
 //! journal makes the change durable.
 
 use super::{Active, CallError, HandleId, OpenHow, Progress, Stepped};
-use crate::host::{Handle, Host, Wait};
+use crate::host::Host;
 use crate::page_cache::{DEVICE_FILE, FileId, Found};
 use crate::read_ahead::ReadAhead;
+use crate::wait::{Handle, Wait};
 
 /// Where a path leads: its directory, its last name and the file that has it.
 type Place<'a> = (FileId, &'a str, Option<FileId>);

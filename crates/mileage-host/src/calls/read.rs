@@ -1,9 +1,10 @@
 //! `read` through the page cache.
 
 use super::{Active, CallError, HandleId, Progress, Stepped};
-use crate::host::{Host, Wait};
+use crate::host::Host;
 use crate::page_cache::{FileId, Found, PAGE_BYTES};
 use crate::read_ahead::Window;
+use crate::wait::Wait;
 
 impl Host {
     #[inline]

@@ -2,8 +2,9 @@
 
 use super::{Active, HandleId, Progress, Stepped};
 use crate::block_layer::Kind;
-use crate::host::{Host, Wait};
+use crate::host::Host;
 use crate::page_cache::FileId;
+use crate::wait::Wait;
 
 impl Host {
     #[inline]

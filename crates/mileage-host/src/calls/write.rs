@@ -1,8 +1,9 @@
 //! `write` through the page cache: pages become dirty, blocks are allocated when they are written back.
 
 use super::{Active, CallError, HandleId, Progress, Stepped};
-use crate::host::{Host, Wait};
+use crate::host::Host;
 use crate::page_cache::{DEVICE_FILE, FileId, Found, PAGE_BYTES};
+use crate::wait::Wait;
 
 /// Pages that a writer makes dirty before it looks whether there are too many.
 const BETWEEN_CHECKS: u32 = 256;

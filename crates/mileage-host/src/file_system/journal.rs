@@ -44,7 +44,7 @@ pub enum CommitPhase {
     PostFlush,
 }
 
-/// A commit under way.
+/// A commit that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// What commits.

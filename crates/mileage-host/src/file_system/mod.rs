@@ -111,7 +111,7 @@ impl FileSystem {
         if file == DEVICE_FILE { Ok((u64::from(page), most)) } else { self.inode(file).map(page, most) }
     }
 
-    /// Note that blocks of metadata are changed by the running transaction, with so many bytes of a logical log.
+    /// Note that blocks of metadata are changed by the running transaction, with the bytes that they take in a logical log.
     pub fn log(&mut self, blocks: impl IntoIterator<Item = u64>, log_bytes: u64, now_ns: u64) -> u64 {
         let running = &mut self.journal.running;
         if running.is_empty() {

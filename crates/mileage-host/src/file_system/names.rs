@@ -192,7 +192,7 @@ impl FileSystem {
     }
 
     /// Take a file's name away; without an open handle its blocks are free once the transaction has committed. Whether the
-    /// file is gone.
+    /// file was removed.
     ///
     /// # Errors
     /// There is none, or it is of the other kind, or a directory that is not empty.

@@ -1,5 +1,6 @@
 //! Integration tests of the modelled host.
 
+mod behaviour;
 mod calls;
 mod conservation;
 mod durability;

@@ -1,4 +1,4 @@
-//! The windows of read-ahead on sequences of reads, beside those of the kernel's algorithm worked out by hand.
+//! The windows of read-ahead on sequences of reads, compared with those of the kernel's algorithm worked out by hand.
 
 use mileage_host::page_cache::PageCache;
 use mileage_host::read_ahead::{Form, Limits, ReadAhead, Window};

@@ -10,7 +10,7 @@ from mileage.plan.caching import Caching, Mode
 from mileage.plan.io_options import Reach
 from mileage.plan.workload import Stop, Workload
 from mileage.targets.host_profiles import host_names, load_hosted
-from mileage.targets.hosted import HostedTarget
+from mileage.targets.host_target import HostTarget
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import open_target
 
@@ -19,13 +19,13 @@ SMALL = "virtual:plain-64gib@server-2025,memory_bytes=268435456,cache_bytes=1342
 PLAN = "0123456789abcdef"
 
 
-def opened(text: str = SMALL) -> HostedTarget:
+def opened(text: str = SMALL) -> HostTarget:
     target = open_target(text, plan_hash=PLAN)
-    assert isinstance(target, HostedTarget)
+    assert isinstance(target, HostTarget)
     return target
 
 
-def measured(target: HostedTarget, mode: Mode, *, reads: int = 100, size: int = 16 * MIB) -> RunRecord:
+def measured(target: HostTarget, mode: Mode, *, reads: int = 100, size: int = 16 * MIB) -> RunRecord:
     workload = Workload(
         pattern="sequential",
         span_start_bytes=0,

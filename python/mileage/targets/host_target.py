@@ -24,7 +24,7 @@ from mileage.targets.spec import TargetSpec
 from mileage.targets.virtual import BLOCK_BYTES
 
 
-class HostedTarget(Target):
+class HostTarget(Target):
     """A file on a modelled host. Equal calls give equal times."""
 
     def __init__(self, spec: TargetSpec) -> None:
@@ -34,7 +34,7 @@ class HostedTarget(Target):
         self._host: Any = self._fresh()
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> HostedTarget:
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> HostTarget:
         return cls(spec)
 
     @classmethod
@@ -42,7 +42,7 @@ class HostedTarget(Target):
         load_hosted(spec.name)
 
     @property
-    def simulation(self) -> HostedTarget:
+    def simulation(self) -> HostTarget:
         return self
 
     @property
@@ -118,6 +118,11 @@ class HostedTarget(Target):
     def run(self, workload: str, poll: Callable[[int, int], bool], reach: Reach | None = None) -> str:
         reach = reach or Reach()
         mode = reach.caching.mode
+        if mode == "limited":
+            raise ValueError(
+                "the memory of a modelled host is a figure of its profile: instead of cache = "
+                '"limited:SIZE" write virtual:DRIVE@HOST,memory_bytes=...,cache_bytes=...'
+            )
         if mode in ("cold", "dropped"):
             self._host.empty_caches()
         elif mode == "hot":

@@ -1,0 +1,19 @@
+//! The runner's loop for layers above a device.
+
+use crate::run::{Error, run_on};
+use crate::runner_device::RunnerDevice;
+use mileage_measure::RunRecord;
+use mileage_workload::{Observer, Workload};
+
+/// As [`crate::run()`], on whatever is driven by the loop.
+///
+/// # Errors
+/// Those of [`crate::run()`].
+pub fn run_driven<S: RunnerDevice, O: Observer>(
+    device: S,
+    workload: &Workload,
+    observer: &mut O,
+    poll: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<RunRecord, Error> {
+    run_on(device, workload, observer, poll)
+}
