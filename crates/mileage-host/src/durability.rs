@@ -2,7 +2,7 @@
 
 use crate::block_layer::IoId;
 use crate::host::Host;
-use crate::tracking::{Survival, Tracking};
+use crate::write_log::{Survival, Tracking};
 use mileage_drive::{PowerCut, PowerCutError};
 use std::collections::BTreeSet;
 

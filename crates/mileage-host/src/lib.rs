@@ -31,14 +31,14 @@ mod processors;
 pub mod profile;
 pub mod read_ahead;
 mod saved_state;
-mod tracking;
 mod wait;
 mod work_file;
 mod write_back;
+mod write_log;
 
 pub use call::{Call, CallError, HandleId, OpenHow};
 pub use host::Host;
 pub use profile::{HostProfile, HostProfileError};
 pub use saved_state::HostStateError;
-pub use tracking::Survival;
 pub use work_file::{Opening, WORK_FILE, WorkFileError, run};
+pub use write_log::Survival;
