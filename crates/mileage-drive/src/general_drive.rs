@@ -8,6 +8,8 @@ use crate::disturbance::Disturbed;
 use crate::drive::Device;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
+use crate::flash::read_priority::ReadPriorityDrive;
+use crate::profile::flash::choices::Scheduling;
 use crate::profile::{DiskProfile, Faults, Profile};
 use crate::smr_disk::ShingledDrive;
 use crate::xpoint::XpointDrive;
@@ -17,6 +19,10 @@ pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Sen
     let profile = profile.into();
     let faults = profile.basics().faults;
     match profile {
+        Profile::Flash(profile) if profile.scheduling == Scheduling::ReadPriority => {
+            let plain = ReadPriorityDrive::new(*profile);
+            if faults.any() { Box::new(Disturbed::faulty(plain, faults)) } else { Box::new(plain) }
+        }
         Profile::Flash(profile) if !faults.any() => Box::new(Queued::new(FlashDrive::new(*profile))),
         Profile::Xpoint(profile) if !faults.any() => Box::new(Queued::new(XpointDrive::new(*profile))),
         Profile::Flash(profile) => Box::new(Queued::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults))),
