@@ -197,7 +197,11 @@ impl BlockLayer {
             return;
         }
         *self.ios.entry(io).or_default() += 1;
-        if self.plugs > 0 { self.plugged.push(piece) } else { self.queue.push_back(piece) }
+        if self.plugs > 0 {
+            self.plugged.push(piece);
+        } else {
+            self.queue.push_back(piece);
+        }
     }
 
     /// Make the piece a part of a request that waits, if it is its neighbour.
@@ -224,6 +228,9 @@ impl BlockLayer {
     }
 
     /// Give the device what it takes.
+    ///
+    /// # Errors
+    /// The device was used against its contract.
     pub fn dispatch(
         &mut self,
         limits: &QueueLimits,

@@ -67,7 +67,10 @@ pub struct Host {
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Host").field("profile", &self.profile.name).field("now_ns", &self.state.now_ns).finish()
+        out.debug_struct("Host")
+            .field("profile", &self.profile.name)
+            .field("now_ns", &self.state.now_ns)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,8 +100,17 @@ impl Host {
             failure: None,
         };
         state.at(state.now_ns + profile.flusher_period_ns, Event::FlusherPeriod);
-        let (decisions, ended, done) = Default::default();
-        Self { profile, device, state, decisions, ended, done, misuse: None, tracking: None, status: None }
+        Self {
+            profile,
+            device,
+            state,
+            decisions: Decisions::default(),
+            ended: Vec::new(),
+            done: Vec::new(),
+            misuse: None,
+            tracking: None,
+            status: None,
+        }
     }
 
     /// The host's profile.
@@ -332,13 +344,12 @@ impl Host {
                 Err(length) => (length, None),
             };
             self.state.cache.insert_locked(file, at, length, marker);
-            match block {
-                Some(block) => {
-                    let io = self.state.block.new_io();
-                    self.state.reads.insert(io, Pages { file, page: at, count: length });
-                    self.submit(io, Kind::Read, block * PAGE_BYTES, u64::from(length) * PAGE_BYTES, false);
-                }
-                None => self.state.cache.unlock(file, at, length),
+            if let Some(block) = block {
+                let io = self.state.block.new_io();
+                self.state.reads.insert(io, Pages { file, page: at, count: length });
+                self.submit(io, Kind::Read, block * PAGE_BYTES, u64::from(length) * PAGE_BYTES, false);
+            } else {
+                self.state.cache.unlock(file, at, length);
             }
             self.state.counters.pages_read += u64::from(length);
             at += length;

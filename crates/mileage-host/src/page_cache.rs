@@ -436,16 +436,16 @@ impl PageCache {
             let Some(place) = self.place(file, chunk) else { continue };
             let it = &mut self.slab[place];
             let pages = wanted & it.present & !it.locked & !it.writeback;
-            let active = u64::from((pages & it.active).count_ones());
-            let all = u64::from(pages.count_ones());
+            let active = (pages & it.active).count_ones();
+            let all = pages.count_ones();
             lost += u64::from((pages & it.dirty).count_ones());
-            gone += all;
+            gone += u64::from(all);
             for word in [&mut it.present, &mut it.dirty, &mut it.referenced, &mut it.active, &mut it.marker] {
                 *word &= !pages;
             }
             it.had_removals |= pages != 0;
-            self.lru.count(true, -(active as i64));
-            self.lru.count(false, -((all - active) as i64));
+            self.lru.count(true, -i64::from(active));
+            self.lru.count(false, -i64::from(all - active));
         }
         self.present -= gone;
         self.dirty -= lost;
@@ -552,7 +552,10 @@ impl PageCache {
         }
     }
 
-    /// What is wrong with the counters, if anything; for tests.
+    /// Whether the counters equal the bits; for tests.
+    ///
+    /// # Errors
+    /// What is wrong.
     pub fn check(&self) -> Result<(), String> {
         let mut sums = [0u64; 4];
         for (file, mapping) in self.mappings.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_deref()?))) {

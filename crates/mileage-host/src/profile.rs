@@ -82,6 +82,7 @@ text! {
 
 /// A host, checked. Times are in nanoseconds, sizes in bytes unless the name says pages.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a figure of the profile")]
 pub struct HostProfile {
     /// Short name.
     pub name: String,

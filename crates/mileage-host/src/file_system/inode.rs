@@ -52,8 +52,10 @@ pub struct Inode {
 }
 
 impl Inode {
-    /// Where a page lies, and how many pages from there on lie behind each other, at most `most`; `None`: a hole, or not
-    /// allocated yet, and how many pages are so.
+    /// Where a page lies, and how many pages from there on lie behind each other, at most `most`.
+    ///
+    /// # Errors
+    /// A hole, or not allocated yet: how many pages are so.
     pub fn map(&self, page: u32, most: u32) -> Result<(u64, u32), u32> {
         if let Some((first, (count, block))) = self.extents.range(..=page).next_back()
             && page - first < *count

@@ -107,6 +107,9 @@ impl FileSystem {
     }
 
     /// Where a page of a file lies: see [`Inode::map`]. The device's own mapping lies where it says.
+    ///
+    /// # Errors
+    /// There is no block: how many pages are so.
     pub fn map(&self, file: FileId, page: u32, most: u32) -> Result<(u64, u32), u32> {
         if file == DEVICE_FILE { Ok((u64::from(page), most)) } else { self.inode(file).map(page, most) }
     }
@@ -219,7 +222,10 @@ impl FileSystem {
         with_blocks.fold((0, 0), |(extents, files), (_, inode)| (extents + inode.extents.len() as u64, files + 1))
     }
 
-    /// What is wrong with the blocks, if anything; for tests.
+    /// Whether every block has one owner; for tests.
+    ///
+    /// # Errors
+    /// What is wrong.
     pub fn check(&self) -> Result<(), String> {
         let mut all: Vec<Extent> = self.allocator.extents().collect();
         for (file, inode) in self.files() {
