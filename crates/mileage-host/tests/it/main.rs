@@ -1,6 +1,5 @@
 //! Integration tests of the modelled host.
 
-mod behaviour;
 mod calls;
 mod conservation;
 mod durability;
