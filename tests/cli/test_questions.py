@@ -18,7 +18,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = written(folder, KERNELS)
     refused = mileage("run", study, "--out", str(folder / "a"))
     assert refused.returncode == 2
-    assert "say --label kernel=LEVEL; expected one of 6.1, 6.8" in refused.stderr
+    assert "give --label kernel=LEVEL; expected one of 6.1, 6.8" in refused.stderr
     for name, kernel in (("a", "6.1"), ("b", "6.8")):
         done = mileage("run", study, "--out", str(folder / name), "--label", f"kernel={kernel}")
         assert done.returncode == 0, done.stderr

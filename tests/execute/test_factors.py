@@ -92,7 +92,7 @@ def test_a_study_of_two_drives_resumes_where_it_was_cut_off(tmp_path: Path) -> N
 
 def test_a_label_is_measured_at_the_level_of_the_machine_and_resumes_at_the_other(tmp_path: Path) -> None:
     study, out = written(tmp_path, KERNELS), tmp_path / "out"
-    with pytest.raises(Refused, match=r"say --label kernel=LEVEL; expected one of 6.1, 6.8"):
+    with pytest.raises(Refused, match=r"give --label kernel=LEVEL; expected one of 6.1, 6.8"):
         run(study, out=out)
     assert not out.exists()
     with pytest.raises(Refused, match=r"kernel=5.0: not a level"):
