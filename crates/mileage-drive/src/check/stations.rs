@@ -118,7 +118,9 @@ fn closed_loop(
         let event_ns = drive.next_event().map_or(u64::MAX, |event| event.at_ns);
         let place = next_ns.peek().map(|ns| ns.0).filter(|ns| *ns <= event_ns && operations.peek().is_some());
         let outcome = match (place, operations.peek()) {
-            (Some(submit_ns), Some((kind, page))) => {
+            (Some(place_ns), Some((kind, page))) => {
+                // A completion may be that of the instant that was decided, behind which the clock is by now.
+                let submit_ns = place_ns.max(drive.now_ns());
                 let (offset_bytes, length_bytes) = (*page * PAGE_BYTES, PAGE_BYTES);
                 let request = Request { kind: *kind, fua: false, offset_bytes, length_bytes, submit_ns };
                 next_ns.pop();
