@@ -48,8 +48,10 @@ def score_of(rows: Sequence[RateRow]) -> Score:
 
 
 def score_lines(rows: Sequence[RateRow]) -> list[str]:
-    """The score of the held-out rates, of all but the fitted ones, and of all."""
+    """The score of the held-out rates and, where there are others, of all but the fitted ones, and of all."""
     held = [row for row in rows if row.rate.held_out]
+    if len(held) == len(rows):
+        return [f"Held out: {score_of(held)}."]
     predicted = [row for row in rows if not row.rate.fits]
     return [
         f"Held out: {score_of(held)}.",
