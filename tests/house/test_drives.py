@@ -10,8 +10,11 @@ import pytest
 from mileage.targets.profiles import drive_names
 from tests.house.repository import ROOT, files
 
-PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "profiles" / "drives"))
-FACTS = {"name", "title", "kind", "rate"}
+FOLDERS = ("drives", "arrays")
+PROFILES = tuple(
+    path for path in files(".toml") for folder in FOLDERS if path.is_relative_to(ROOT / "profiles" / folder)
+)
+FACTS = {"name", "title", "kind", "rate", "member"}
 CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed", "assumed"}
 
 
@@ -41,6 +44,7 @@ def test_a_profile_is_named_as_its_file(path: Path) -> None:
 
 
 def test_every_profile_is_installed_with_the_package() -> None:
-    packed = resources.files("mileage").joinpath("profiles").joinpath("drives")
-    assert {entry.name for entry in packed.iterdir()} == {path.name for path in PROFILES}
+    packed = resources.files("mileage").joinpath("profiles")
+    found = {entry.name for folder in FOLDERS for entry in packed.joinpath(folder).iterdir()}
+    assert found == {path.name for path in PROFILES}
     assert set(drive_names()) == {path.stem for path in PROFILES}

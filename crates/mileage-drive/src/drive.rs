@@ -1,5 +1,7 @@
 //! A drive as its profile describes it: a device of the profile's kind, and around it the faults that it is given.
 
+use crate::array::Array;
+use crate::array_member::{Member, array};
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
 use crate::disturbance::Disturbed;
@@ -38,6 +40,8 @@ pub enum Device {
     FaultyShingled(Box<SingleHost<Disturbed<ShingledDrive>>>),
     /// `XPoint`.
     Xpoint(XpointDrive),
+    /// An array.
+    Array(Box<SingleHost<Array<Member>>>),
 }
 
 /// A drive: a device, and around it the faults that its profile gives it. Without any nothing is wrapped, and none of
@@ -164,7 +168,7 @@ macro_rules! forward {
     };
 }
 
-forward!(Device: Flash, ReadPriority, FaultyReadPriority, Disk, FaultyDisk, Shingled, FaultyShingled, Xpoint);
+forward!(Device: Flash, ReadPriority, FaultyReadPriority, Disk, FaultyDisk, Shingled, FaultyShingled, Xpoint, Array);
 forward!(Drive: Sound, Faulty);
 
 /// Flash that serves reads first, with faults or without.
@@ -200,6 +204,7 @@ impl Drive {
             Profile::Flash(profile) => Device::Flash(FlashDrive::new(*profile)),
             Profile::Xpoint(profile) => Device::Xpoint(XpointDrive::new(*profile)),
             Profile::Disk(profile) => return Self::Sound(disk(*profile, faults)),
+            Profile::Array(profile) => Device::Array(Box::new(SingleHost::new(array(*profile)))),
         };
         if faults.any() { Self::Faulty(Faulty::new(device, faults)) } else { Self::Sound(device) }
     }
@@ -232,6 +237,7 @@ impl Drive {
             Self::Sound(Device::Disk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::FaultyDisk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::Shingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
+            Self::Sound(Device::Array(array)) => return run_general(array.as_mut(), workload, observer, poll),
             Self::Sound(Device::FaultyShingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             _ => {}
         }

@@ -5,7 +5,7 @@
 //! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
 //! [`ManagedImmediate`] add power, erasing and life.
 //! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind: a [`FlashDrive`], a [`DiskDrive`],
-//! a [`ShingledDrive`], or an [`XpointDrive`];
+//! a [`ShingledDrive`], an [`XpointDrive`], or an [`Array`] of such devices;
 //! [`Faulty`] wraps a device with faults; [`Drive`] is what a whole profile describes; [`run()`] runs a workload on a
 //! device.
 //!
@@ -20,7 +20,7 @@
 //! property test of save and restore compares whole states.
 //!
 //! # Refused here
-//! Arrays: not built yet; a profile of another `kind` than `flash`, `disk`, `smr-disk` or `xpoint` is refused.
+//! A profile of another `kind` than `flash`, `disk`, `smr-disk`, `xpoint` or `array`.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -28,6 +28,9 @@
 mod readme {}
 
 mod adapter;
+mod array;
+mod array_member;
+mod array_reliability;
 pub mod block_device;
 pub mod check;
 pub mod conformance;
@@ -60,6 +63,9 @@ mod tournament_tree;
 mod xpoint;
 
 pub use adapter::Queued;
+pub use array::{Array, ArrayParts};
+pub use array_member::Member;
+pub use array_reliability::{Estimate, Reliability};
 pub use block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
     Submission, Tag, TaggedCompletion,
@@ -78,7 +84,7 @@ pub use flash::read_priority::ReadPriorityDrive;
 pub use general_drive::general_drive;
 pub use immediate_device::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
-pub use profile::{DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};
+pub use profile::{ArrayProfile, DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};
 pub use run::{Error, run, run_general};
 pub use runner_device::RunnerDevice;
 pub use saved_state::StateError;

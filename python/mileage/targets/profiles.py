@@ -20,6 +20,7 @@ from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
 from mileage.model.target_kind import capabilities_of, drive_and_host
 from mileage.regular_file import read_regular
+from mileage.targets.array_names import array_text, expanded, is_array_name, split_outside
 
 PROFILE_SUFFIX = ".toml"
 CHANGE = ","
@@ -41,22 +42,32 @@ def profile_folder() -> Path | None:
 
 
 def drive_names(folder: Path | None = None) -> tuple[str, ...]:
-    """The names of the shipped virtual drives, sorted."""
+    """The names of the shipped virtual drives, sorted; those of arrays with them."""
     place = folder or profile_folder()
     if place is None:
         return ()
-    names = (entry.name for entry in place.iterdir())
+    names = (
+        entry.name
+        for folder in (place, _array_folder(place))
+        if folder.is_dir()
+        for entry in folder.iterdir()
+    )
     return tuple(sorted(name.removesuffix(PROFILE_SUFFIX) for name in names if name.endswith(PROFILE_SUFFIX)))
+
+
+def _array_folder(drives: Path) -> Path:
+    """Where the profiles of arrays are, next to those of drives."""
+    return drives.parent / "arrays"
 
 
 def is_profile_path(name: str) -> bool:
     """True when `name` is the path of a user's own profile rather than the name of a shipped drive."""
-    return profile_name(name).endswith(PROFILE_SUFFIX)
+    return not is_array_name(name) and profile_name(name).endswith(PROFILE_SUFFIX)
 
 
 def profile_name(name: str) -> str:
     """The drive or path in a name that changes figures of it: "plain-64gib" in "plain-64gib,read_us=50"."""
-    return name.partition(CHANGE)[0]
+    return split_outside(name)[0] if is_array_name(name) else name.partition(CHANGE)[0]
 
 
 def virtual_name(target: str) -> str | None:
@@ -70,16 +81,45 @@ def load_profile(name: str, folder: Path | None = None) -> str:
     Behind the name may stand changes of its figures: "plain-64gib,read_us=50".
     Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
     """
-    base, comma, changes = name.partition(CHANGE)
-    if comma:
-        return changed(load_profile(base, folder), changes.split(CHANGE), f"virtual:{name}")
-    if is_profile_path(name):
-        return _load_own(Path(name))
+    return _loaded(name, 0, folder)
+
+
+def _loaded(name: str, depth: int, folder: Path | None = None) -> str:
+    """The text of a profile that stands inside a number of arrays."""
+    base = profile_name(name)
+    if changes := name[len(base) :].removeprefix(CHANGE):
+        return changed(_loaded(base, depth, folder), split_outside(changes), f"virtual:{name}")
+    if is_array_name(base):
+        return array_text(base, lambda member, inside: _loaded(member, inside, folder), depth)
+    text = _text_of(base, folder)
+    figures = _figures_if_array(text)
+    if figures is None:
+        return text
+    return expanded(figures, lambda member, inside: _loaded(member, inside, folder), f"virtual:{name}", depth)
+
+
+def _text_of(base: str, folder: Path | None) -> str:
+    if is_profile_path(base):
+        return _load_own(Path(base))
     place = folder or profile_folder()
     known = drive_names(place)
-    if place is None or name not in known:
-        raise unknown_drive(name, known)
-    return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
+    if place is None or base not in known:
+        raise unknown_drive(base, known)
+    paths = (one.joinpath(base + PROFILE_SUFFIX) for one in (place, _array_folder(place)))
+    return next(path for path in paths if path.is_file()).read_text(encoding="utf-8")
+
+
+def _figures_if_array(text: str) -> Mapping[str, Any] | None:
+    """The figures of a profile of an array; None of any other, also of one that is no TOML, which the core refuses."""
+    import tomllib
+
+    if '"array"' not in text:
+        return None
+    try:
+        figures = profile_figures(text)
+    except tomllib.TOMLDecodeError:
+        return None
+    return figures if figures.get("kind") == "array" else None
 
 
 @functools.lru_cache(maxsize=64)

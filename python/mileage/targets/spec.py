@@ -17,8 +17,9 @@ import msgspec
 from mileage.errors import Refused, closest
 from mileage.model.target_kind import TARGET_KINDS, drive_and_host
 from mileage.plan.sizes import parse_bytes
+from mileage.targets.array_names import is_array_name
 from mileage.targets.host_profiles import check_host
-from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
+from mileage.targets.profiles import drive_names, is_profile_path, load_profile, profile_name, unknown_drive
 
 SCHEMES: Final = tuple(TARGET_KINDS)
 
@@ -113,6 +114,9 @@ def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
     if host or whole.endswith("@"):
         check_host(host, whole)
     if is_profile_path(name):
+        return
+    if is_array_name(name):
+        load_profile(name)
         return
     drive = profile_name(name)
     known = drive_names() if known_drives is None else known_drives

@@ -5,6 +5,7 @@
 //! states; no expectation comes from the simulation.
 
 mod amplification;
+mod array;
 mod buffer;
 mod chips;
 mod disk;
@@ -95,6 +96,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(disk::cases());
     cases.extend(smr_disk::cases());
     cases.extend(xpoint::cases());
+    cases.extend(array::cases());
     cases
 }
 

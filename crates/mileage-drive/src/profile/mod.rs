@@ -12,6 +12,7 @@
 //! figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is refused. All
 //! errors are one line that names the key, what was found and what is expected.
 
+mod array;
 mod basics;
 pub mod disk;
 mod faults;
@@ -21,6 +22,9 @@ mod link;
 mod rates;
 pub mod xpoint;
 
+pub use array::{
+    ArrayProfile, CachePower, Controller, Discards, Level, Member, MemberProfile, Protocol, capacity_bytes,
+};
 pub use basics::Basics;
 pub use disk::DiskProfile;
 pub use faults::{Faults, Lost, Stall};
@@ -43,6 +47,8 @@ pub enum Profile {
     Disk(Box<DiskProfile>),
     /// `kind = "xpoint"`.
     Xpoint(Box<XpointProfile>),
+    /// `kind = "array"`.
+    Array(Box<ArrayProfile<Profile>>),
 }
 
 /// A kind of profile.
@@ -60,6 +66,11 @@ const KINDS: &[Kind] = &[
     Kind { name: "disk", parse: |text| Ok(DiskProfile::parse(text)?.into()), figure_names: disk::figure_names },
     Kind { name: "smr-disk", parse: |text| Ok(DiskProfile::parse(text)?.into()), figure_names: disk::figure_names },
     Kind { name: "xpoint", parse: |text| Ok(XpointProfile::parse(text)?.into()), figure_names: xpoint::figure_names },
+    Kind {
+        name: "array",
+        parse: |text| Ok(Profile::Array(Box::new(ArrayProfile::parse(text)?))),
+        figure_names: array::figure_names,
+    },
 ];
 
 /// The one key that is read before the others.
@@ -91,7 +102,30 @@ impl Profile {
             Self::Flash(profile) => &profile.basics,
             Self::Disk(profile) => &profile.basics,
             Self::Xpoint(profile) => &profile.basics,
+            Self::Array(profile) => &profile.basics,
         }
+    }
+
+    fn basics_mut(&mut self) -> &mut Basics {
+        match self {
+            Self::Flash(profile) => &mut profile.basics,
+            Self::Disk(profile) => &mut profile.basics,
+            Self::Xpoint(profile) => &mut profile.basics,
+            Self::Array(profile) => &mut profile.basics,
+        }
+    }
+}
+
+impl MemberProfile for Profile {
+    fn member(text: &str, place: u64) -> Result<Self, ProfileError> {
+        let mut profile = Self::parse(text)?;
+        let faults = &mut profile.basics_mut().faults;
+        faults.seed = faults.seed.map(|seed| seed.wrapping_add(place));
+        Ok(profile)
+    }
+
+    fn basics_of(&self) -> &Basics {
+        self.basics()
     }
 }
 

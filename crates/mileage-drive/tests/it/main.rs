@@ -1,6 +1,8 @@
 //! The drives against their contracts, against arithmetic by hand and against theory.
 
 mod amplification;
+mod array_splitter;
+mod arrays;
 mod bounds;
 mod buffer;
 mod contract;
