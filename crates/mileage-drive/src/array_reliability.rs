@@ -10,7 +10,7 @@
 //! simulation follows single arrays; of rare losses it makes failures more frequent and weighs each history by how much less
 //! probable it is (Goyal et al., "A unified framework for simulating Markovian models of highly dependable systems", 1992).
 
-use crate::profile::Level;
+use crate::profile::{ArrayProfile, Level, MemberProfile};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -38,6 +38,9 @@ pub struct Estimate {
     pub high: f64,
 }
 
+/// Hours of a rebuild where nothing limits it and nothing says how long a replacement takes.
+const REPAIR_H_MIN: f64 = 1e-3;
+
 fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -47,6 +50,21 @@ fn estimate(values: &[f64]) -> Estimate {
 }
 
 impl Reliability {
+    /// That of the array of a profile, if the profile states how often members fail. A failed member is restored after its
+    /// replacement, without a delay if there is a spare, and a rebuild at the stated rate.
+    pub fn of<P: MemberProfile>(profile: &ArrayProfile<P>) -> Option<Self> {
+        let afr = profile.member_afr?;
+        let bytes = profile.members.iter().map(|it| it.profile.basics_of().capacity_bytes).max().unwrap_or(0);
+        let rebuild_h = bytes as f64 / 1e6 / profile.controller.rebuild_mb_per_s / 3600.0;
+        let replace_h = if profile.spares.is_empty() { profile.replace_hours.unwrap_or(0.0) } else { 0.0 };
+        Some(Self {
+            level: profile.level,
+            members: profile.members.len(),
+            failures_per_h: -(-afr).ln_1p() / 8760.0,
+            repairs_per_h: 1.0 / (rebuild_h + replace_h).max(REPAIR_H_MIN),
+        })
+    }
+
     /// Sets that must all survive, and members of each.
     fn sets(&self) -> (usize, usize) {
         if self.level == Level::Raid10 { (self.members / 2, 2) } else { (1, self.members) }

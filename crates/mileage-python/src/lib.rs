@@ -22,7 +22,8 @@ pyo3::import_exception!(mileage.errors, Refused);
 mod _core {
     #[pymodule_export]
     use crate::drive::{
-        PyDrive, check_drives, drive_alternatives, drive_figure_names, drive_figures, drive_rates, drive_title,
+        PyDrive, array_data_loss, check_drives, drive_alternatives, drive_figure_names, drive_figures, drive_rates,
+        drive_title,
     };
     #[pymodule_export]
     use crate::file::{PyStartBarrier, clock_ns, cpus_of_node, make_start_barrier, merge_shares, run_file, run_share};

@@ -34,6 +34,17 @@ _WORDS: Final = {
     "map_pages_programmed": "pages of the map programmed",
     "read_retries": "read retries",
     "suspensions": "erases and programs interrupted",
+    "member_reads": "reads of members",
+    "member_writes": "writes to members",
+    "full_stripe_writes": "writes of whole rows",
+    "read_modify_writes": "read-modify-writes",
+    "reconstruct_writes": "reconstruct-writes",
+    "degraded_writes": "degraded writes",
+    "degraded_reads": "degraded reads",
+    "coalesced_writes": "writes joined with another of their row",
+    "cache_read_hits": "reads from the cache",
+    "cache_full_waits": "writes that waited for room in the cache",
+    "destages": "destages",
 }
 """Counters in the order in which they are printed; those that are not here follow by their own names."""
 _TIMES: Final = frozenset({"queue_wait_ns", "service_ns"})
@@ -94,7 +105,8 @@ def _rates(records: Sequence[RunSums]) -> dict[str, float] | None:
         return None
     sums = summed(record.counters for record in counted)
     amplified = write_amplification(sums)
-    rates = {name: 1000 * total / operations for name, total in sums.items()}
+    # Of an array its own counters count: those of each member are in the run's record.
+    rates = {name: 1000 * total / operations for name, total in sums.items() if "." not in name}
     return rates if amplified is None else {_AMPLIFICATION: amplified, **rates}
 
 

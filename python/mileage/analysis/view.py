@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from mileage.analysis.array_events import array_events
 from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.cell_figures import pictured
 from mileage.analysis.check_text import verdict_in
@@ -151,6 +152,7 @@ def study_view(
         notes=[
             *lost_lines(folder),
             *_of_programs(plan, runs),
+            *array_events(targets_of(plan), runs),
             *why(comparison, read.arms.found),
             *read.hidden.notes,
         ],

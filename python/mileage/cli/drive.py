@@ -19,6 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FRESH = """[!] fresh drive: it was empty when the run began, so writes rarely waited for garbage
     collection; --fill writes the whole drive first, --from FILE starts from a used one
 """
+_LOSS_YEARS = 5.0
 _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "power_cut": None}
 
 
@@ -48,29 +49,35 @@ def _echo_json(value: object) -> None:
 def show(name: str, as_json: bool) -> None:
     """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
     every figure with its source, how far to trust it and what it may be
-    instead, and which published rates the simulated drive reaches.
+    instead, and which published rates the simulated drive reaches; of an
+    array that states how often members fail, the probability of data loss.
     """
     import msgspec
 
-    from mileage._core import drive_alternatives, drive_figures, drive_rates, drive_title
-    from mileage.report.datasheet import alternative_lines, data_sheet, rate_lines
+    from mileage._core import array_data_loss, drive_alternatives, drive_figures, drive_rates, drive_title
+    from mileage.report.datasheet import alternative_lines, data_loss_lines, data_sheet, rate_lines
     from mileage.targets.profiles import load_profile
 
     profile = load_profile(name)
     figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
     alternatives = drive_alternatives(profile)
+    loss = array_data_loss(profile, _LOSS_YEARS)
     if as_json:
         keys = ("name", "value", "source", "confidence")
         rows = [dict(zip(keys, figure, strict=True)) for figure in figures]
         names = ("name", "value", "alternative", "reason")
         others = [dict(zip(names, row, strict=True)) for row in alternatives]
-        _echo_json({"figures": rows, "alternatives": others, "rates": rates})
+        told = ("repair_hours", "mean_hours_to_loss", "exact", "simulated", "low", "high")
+        found = {"data_loss": {"years": _LOSS_YEARS, **dict(zip(told, loss, strict=True))}} if loss else {}
+        _echo_json({"figures": rows, "alternatives": others, "rates": rates, **found})
         return
     click.echo(data_sheet(drive_title(profile), figures), nl=False)
     if alternatives:
         click.echo("\n" + "\n".join(alternative_lines(alternatives)))
     if rates:
         click.echo("\n" + "\n".join(rate_lines(rates)))
+    if loss:
+        click.echo("\n" + "\n".join(data_loss_lines(_LOSS_YEARS, loss)))
 
 
 @command.command("run")
