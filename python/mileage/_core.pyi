@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "Host", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "Host", "StartBarrier", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -238,6 +238,14 @@ class StartBarrier:
         """
         Set when the waiting threads begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
         """
+
+def array_data_loss(profile: str, years: SupportsFloat | SupportsIndex, arrays: SupportsIndex, seed: SupportsIndex) -> tuple[float, float, float, float, float, float] | None:
+    """
+    How probable it is that the array of a profile (TOML) loses data within some years: hours of a repair, mean hours to the
+    loss of a set of copies or of the array, the exact probability, and the simulated one with the ends of its 95 % interval
+    over `arrays` simulated arrays. `None` for other drives, and for arrays that do not state `member_afr_percent`. Raises
+    `mileage.errors.Refused` when the text is no profile.
+    """
 
 def check_drives(which: str, each: Any) -> bool:
     """

@@ -2,6 +2,7 @@
 //! modelled host.
 
 use crate::adapter::Queued;
+use crate::array_member::array;
 use crate::block_device::ManagedDevice;
 use crate::disk::DiskDrive;
 use crate::disturbance::Disturbed;
@@ -30,6 +31,7 @@ pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Sen
             Box::new(Queued::new(Faulty::new(Device::Xpoint(XpointDrive::new(*profile)), faults)))
         }
         Profile::Disk(profile) => disk(*profile, faults),
+        Profile::Array(profile) => Box::new(array(*profile)),
     }
 }
 

@@ -62,7 +62,6 @@ pub fn drive_rates(profile: &str) -> PyResult<String> {
 /// over `arrays` simulated arrays. `None` for other drives, and for arrays that do not state `member_afr_percent`. Raises
 /// `mileage.errors.Refused` when the text is no profile.
 #[pyfunction]
-#[pyo3(signature = (profile, years, arrays = 100_000, seed = 1))]
 #[expect(clippy::type_complexity, reason = "a tuple is what Python gets")]
 pub fn array_data_loss(
     py: Python<'_>,

@@ -20,6 +20,8 @@ _FRESH = """[!] fresh drive: it was empty when the run began, so writes rarely w
     collection; --fill writes the whole drive first, --from FILE starts from a used one
 """
 _LOSS_YEARS = 5.0
+_LOSS_ARRAYS = 100_000
+"""Arrays that are simulated for the probability of data loss."""
 _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "power_cut": None}
 
 
@@ -61,14 +63,14 @@ def show(name: str, as_json: bool) -> None:
     profile = load_profile(name)
     figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
     alternatives = drive_alternatives(profile)
-    loss = array_data_loss(profile, _LOSS_YEARS)
+    loss = array_data_loss(profile, _LOSS_YEARS, _LOSS_ARRAYS, 1)
     if as_json:
         keys = ("name", "value", "source", "confidence")
         rows = [dict(zip(keys, figure, strict=True)) for figure in figures]
         names = ("name", "value", "alternative", "reason")
         others = [dict(zip(names, row, strict=True)) for row in alternatives]
-        told = ("repair_hours", "mean_hours_to_loss", "exact", "simulated", "low", "high")
-        found = {"data_loss": {"years": _LOSS_YEARS, **dict(zip(told, loss, strict=True))}} if loss else {}
+        parts = ("repair_hours", "mean_hours_to_loss", "exact", "simulated", "low", "high")
+        found = {"data_loss": {"years": _LOSS_YEARS, **dict(zip(parts, loss, strict=True))}} if loss else {}
         _echo_json({"figures": rows, "alternatives": others, "rates": rates, **found})
         return
     click.echo(data_sheet(drive_title(profile), figures), nl=False)
