@@ -150,6 +150,7 @@ fn within<T: PartialOrd + ToString + Copy>(
     if value >= least && value <= most { Ok(value) } else { impossible(key, value, expected) }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "values of figures are small")]
 fn impossible<T>(key: &'static str, found: impl ToString, expected: &'static str) -> Result<T, HostProfileError> {
     Err(HostProfileError::Impossible { key, found: found.to_string(), expected })
 }

@@ -247,6 +247,7 @@ impl Host {
 
     /// Begin the next phase of a commit, if the one before is over. `None`: it is not, and the commit is in its place again;
     /// `Some(None)`: it is done.
+    #[expect(clippy::option_option, reason = "two questions: is the phase over, and is there another")]
     fn next_phase(&mut self, mut commit: Commit) -> Option<Option<Commit>> {
         let drains = self.profile.kernel.drains() && self.profile.barrier;
         let waits = match commit.phase {

@@ -19,6 +19,7 @@ impl Host {
         newest.map(|io| Progress::Wait(Wait::Writeback(file, io)))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as every step of a call")]
     pub(super) fn step_direct_read(
         &mut self,
         active: &mut Active,

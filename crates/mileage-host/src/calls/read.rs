@@ -80,7 +80,8 @@ impl Host {
         let missed = active.missed.take();
         let Some(opened) = self.state.handles[handle as usize].as_mut() else { return };
         // A page that is read in small pieces is touched once.
-        let first = if opened.read_ahead.previous == Some(page) && at % PAGE_BYTES != 0 { page + 1 } else { page };
+        let first =
+            if opened.read_ahead.previous == Some(page) && !at.is_multiple_of(PAGE_BYTES) { page + 1 } else { page };
         opened.read_ahead.previous = Some(last);
         if first <= last {
             self.state.cache.touch(file, first, last - first + 1);

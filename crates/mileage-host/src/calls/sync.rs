@@ -21,6 +21,7 @@ impl Host {
 
     /// Make a file durable: its pages, then the transaction that changed it, or the drive's cache alone. The stages begin at
     /// `base`.
+    #[expect(clippy::unnecessary_wraps, reason = "as every step of a call")]
     pub(super) fn sync_file(
         &mut self,
         active: &mut Active,

@@ -87,13 +87,13 @@ impl Host {
 
     /// A page that is written in part must be read first, if the file has it and it is not cached.
     fn fill_partial(&mut self, file: FileId, at: u64, until: u64, cost_ns: &mut f64) -> Option<Progress> {
-        if at % PAGE_BYTES == 0 && until % PAGE_BYTES == 0 {
+        if at.is_multiple_of(PAGE_BYTES) && until.is_multiple_of(PAGE_BYTES) {
             return None;
         }
         let size = self.state.files.inode(file).size;
         let (first, last) = ((at / PAGE_BYTES) as u32, ((until - 1) / PAGE_BYTES) as u32);
-        let partial_first = (at % PAGE_BYTES != 0).then_some(first);
-        let partial_last = (until % PAGE_BYTES != 0 && until < size).then_some(last);
+        let partial_first = (!at.is_multiple_of(PAGE_BYTES)).then_some(first);
+        let partial_last = (!until.is_multiple_of(PAGE_BYTES) && until < size).then_some(last);
         for page in [partial_first, partial_last].into_iter().flatten() {
             if u64::from(page) * PAGE_BYTES >= size {
                 continue;

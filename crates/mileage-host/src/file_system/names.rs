@@ -58,7 +58,7 @@ impl Directory {
     /// The block in which a name stands, and the root of the index if there is one.
     fn blocks_of(&self, name: &str) -> impl Iterator<Item = u64> + use<> {
         let leaves = self.blocks.len().saturating_sub(1).max(1) as u64;
-        let leaf = (u128::from(hash(name)) * u128::from(leaves) >> 64) as usize;
+        let leaf = ((u128::from(hash(name)) * u128::from(leaves)) >> 64) as usize;
         let (root, leaf) = match self.blocks.len() {
             0 => (None, None),
             1 => (None, self.blocks.first().copied()),
@@ -111,7 +111,7 @@ impl FileSystem {
     fn log_name(&mut self, directory: FileId, name: &str, now_ns: u64) {
         let folder = self.inode(directory).directory.as_deref();
         // The leaf alone changes; the root only when a leaf splits.
-        let leaf: Vec<u64> = folder.into_iter().flat_map(|it| it.blocks_of(name).last()).collect();
+        let leaf: Vec<u64> = folder.into_iter().filter_map(|it| it.blocks_of(name).last()).collect();
         let id = self.log(leaf, ENTRY_BYTES + name.len() as u64 + INODE_LOG_BYTES, now_ns);
         self.log_inode(directory, true, now_ns);
         self.inode_mut(directory).changed_in = id;

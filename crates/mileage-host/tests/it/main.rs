@@ -1,4 +1,5 @@
 //! Integration tests of the modelled host.
+#![expect(clippy::print_stdout, reason = "figures that a reader compares with those of a source")]
 
 mod calls;
 mod conservation;
