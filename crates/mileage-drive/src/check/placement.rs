@@ -66,8 +66,10 @@ fn parts() -> Vec<Row> {
     let sketch = Sketch::plane(128, 64, 96 * 64 * 4).with("page_bytes", 16384).with("mapping_bytes", 4096);
     let sketch = sketch.with("write_buffer_pages", 4);
     let name = |how: &str| format!("read of 128 KiB written {how}, pages of 16 KiB, us");
+    // Two overwrites leave a page untouched in e^-2 of the cases; two such neighbours still share their array read.
+    let reads = 32.0 - 24.0 * (-4.0_f64).exp();
     vec![
         Row::within(1e-3, name("in order"), 8.0 * READ_US, mean_us(&sketch, 32, false)),
-        Row::within(0.01, name("at random"), 32.0 * READ_US, mean_us(&sketch, 32, true)),
+        Row::within(0.01, name("at random"), reads * READ_US, mean_us(&sketch, 32, true)),
     ]
 }
