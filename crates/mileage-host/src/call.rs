@@ -58,7 +58,7 @@ pub enum Call {
         path: String,
         /// The handle that it gets.
         handle: HandleId,
-        /// How.
+        /// Flags of the call.
         how: OpenHow,
     },
     /// `close`.

@@ -83,7 +83,10 @@ def _steps(samples: Sequence[Sample], name: str, events: list[str]) -> Iterator[
 
 
 def _skipped(before: Sample, after: Sample, one: Counter, other: Counter, time_s: float) -> str:
-    """Reason why the growth between two samples is unknown; empty when it is known."""
+    """Why the increase of a wear counter between two samples cannot be used, such as a restart; empty if it can.
+
+    `one` and `other` are the counter in the samples `before` and `after`, which are `time_s` apart.
+    """
     if time_s <= 0:
         return "the clock of the machine went backwards"
     if one.unit_bytes != other.unit_bytes:

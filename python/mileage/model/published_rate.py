@@ -73,7 +73,10 @@ class PublishedRate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def state(self) -> str:
-        """The state of the drive before, and the content where it matters."""
+        """State of the drive from which the rate was measured, and how far the data can be compressed, for people.
+
+        Empty for reads of incompressible data, whose rate depends on neither.
+        """
         parts = []
         if self.overwritten_before_times:
             parts.append(f"overwritten {self.overwritten_before_times} times")

@@ -197,7 +197,7 @@ def _with_label_keys(plan: Plan) -> Plan:
 
 
 def _name(named: NamedWorkload, done: NamedWorkload) -> str:
-    """The workload's name, without the verb where a study gives other shares: "random_read" is then "random"."""
+    """Name of a workload; "random" for "random_read" if what the study does (`done`) has another share of reads."""
     if named.name not in WORKLOADS or done.read_percent == named.read_percent:
         return named.name
     return _VERB.sub("", named.name)

@@ -216,7 +216,10 @@ def with_limit_counted(study: Study) -> Study:
 
 
 def memory_for(study: Study, memory_bytes: int) -> int:
-    """The memory that "2x memory" means: the target's, or the limit that `state.cache` sets."""
+    """Bytes of memory that a size such as "2x memory" multiplies.
+
+    The limit that `state.cache` sets, else `memory_bytes`, the memory of the machine that does the I/O.
+    """
     return read_cache(study.state.cache).limit_bytes or memory_bytes
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Container, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from statistics import fmean
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ Figure = tuple[str, str, str, str]
 _RATE_UNITS: Final = {"iops": "IOPS", "mb_per_s": "MB/s", "mean_us": "us"}
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 60
+_VALUE_COLUMNS: Final = 24
 _NS_PER_S: Final = 1e9
 _HEAD: Final[Figure] = ("figure", "value", "source", "confidence")
 _CONFIDENCE: Final = {
@@ -48,20 +49,21 @@ DRAWN_COUNTERS: Final = {
     "sectors_reread": "sectors reread",
     "bands_cleaned": "bands cleaned",
 }
-"""Counters that are drawn over a run if they moved: name and words."""
-"""Counters of a run that are drawn per second, with the title of each."""
+"""Counters of a run that are drawn per second if they moved, with the title of each."""
 
 
 def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     """Every figure with its value, confidence and source, in lines of at most `width` columns."""
     names = max(len(name) for name, *_ in figures)
-    values = max(len(value) for _, value, *_ in figures)
+    # The zones of a disk are a long list; everything else fits.
+    values = min(max(len(value) for _, value, *_ in figures), _VALUE_COLUMNS)
     lines = [title, ""]
     for name, value, source, confidence in (_HEAD, *figures):
-        head = f"{name:<{names}}  {value:>{values}}  {confidence:<10} "
-        body = textwrap.wrap(source, max(width - len(head), 20))
-        lines.append(head + body[0])
-        lines.extend(" " * len(head) + more for more in body[1:])
+        source_columns = max(width - names - values - 15, 20)
+        rows = zip_longest(textwrap.wrap(value, values), textwrap.wrap(source, source_columns), fillvalue="")
+        for number, (part, text) in enumerate(rows):
+            first = ("", "") if number else (name, confidence)
+            lines.append(f"{first[0]:<{names}}  {part:>{values}}  {first[1]:<10} {text}".rstrip())
     given = {confidence for *_, confidence in figures}
     legend = "; ".join(f"{word}: {meaning}" for word, meaning in _CONFIDENCE.items() if word in given)
     lines += ["", *textwrap.wrap(f"Confidence: {legend}.", width, subsequent_indent="  ")]

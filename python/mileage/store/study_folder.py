@@ -48,7 +48,7 @@ def encoded(snapshot: Mapping[str, str]) -> bytes:
 
 
 def _refuse_name(path: Path) -> None:
-    """Refuse a folder whose path is no text: it stands in tables and journals, which hold UTF-8. Raises Refused."""
+    """Refuse a folder whose path is not UTF-8, because tables and journals contain the path. Raises Refused."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -95,7 +95,7 @@ impl Buffer {
         (done_ns > ready_ns).then_some(there_ns)
     }
 
-    /// A page takes a place.
+    /// Record which logical page the place `index` of the buffer holds from now on.
     pub(super) fn put(&mut self, index: u32, place: Place) {
         let before = std::mem::replace(&mut self.places[index as usize], place);
         if before.page != NOWHERE {

@@ -16,7 +16,7 @@ enum Kind {
     Xpoint,
 }
 
-/// Declares every figure once, in the order of the data sheet.
+/// Generates, from one list of all figures, the type of a profile's text and the rows of `mileage drive show`.
 macro_rules! text {
     (required $($required:ident: $type:ty),+; optional $($optional:ident: $other:ty),+;) => {
         #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -89,7 +89,7 @@ pub(super) fn steps(suite: &Iozone) -> Vec<Step> {
     steps
 }
 
-/// A single stream goes backwards twice in fidelity.
+/// Whether the backward-read test is done twice, as IOzone does with a single stream.
 pub(super) fn twice_backward(suite: &Iozone) -> bool {
     suite.mode == Mode::Fidelity && suite.workers.is_none() && suite.retests
 }

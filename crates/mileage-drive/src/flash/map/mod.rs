@@ -57,7 +57,7 @@ pub(crate) struct Frontier {
     pub left: u32,
 }
 
-/// The blocks of a unit that hold no data.
+/// The blocks of a unit, a plane, that hold no data: erased, worn out, or kept for a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
     /// Blocks in service. Those bad from the factory have no number: which of the places they take is of no effect.

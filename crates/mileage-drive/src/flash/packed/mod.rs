@@ -87,7 +87,7 @@ pub(crate) struct Unit {
     pub free: VecDeque<u32>,
 }
 
-/// The part of a content that has to be read from flash.
+/// What a read of stored data takes from the flash: how many pages, on which unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub unit: u32,
