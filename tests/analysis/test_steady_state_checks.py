@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mileage.analysis.steady_state_checks import (
     Courses,
     EraseCounts,
     RunCourse,
     changing,
+    course_words,
     level_checks,
     state_checks,
 )
 from mileage.app import plan as planned
-from mileage.judge.rate_over_time import Course
+from mileage.judge.rate_over_time import Course, Kind
 from tests.entries import record
 
 
@@ -99,3 +102,18 @@ def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
     found.erasing.append(EraseCounts(cell.label, "measured", 2560, 15))
     assert [check.state for check in state_checks(plan, found, ["measured"])] == ["ok"]
     assert state_checks(plan, Courses(), ["measured"]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("fast start", 0.5, "are 50% faster than the rest of"),
+        ("fast start", 22.19, "are 23.2 times as fast as the rest of"),
+        ("rise", 0.99, "the rate rises by 99% and stays"),
+        ("rise", 1.0, "the rate rises to 2 times its value and stays"),
+    ],
+)
+def test_a_rate_that_doubles_is_reported_as_a_multiple(kind: Kind, change: float, words: str) -> None:
+    found = Course(kind=kind, change=change, intervals=2)
+    lists = {key: [5, 5, 1, 1, 1] for key in ("bytes_read", "bytes_written", "ops", "latency_sum_ns")}
+    assert words in course_words(found, record(series={"interval_ns": 10**9, **lists}))

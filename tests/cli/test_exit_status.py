@@ -204,3 +204,10 @@ def test_a_tool_that_fails_ends_with_its_own_status(
     monkeypatch.setattr(f"mileage.dropin.{tool}.run", fail)
     assert mileage(tool, cwd=tmp_path).returncode == status
     assert mileage(tool, "nothing-that-it-knows", cwd=tmp_path).returncode == 2
+
+
+def test_an_argument_too_many_is_refused_with_the_usage() -> None:
+    result = mileage("drive", "check", "intel-x25e-64gb")
+    assert result.returncode == 2
+    assert "unexpected extra argument (intel-x25e-64gb); usage: " in result.stderr
+    assert "drive check [OPTIONS]" in result.stderr

@@ -86,12 +86,16 @@ def course_words(found: Course, record: RunRecord | ImportedRecord) -> str:
     series = record.series
     interval_s = series.interval_s
     change, at = f"{abs(found.change):.0%}", duration(found.intervals * series.interval_ns)
+    # "2219 % faster" is read as 22 times and means 23 times.
+    times = f"{1 + found.change:.3g} times" if found.change >= 1 else ""
+    above = f"{times} as fast as" if times else f"{change} faster than"
+    rises = f"to {times} its value" if times else f"by {change}"
     lasted = duration((len(series.ops) - 1) * series.interval_ns)
     return {
         "slow start": f"the first {at} are {change} slower than the other {lasted}",
-        "fast start": f"the first {at} are {change} faster than the rest of {lasted}",
+        "fast start": f"the first {at} are {above} the rest of {lasted}",
         "fall": f"after {at} of {lasted} the rate falls by {change} and stays there",
-        "rise": f"after {at} of {lasted} the rate rises by {change} and stays there",
+        "rise": f"after {at} of {lasted} the rate rises {rises} and stays there",
         "several levels": f"{found.intervals} levels in {lasted}, the lowest {change} below the highest",
         "drift": f"the rate goes {'up' if found.change > 0 else 'down'} by {change} in {lasted}",
         "alternating": f"the rate alternates about every {found.intervals * interval_s:.3g} s, "

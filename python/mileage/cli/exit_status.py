@@ -59,7 +59,7 @@ def _status_of(command: Callable[[], int]) -> int:
         complain(str(error))
         return error.exit_status
     except click.ClickException as error:
-        complain(error.format_message())
+        complain(_words(error))
         return WRONG_USAGE
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
@@ -69,6 +69,15 @@ def _status_of(command: Callable[[], int]) -> int:
     except BaseException as error:
         # BaseException, because a panic of the compiled core is not an Exception.
         return _last_resort(error)
+
+
+def _words(error: click.ClickException) -> str:
+    """What is wrong with a command line; of an argument that no command takes, the usage as well."""
+    words = error.format_message()
+    if isinstance(error, click.UsageError) and error.ctx is not None and words.startswith("Got unexpected"):
+        usage = " ".join(error.ctx.get_usage().split())
+        return f"{words.removeprefix('Got ')}; {usage.replace('Usage', 'usage', 1)} (--help explains it)"
+    return words
 
 
 def _last_resort(error: BaseException) -> int:
