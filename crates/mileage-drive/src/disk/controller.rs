@@ -222,6 +222,12 @@ impl Controller {
             let due = self.arriving.peek().is_some_and(|Reverse(arriving)| arriving.ready_ns <= now_ns);
             let Some(Reverse(arriving)) = due.then(|| self.arriving.pop()).flatten() else { break };
             self.ready(arriving.command, now_ns, out);
+            // Commands cross the link one after another, and an idle disk does not wait for the next one. If it chose among
+            // all that are submitted at an instant, it would begin a stream of reads in the middle, and those before would
+            // wait until the stream ends.
+            if self.queue.len() == 1 && self.arm.free_ns <= now_ns {
+                self.begin_access(now_ns, out);
+            }
         }
         if self.arm.free_ns <= now_ns {
             self.begin_access(now_ns, out);

@@ -221,6 +221,9 @@ impl Reference {
             let Some(due) = due else { break };
             self.coming.retain(|other| *other != due);
             self.ready(due.1);
+            if self.idle() && self.queue.len() == 1 {
+                self.choose();
+            }
         }
     }
 
