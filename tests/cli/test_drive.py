@@ -23,7 +23,7 @@ def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
     assert result.returncode == 0, result.stderr
     for row in rows:
         line = next(line for line in result.stdout.splitlines() if line.startswith(f"{row['name']} "))
-        assert row["value"].split()[0] in line, "a long value goes on in the lines below"
+        assert row["value"].split()[0] in line, "a long value continues in the lines below"
         assert row["confidence"] in line
         assert row["source"]
 

@@ -69,7 +69,7 @@ def refuses(tmp_path: Path) -> Refuses:
         ("nonsense:x", "nonsense"),
         ("plain-64gib", "did you mean the virtual drive virtual:plain-64gib?"),
         ("virtual:intel-x25e", "intel-x25e-64gb"),
-        ("virtual:intel-x25e-64gb@phenom-8gib", "not supported"),
+        ("virtual:intel-x25e-64gb@no-such-host", "phenom-8gib"),
         ("dir:/no/such/directory", "does not exist"),
         ("file:/no/such/directory/file", "does not exist"),
         ("block:/dev/no-such-device", "/dev/no-such-device"),

@@ -58,7 +58,9 @@ def test_help_loads_no_room_and_no_library(tmp_path: Path) -> None:
 
 def test_list_drives_loads_the_target_alone(tmp_path: Path) -> None:
     modules = modules_of(tmp_path, "list drives", 0)
-    assert rooms_among(modules) == {"app", "targets"}
+    # Of `plan` what a name of an array needs: sizes, and values as TOML.
+    assert rooms_among(modules) == {"app", "plan", "targets"}
+    assert not {"mileage.plan.study", "mileage.plan.api"} & modules
     assert not libraries_among(modules)
 
 

@@ -94,7 +94,7 @@ def test_counters_are_columns_and_write_amplification_is_drawn(tmp_path: Path) -
     assert all(level in svg for level in ("200", "210", "220"))
     assert "exists" in mileage(*words).stderr
     for words, expected in [
-        (("--counter", "no_such"), "name one of"),
+        (("--counter", "no_such"), "give one of"),
         (("--counter", "value"), "that column is there already"),
         (("--chart", "grid.gif"), "ends in .svg or .png"),
     ]:

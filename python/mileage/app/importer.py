@@ -37,7 +37,7 @@ from mileage.plan.named_workloads import METRICS, Metric
 from mileage.plan.planned_runs import Cell, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State
-from mileage.plan.toml_writer import toml_value
+from mileage.plan.toml_literals import toml_value
 from mileage.store import FORMAT, Journal, StudyFolder
 
 STAGE: Final = "imported"

@@ -15,7 +15,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan.builtin import builtin_text, template_text
 from mileage.plan.data_sheet_reader import parse_data_sheet
 from mileage.plan.study_reader import parse_study
-from mileage.plan.toml_writer import toml_value
+from mileage.plan.toml_literals import toml_value
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import look_at
 from mileage.targets.spec import parse_target

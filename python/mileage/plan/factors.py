@@ -16,7 +16,7 @@ import msgspec
 
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.study import Factor, FactorLevel, Measure, State, Study
-from mileage.plan.toml_writer import toml_value
+from mileage.plan.toml_literals import toml_value
 
 FactorKind = Literal["target", "profile", "state", "workload", "label"]
 

@@ -7,16 +7,14 @@ None is omitted.
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any, Final
 
 import msgspec
 
 from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.study import Study
+from mileage.plan.toml_literals import toml_key, toml_value
 
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TABLES_OF_TABLES: Final = ("factor", "workload", "measure", "torture")
 
 
@@ -29,7 +27,7 @@ def to_toml(study: Study) -> str:
     sections += [_section("[[stage]]", stage) for stage in fields["stage"]]
     for group in _TABLES_OF_TABLES:
         for name, table in fields[group].items():
-            sections.append(_section(f"[{group}.{_key(name)}]", _readable(table)))
+            sections.append(_section(f"[{group}.{toml_key(name)}]", _readable(table)))
     sections.append(_section("[compare]", fields["compare"]))
     return "\n".join(sections)
 
@@ -52,25 +50,8 @@ def _one_line(text: str) -> str:
 
 def _section(head: str, table: dict[str, Any]) -> str:
     lines = [head] if head else []
-    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
+    lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"
-
-
-def toml_value(value: Any) -> str:
-    """A value as TOML, tables inline."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(toml_value(member) for member in value)}]"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {toml_value(member)}" for key, member in value.items()) + " }"
-    return repr(value)
-
-
-def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
 
 
 def _readable(table: dict[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def expanded(profile: Mapping[str, Any], load: Load, where: str, depth: int) -> 
     """The text of an array's profile in which every member is a whole profile. Raises Refused."""
     import tomllib
 
-    from mileage.plan.toml_writer import toml_value
+    from mileage.plan.toml_literals import toml_value
 
     if depth >= DEPTH_MAX:
         raise Refused(where, "arrays inside arrays", expected=f"at most {DEPTH_MAX}", code="out-of-range")

@@ -216,7 +216,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
         else:
             figures[key] = _like(figure, text, f"{where}: {key}")
     figures.pop(RATES, None)
-    from mileage.plan.toml_writer import toml_value
+    from mileage.plan.toml_literals import toml_value
 
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
 

@@ -90,7 +90,7 @@ fn split(level: Level, members: &[u64], kind: RequestKind, from: u64, sectors: u
     let mut add = |at: u64, kind, sector: u64, sectors: u64| {
         let list = &mut asked[at as usize];
         match list.last_mut().filter(|it| !is_row && it.0 == kind && it.1 + it.2 == sector) {
-            Some(last) => last.2 += 1,
+            Some(request) => request.2 += 1,
             None => list.push((kind, sector, sectors)),
         }
     };

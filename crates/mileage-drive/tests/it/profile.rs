@@ -114,7 +114,7 @@ fn the_kind_is_flash_unless_the_profile_names_another_and_one_that_is_unknown_is
     assert_eq!(Profile::parse(&silent), Profile::parse(&text));
     let error = Profile::parse(&text.replace("\"flash\"", "\"tape\"")).unwrap_err().to_string();
     assert!(error.starts_with("drive profile, line 3 ("), "{error}");
-    assert!(error.ends_with("kind is \"tape\": expected flash or disk or smr-disk or xpoint"), "{error}");
+    assert!(error.ends_with("kind is \"tape\": expected flash or disk or smr-disk or xpoint or array"), "{error}");
 }
 
 /// A policy that is not stated has its default in the list; one that is only assumed yields to a choice that excludes it.
