@@ -154,7 +154,7 @@ impl Host {
     }
 
     /// Begin a call at `now_ns`, which is not before the clock. The number of the call is free. When and how it ends, if that
-    /// is known at once; else it will be in [`Self::run_next`].
+    /// is known at once; else it will be in `run_next`.
     pub fn begin(&mut self, number: u32, call: Call, now_ns: u64) -> Option<(u64, Result<(), CallError>)> {
         self.state.now_ns = self.state.now_ns.max(now_ns);
         self.proceed(number, Active::new(call, self.state.now_ns))

@@ -1,6 +1,6 @@
 //! Pages of files in memory: which are there, which are dirty, which are being read or written.
 //!
-//! A file's pages are kept in chunks of 64, each state a bit, so that a page costs little more than a byte; [`Lru`] adds the
+//! A file's pages are kept in chunks of 64, each state a bit, so that a page costs little more than a byte; `Lru` adds the
 //! order in which pages are given up.
 //!
 //! # Invariant
