@@ -380,6 +380,8 @@ impl PageCache {
                     let start = word.trailing_zeros();
                     found = Some((chunk * CHUNK + start, (word >> start).trailing_ones()));
                 }
+                // The run ended with the chunk before.
+                Some(_) if word & 1 == 0 => break,
                 Some((start, length)) => found = Some((start, length + word.trailing_ones())),
             }
             let Some((start, length)) = found else { continue };

@@ -104,3 +104,13 @@ proptest! {
         prop_assert_eq!(host.save(), other.save());
     }
 }
+
+/// Dirty pages up to a chunk's end and from the second page of the next chunk on are two runs.
+#[test]
+fn a_clean_page_at_the_start_of_a_chunk_ends_a_run() {
+    let mut host = started("xfs");
+    for call in [(0, 1, 0, 56), (0, 0, 0, 64), (0, 1, 1409, 158), (0, 1, 1276, 132)] {
+        do_call(&mut host, call);
+        conserved(&host);
+    }
+}
