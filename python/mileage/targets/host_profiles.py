@@ -7,7 +7,6 @@ What it refuses: an unknown host. The host itself parses its profile and reports
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from mileage.errors import Refused, closest
@@ -79,8 +78,3 @@ def _shipped(name: str) -> str:
     place = host_folder()
     assert place is not None
     return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
-
-
-def hosts_listing() -> Sequence[dict[str, str]]:
-    """Name and title of each shipped host."""
-    return [{"name": name, "title": str(profile_figures(_shipped(name))["title"])} for name in host_names()]
