@@ -260,3 +260,20 @@ def test_a_host_that_is_cut_off_is_named_and_its_ranks_end_themselves(tmp_path: 
         process.wait()
         process.stdout.close()
     resumes(out, memory)
+
+
+def children(pid: int) -> list[str]:
+    """The processes that a process has started, as paths."""
+    found = [place.read_text() for place in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [f"/proc/{child}" for child in " ".join(found).split()]
+
+
+@needs_mpi
+def test_ranks_end_when_their_launcher_is_killed_before_they_have_met(tmp_path: Path) -> None:
+    """In MPI_Init a rank does not hear of it: it would wait for another 40 to 60 s."""
+    process = started(3, "run", "degradation", "--out", str(tmp_path / "out"))
+    wait_for(lambda: len(children(process.pid)) == 3)
+    ranks = children(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not any(os.path.exists(rank) for rank in ranks), wait_s=25.0)

@@ -8,6 +8,7 @@ script has them too; with PMI or PMIx, srun sets one of those below.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -36,8 +37,25 @@ _ALONE: Final = ("ior", "mdtest", "metarates")
 """Commands that start their tasks themselves, and say so under a launcher."""
 
 
+_PR_SET_PDEATHSIG: Final = 1
+"""Of `linux/prctl.h`."""
+
+
+def end_with_launcher() -> None:
+    """Have the kernel send SIGTERM when the launcher dies, and end here where it is dead already.
+
+    A rank that is still in MPI_Init when its launcher is killed would wait there for a minute.
+    """
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() == 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
     """Do a command as one rank of several; its exit status. Raises Refused, on the first rank alone."""
+    end_with_launcher()
     name = next((word for word in arguments if not word.startswith("-")), None)
     helps = name is None or any(word in ("-h", "--help") for word in arguments)
     try:
