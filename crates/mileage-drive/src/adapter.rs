@@ -417,6 +417,11 @@ impl<D: ManagedImmediate> ManagedDevice for Queued<D> {
         self.device.life()
     }
 
+    fn may_lag(&self) -> bool {
+        // The device inside may collect garbage while time passes, which is no event.
+        false
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         if !self.outstanding.is_empty() {
             return Err(ManagementError::Busy { outstanding: self.outstanding.len() as u64 });

@@ -195,6 +195,10 @@ impl ManagedDevice for Member {
         forward!(self, device => device.life())
     }
 
+    fn may_lag(&self) -> bool {
+        forward!(self, device => device.may_lag())
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         forward!(self, device => device.purge())
     }

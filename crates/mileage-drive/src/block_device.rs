@@ -296,6 +296,10 @@ pub trait ManagedDevice: BlockDevice {
     /// Whether the drive still writes, only reads, or has failed.
     fn life(&self) -> Life;
 
+    /// Whether nothing that anybody can observe changes between its events, except the clock, so that a layer above may leave
+    /// the clock behind until the next event or submission.
+    fn may_lag(&self) -> bool;
+
     /// Erase everything, wear aside; the clock moves on until that is done. A device that no longer writes stays as it
     /// is.
     ///

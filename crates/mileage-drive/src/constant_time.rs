@@ -342,6 +342,10 @@ impl ManagedDevice for ConstantTime {
         Life::Working
     }
 
+    fn may_lag(&self) -> bool {
+        true
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         match self.outstanding().count() as u64 {
             0 => {

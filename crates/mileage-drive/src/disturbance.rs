@@ -410,6 +410,10 @@ impl<D: ManagedDevice> ManagedDevice for Disturbed<D> {
     }
 
     /// Nothing happens to a device that dropped off.
+    fn may_lag(&self) -> bool {
+        false
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         if !self.entries.is_empty() {
             return Err(ManagementError::Busy { outstanding: self.entries.len() as u64 });

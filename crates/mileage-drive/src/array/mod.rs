@@ -45,6 +45,7 @@ use crate::device::Life;
 use crate::management::PowerCutError;
 use crate::profile::Basics;
 use crate::saved_state::StateError;
+use crate::tournament_tree::NEVER;
 use counters::{COUNTERS, GAUGES};
 use std::cmp::Reverse;
 use work::{Due, What};
@@ -60,7 +61,7 @@ impl<M: ManagedDevice> Array<M> {
         let refused = self.refused.first().map(|it| it.1);
         let due = self.due.peek().map(|due| due.0.at_ns);
         let late = self.deadlines.iter().find(|(_, request)| self.requests.contains_key(request)).map(|it| it.0);
-        let member = self.device_events.iter().copied().min().filter(|at_ns| *at_ns < u64::MAX);
+        let member = Some(self.device_events.first().0).filter(|at_ns| *at_ns < NEVER);
         [refused, due, late, member].into_iter().flatten().min().map(|at_ns| at_ns.max(self.now_ns))
     }
 
@@ -98,16 +99,18 @@ impl<M: ManagedDevice> Array<M> {
                 break;
             }
         }
-        for device in 0..self.devices.len() {
-            if self.device_events[device] <= at_ns {
-                self.advance_device(device, at_ns + 1);
+        loop {
+            let (event_ns, device) = self.device_events.first();
+            if event_ns > at_ns || event_ns == NEVER {
+                break;
             }
+            self.advance_device(device as usize, at_ns + 1);
         }
     }
 
     /// Let a member's clock stand at an instant, and note what it decided.
     fn advance_device(&mut self, device: usize, at_ns: u64) {
-        let mut member = Decisions::default();
+        let mut member = std::mem::take(&mut self.member_out);
         if let Err(misuse) = self.devices[device].advance_to(at_ns, &mut member) {
             self.misuse.get_or_insert(misuse);
         }
@@ -121,6 +124,8 @@ impl<M: ManagedDevice> Array<M> {
             }
         }
         self.note_persisted(device, &member);
+        member.clear();
+        self.member_out = member;
     }
 
     pub(crate) fn note_persisted(&mut self, device: usize, member: &Decisions) {
@@ -186,8 +191,12 @@ impl<M: ManagedDevice + Clone> BlockDevice for Array<M> {
             return Err(misuse);
         }
         self.at_ns = at_ns;
+        // What a member reports as persisted belongs to the call in which it became so.
+        let reports = self.reports_persisted || self.stores.is_some();
         for device in 0..self.devices.len() {
-            self.advance_device(device, at_ns);
+            if reports || !self.fixed.may_lag[device] {
+                self.advance_device(device, at_ns);
+            }
         }
         self.now_ns = at_ns;
         while let Some(first) = self.decided.first_entry().filter(|first| first.key().0 <= at_ns) {
@@ -266,6 +275,10 @@ impl<M: ManagedDevice + Clone> ManagedDevice for Array<M> {
 
     fn life(&self) -> Life {
         if self.lost_ns.is_some() { Life::DroppedOff } else { Life::Working }
+    }
+
+    fn may_lag(&self) -> bool {
+        self.fixed.may_lag.iter().all(|may_lag| *may_lag)
     }
 
     fn purge(&mut self) -> Result<(), ManagementError> {

@@ -7,10 +7,11 @@ use super::layout::Layout;
 use super::pipes::Pipes;
 use super::stripe::Range;
 use super::work::{Command, Due, MemberRequest, Operation, Record, Sent, Slot, What};
-use crate::block_device::{ManagedDevice, Misuse, Tag, TaggedCompletion};
+use crate::block_device::{Decisions, ManagedDevice, Misuse, Tag, TaggedCompletion};
 use crate::content_store::ContentStore;
 use crate::device::{Refusal, Request};
 use crate::profile::{Basics, Controller, Discards, Protocol};
+use crate::tournament_tree::{Earliest, NEVER};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet, VecDeque};
 
@@ -25,6 +26,8 @@ pub(crate) struct Fixed {
     pub protocols: Vec<Protocol>,
     pub sector_bytes: u32,
     pub page_bytes: u32,
+    /// Of each device, whether its clock may stand behind that of the array ([`ManagedDevice::may_lag`]).
+    pub may_lag: Vec<bool>,
     pub counter_names: &'static [&'static str],
     pub gauge_names: &'static [&'static str],
     pub series_names: &'static [&'static str],
@@ -37,7 +40,7 @@ pub struct Array<M> {
     /// Members, and behind them the spares.
     pub(crate) devices: Vec<M>,
     /// The next event of each device.
-    pub(crate) device_events: Vec<u64>,
+    pub(crate) device_events: Earliest,
     /// Requests that each device has.
     pub(crate) loads: Vec<u32>,
     pub(crate) slots: Vec<Slot>,
@@ -77,6 +80,8 @@ pub struct Array<M> {
     pub(crate) unreported: VecDeque<Record>,
     /// Decisions of this call.
     pub(crate) out: Vec<TaggedCompletion>,
+    /// Memory for the decisions of a member, empty between its uses.
+    pub(crate) member_out: Decisions,
     /// What a member was found to do against its contract.
     pub(crate) misuse: Option<Misuse>,
 }
@@ -122,6 +127,7 @@ impl<M: ManagedDevice> Array<M> {
             series_names: crate::counter_name_lists::joined(&[counter_names, gauge_names]),
             sector_bytes: devices.iter().map(M::sector_bytes).max().unwrap_or(512),
             page_bytes: devices.iter().map(M::page_bytes).max().unwrap_or(512),
+            may_lag: devices.iter().map(M::may_lag).collect(),
             basics: parts.basics,
             controller: parts.controller,
             discards: parts.discards,
@@ -130,7 +136,7 @@ impl<M: ManagedDevice> Array<M> {
         };
         let now_ns = devices.iter().map(M::now_ns).max().unwrap_or(0);
         let mut array = Self {
-            device_events: vec![u64::MAX; devices.len()],
+            device_events: Earliest::new(devices.len(), NEVER),
             loads: vec![0; devices.len()],
             slots: (0..members).map(|device| Slot::Working { device }).collect(),
             spares: (members..devices.len()).collect(),
@@ -162,6 +168,7 @@ impl<M: ManagedDevice> Array<M> {
             reports_persisted: false,
             unreported: VecDeque::new(),
             out: Vec::new(),
+            member_out: Decisions::default(),
             misuse: None,
         };
         for device in 0..array.devices.len() {
@@ -175,7 +182,8 @@ impl<M: ManagedDevice> Array<M> {
     }
 
     pub(crate) fn note_event(&mut self, device: usize) {
-        self.device_events[device] = self.devices[device].next_event().map_or(u64::MAX, |event| event.at_ns);
+        let at_ns = self.devices[device].next_event().map_or(NEVER, |event| event.at_ns);
+        self.device_events.set(device as u32, at_ns);
     }
 
     pub(crate) fn happen(&mut self, at_ns: u64, what: What) {

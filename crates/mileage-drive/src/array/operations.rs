@@ -478,7 +478,7 @@ impl<M: ManagedDevice> Array<M> {
     fn forget_durable(&mut self) {
         let mut kept: HashSet<u64> = self.requests.keys().copied().collect();
         for device in &self.devices {
-            let cut = PowerCut { at_ns: device.now_ns(), seed: 0 };
+            let cut = PowerCut { at_ns: self.at_ns.max(device.now_ns()), seed: 0 };
             match device.losses(0, device.capacity_bytes(), cut) {
                 Ok(losses) => kept.extend(losses.iter().map(|loss| loss.tag.0)),
                 Err(PowerCutError::Unknown | PowerCutError::Packed) => {}

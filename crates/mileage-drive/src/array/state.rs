@@ -6,7 +6,7 @@ use super::stripe::{Plan, Unit, Way};
 use super::work::{
     Command, Due, MemberRequest, Operation, Part, Phase, Sent, Slot, Task, What, restore_record, save_record,
 };
-use crate::block_device::{ManagedDevice, Tag};
+use crate::block_device::{Decisions, ManagedDevice, Tag};
 use crate::content;
 use crate::content_store::ContentStore;
 use crate::device::{Request, Status};
@@ -232,6 +232,17 @@ fn restore_due(reader: &mut Reader) -> Result<Due, StateError> {
     Ok(Due { at_ns, what })
 }
 
+/// The state of a member once its clock stands at this instant, as that of the array does.
+fn saved_at<M: ManagedDevice + Clone>(device: &M, now_ns: u64) -> Vec<u8> {
+    if !device.may_lag() || device.now_ns() >= now_ns {
+        return device.save();
+    }
+    let mut device = device.clone();
+    let advanced = device.advance_to(now_ns, &mut Decisions::default());
+    debug_assert!(advanced.is_ok());
+    device.save()
+}
+
 impl<M: ManagedDevice + Clone> Array<M> {
     fn fingerprint(&self) -> u64 {
         let fixed = &self.fixed;
@@ -293,7 +304,7 @@ impl<M: ManagedDevice + Clone> Array<M> {
         save_many(&mut out, self.unreported.iter(), save_record);
         out.word(self.stores.as_ref().map_or(0, |stores| stores.len() as u64));
         let stores = self.stores.iter().flatten().map(ContentStore::save);
-        for state in stores.chain(self.devices.iter().map(M::save)) {
+        for state in stores.chain(self.devices.iter().map(|device| saved_at(device, self.now_ns))) {
             out.word(state.len() as u64);
             out.bytes(&state);
         }

@@ -314,6 +314,10 @@ impl ManagedDevice for DiskDrive {
         Life::Working
     }
 
+    fn may_lag(&self) -> bool {
+        true
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         match self.unfinished().len() as u64 {
             0 => {

@@ -360,6 +360,10 @@ impl ManagedDevice for ShingledDrive {
     }
 
     /// Finish the band that is being cleaned first.
+    fn may_lag(&self) -> bool {
+        false
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         let now_ns = self.disk.now_ns();
         let outstanding = self.commands.values().filter(|command| command.complete_ns > now_ns).count() as u64;

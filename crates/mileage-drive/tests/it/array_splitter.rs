@@ -55,6 +55,7 @@ impl ManagedDevice for Recorder {
     forward! {
         basics(&self) -> &Basics;
         life(&self) -> Life;
+        may_lag(&self) -> bool;
     }
 
     forward! {

@@ -272,6 +272,10 @@ impl ManagedDevice for ReadPriorityDrive {
     }
 
     /// Every block that was written is erased, all arrays at the same time. Counters and wear stay.
+    fn may_lag(&self) -> bool {
+        false
+    }
+
     fn purge(&mut self) -> Result<(), ManagementError> {
         let outstanding = self.unfinished().len() as u64;
         if outstanding > 0 {
