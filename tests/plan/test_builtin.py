@@ -10,7 +10,14 @@ from mileage.plan import builtin_names, builtin_text, parse_study
 
 
 def test_the_studies_that_are_promised_are_there() -> None:
-    assert set(builtin_names()) == {"compressibility", "degradation", "drives", "kernel", "sustained"}
+    assert set(builtin_names()) == {
+        "anandtech-2009",
+        "compressibility",
+        "degradation",
+        "drives",
+        "kernel",
+        "sustained",
+    }
 
 
 @pytest.mark.parametrize("name", builtin_names())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mileage.cli.published_rates import fit, rates, raw_tests
+from mileage.cli.published_rates import array_tests, fit, rates, raw_tests
 
 if TYPE_CHECKING:
     from mileage._core import Drive
@@ -292,3 +292,4 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
 command.add_command(rates)
 command.add_command(fit)
 command.add_command(raw_tests)
+command.add_command(array_tests)

@@ -1,4 +1,4 @@
-"""`mileage drive rates` and `mileage drive fit`: published rates of virtual drives, simulated, and fitted to."""
+"""Published rates of virtual drives and arrays, simulated and fitted to: `mileage drive rates`, `fit`, and others."""
 
 from __future__ import annotations
 
@@ -160,3 +160,47 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
     click.echo("\n".join(columns_of_rows([[row[at] for at in kept] for row in rows])))
     waiting = ", ".join(rows[0][at] for at in range(2, len(rows[0])) if at not in kept)
     click.echo(f"\nWaiting for a modelled host: {waiting}.")
+
+
+@click.command("array-tests")
+@click.argument("study", required=False, metavar="[STUDY]")
+@click.option(
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write Markdown, and two charts next to it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def array_tests(study: str | None, page: Path | None, as_json: bool) -> None:
+    """Print the array test of 2009 (IOMeter on X25-E, SAS and SATA members;
+    J. De Gelas, AnandTech): published, simulated, ratio, and the ranks of
+    the arrays. STUDY: the folder of a study anandtech-2009; without one the
+    study is run, some minutes.
+    """
+    from mileage.app.array_tests import array_tests as tests
+    from mileage.endurance.life_text import columns_of_rows
+    from mileage.errors import RunFailed
+    from mileage.execute.live_view import Terminal
+    from mileage.report.array_tests import array_tests_page, charts_svg, figure_rows
+    from mileage.report.standings import standing_lines
+    from mileage.terminal import report_width
+
+    with Terminal() as progress:
+        found = tests(study, progress=progress)
+    if page is not None:
+        charts = {name: f"{page.stem}-{name}.svg" for name in charts_svg(found.mb_per_s)}
+        try:
+            for name, svg in charts_svg(found.mb_per_s).items():
+                (page.parent / charts[name]).write_text(svg, encoding="utf-8")
+            page.write_text(array_tests_page(found.figures, found.ranks, charts), encoding="utf-8")
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing {page}", error) from error
+    if as_json:
+        import msgspec
+
+        from mileage.cli.json_output import print_json
+
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo("\n".join(columns_of_rows(figure_rows(found.figures))) + "\n")
+    click.echo("\n".join(standing_lines(found.ranks, "array", report_width())))
