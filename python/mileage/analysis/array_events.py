@@ -12,15 +12,27 @@ from typing import Final
 from mileage.model.journal_entries import Run
 from mileage.targets.profiles import figures_of_target
 
+_LOST: Final = "array_lost"
+"""A gauge: a run has it in its series only."""
 _EVENTS: Final = {
-    "members_timed_out": ("a member did not answer in time", "members did not answer in time"),
-    "members_failed": ("a member failed", "members failed"),
-    "degraded_reads": ("a read needed the other members", "reads needed the other members"),
-    "degraded_writes": ("a write needed the other members", "writes needed the other members"),
-    "rebuilds_started": ("a spare took its place, and its rebuild began", "spares were rebuilt"),
-    "rebuilds_completed": ("the rebuild ended", "rebuilds ended"),
+    "members_timed_out": (
+        "a member did not answer in time",
+        "the first of {} members did not answer in time",
+    ),
+    "members_failed": ("a member failed", "the first of {} members failed"),
+    "degraded_reads": ("a read needed the other members", "the first of {} reads needed the other members"),
+    "degraded_writes": (
+        "a write needed the other members",
+        "the first of {} writes needed the other members",
+    ),
+    "rebuilds_started": (
+        "a spare took its place, and its rebuild began",
+        "the first of {} spares took its place",
+    ),
+    "rebuilds_completed": ("the rebuild ended", "the first of {} rebuilds ended"),
+    _LOST: ("the array was lost, because more members had failed than its level bears", ""),
 }
-"""Counters in the order of cause and effect, and what one and several of them mean."""
+"""Counters in the order of cause and effect, and what one and the first of several of them mean."""
 
 
 def is_array(target: str) -> bool:
@@ -48,10 +60,10 @@ def _events(entry: Run) -> Iterator[tuple[float, int, str]]:
     """Time in seconds, place in the order of causes, words."""
     series = entry.record.series
     for place, (name, (one, several)) in enumerate(_EVENTS.items()):
-        total = entry.record.counters.get(name, 0)
+        values = series.counters.get(name, [])
+        total = entry.record.counters.get(name, values[-1] if values and name == _LOST else 0)
         if not total:
             continue
-        values = series.counters.get(name, [])
         at = next((at for at, value in enumerate(values) if value), len(values) - 1)
-        words = one if total == 1 else f"{total:,} {several}"
+        words = one if total == 1 else several.format(f"{total:,}")
         yield (at + 1) * series.interval_s, place, words

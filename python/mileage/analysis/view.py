@@ -27,7 +27,7 @@ from mileage.judge.audit import Audit
 from mileage.judge.rate_over_time import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
-from mileage.model.journal_entries import Accepted, Failed, Run
+from mileage.model.journal_entries import Accepted, DidNotFinish, Failed, Run
 from mileage.model.run_record import Series
 from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
@@ -152,7 +152,7 @@ def study_view(
         notes=[
             *lost_lines(folder),
             *_of_programs(plan, runs),
-            *array_events(targets_of(plan), runs),
+            *array_events(targets_of(plan), [*runs, *content.of_kind(DidNotFinish)]),
             *why(comparison, read.arms.found),
             *read.hidden.notes,
         ],
