@@ -82,7 +82,13 @@ impl Host {
         let mut state = State {
             now_ns: device.now_ns(),
             cache: PageCache::new(profile.cache_pages, active_percent),
-            files: FileSystem::new(profile.family, capacity_bytes, profile.journal_blocks, profile.stripe_blocks),
+            files: FileSystem::new(
+                profile.family,
+                capacity_bytes,
+                profile.journal_blocks,
+                profile.stripe_blocks,
+                profile.kernel,
+            ),
             block: BlockLayer::default(),
             processors: Processors::new(profile.processors),
             handles: Vec::new(),

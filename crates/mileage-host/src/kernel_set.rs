@@ -69,6 +69,16 @@ impl KernelSet {
         matches!(self, Self::El6 | Self::V2_6_38 | Self::V6)
     }
 
+    /// Whether a search for free blocks reads bitmaps ahead (5.9, `ext4_mb_prefetch`).
+    pub fn prefetches_bitmaps(self) -> bool {
+        self == Self::V6
+    }
+
+    /// Whether xfs logs an item that changes again in a checkpoint once (delayed logging, the default since 2.6.39).
+    pub fn logs_items_once(self) -> bool {
+        self == Self::V6
+    }
+
     /// How long the active list may be, in percent of the inactive one, with this number of bytes of memory. Before 6.x both are
     /// equal; now the ratio is the root of ten times the gibibytes (`inactive_is_low`).
     pub fn active_percent(self, memory_bytes: u64) -> u64 {

@@ -13,6 +13,8 @@ const PIECE: u32 = 2048;
 const PASS: u32 = 1024;
 /// What a descriptor block has room for: tags of 8 bytes, and of 16 since checksums are in them.
 const TAGS: u64 = 500;
+/// A log buffer of xfs (`logbsize`, 32 KiB by default).
+const LOG_BUFFER_BYTES: u64 = 32 << 10;
 /// See [`TAGS`].
 const TAGS_NOW: u64 = 254;
 
@@ -191,7 +193,11 @@ impl Host {
 
     /// Bitmaps that are changed for the first time are read. Nobody waits here, as a caller of the kernel would.
     pub(crate) fn read_bitmaps(&mut self) {
-        for block in std::mem::take(&mut self.state.files.touched_bitmaps) {
+        for (block, on_drive) in std::mem::take(&mut self.state.files.touched_bitmaps) {
+            if !on_drive {
+                self.state.cache.insert_read(DEVICE_FILE, block as u32, 1);
+                continue;
+            }
             let missing = self.state.cache.missing(DEVICE_FILE, block as u32, 1) > 0;
             if missing {
                 self.state.counters.metadata_pages_read += 1;
@@ -285,28 +291,45 @@ impl Host {
                 }
                 let blocks = commit.transaction.blocks.len() as u64;
                 let tags = if self.profile.kernel == KernelSet::V6 { TAGS_NOW } else { TAGS };
-                self.write_journal(&commit, blocks + blocks.div_ceil(tags), false);
+                self.write_journal(&commit, (blocks + blocks.div_ceil(tags)) * PAGE_BYTES, false);
             }
             CommitPhase::PreFlush | CommitPhase::PostFlush => self.submit(commit.io, Kind::Flush, 0, 0, false),
             CommitPhase::Record => {
-                let blocks = if has_blocks { 1 } else { (commit.transaction.log_bytes + 512).div_ceil(PAGE_BYTES) };
-                self.write_journal(&commit, blocks, self.profile.barrier && self.profile.native_fua);
+                let bytes =
+                    if has_blocks { PAGE_BYTES } else { (commit.transaction.log_bytes + 512).next_multiple_of(512) };
+                self.write_journal(&commit, bytes, self.profile.barrier && self.profile.native_fua);
             }
         }
         self.dispatch();
         Some(Some(commit))
     }
 
-    fn write_journal(&mut self, commit: &Commit, blocks: u64, fua: bool) {
-        self.state.block.plug();
-        for Extent { start, count } in self.state.files.journal.advance(blocks) {
-            let (offset, length) = (start * PAGE_BYTES, count * PAGE_BYTES);
-            if let Some(tracking) = &mut self.tracking {
-                tracking.note_journal(commit.io, commit.transaction.id, offset, length);
-            }
-            self.submit_separate(commit.io, Kind::Write, offset, length, fua);
+    /// Write into the journal: ext4's blocks as they lie, xfs's log one buffer at a time. The last has the FUA.
+    fn write_journal(&mut self, commit: &Commit, bytes: u64, fua: bool) {
+        let is_log = self.state.files.family() == Family::Xfs;
+        let piece = if is_log { LOG_BUFFER_BYTES } else { u64::MAX };
+        let mut left = bytes;
+        if !is_log {
+            self.state.block.plug();
         }
-        self.state.block.unplug();
+        for Extent { start, count } in self.state.files.journal.advance(bytes.div_ceil(PAGE_BYTES)) {
+            let (mut offset, end) = (start * PAGE_BYTES, start * PAGE_BYTES + left.min(count * PAGE_BYTES));
+            while offset < end {
+                let length = piece.min(end - offset);
+                if let Some(tracking) = &mut self.tracking {
+                    tracking.note_journal(commit.io, commit.transaction.id, offset, length);
+                }
+                left -= length;
+                self.submit_separate(commit.io, Kind::Write, offset, length, fua && left == 0);
+                if is_log {
+                    self.dispatch();
+                }
+                offset += length;
+            }
+        }
+        if !is_log {
+            self.state.block.unplug();
+        }
     }
 
     /// A transaction is durable: what it freed is free, and its blocks are to be written in place some time.
@@ -327,6 +350,7 @@ impl Host {
             }
         }
         self.state.block.end_empty(io);
+        self.dispatch();
         self.wake();
     }
 }

@@ -31,7 +31,7 @@ impl Host {
     }
 
     /// Blocks of metadata must be in memory; `Some` while they are read.
-    fn need_blocks(&mut self, blocks: &[u64], cost_ns: &mut f64) -> Option<Progress> {
+    pub(super) fn need_blocks(&mut self, blocks: &[u64], cost_ns: &mut f64) -> Option<Progress> {
         for block in blocks {
             let page = *block as u32;
             match self.state.cache.look(DEVICE_FILE, page, 1) {

@@ -2,8 +2,9 @@
 
 use super::{Active, HandleId, Progress, Stepped};
 use crate::block_layer::Kind;
+use crate::file_system::Family;
 use crate::host::Host;
-use crate::page_cache::FileId;
+use crate::page_cache::{DEVICE_FILE, FileId};
 use crate::wait::Wait;
 
 impl Host {
@@ -80,8 +81,11 @@ impl Host {
             return Ok(Progress::Again);
         }
         loop {
-            // Files are written one after the other; metadata last, since writing files changes it.
-            let first = self.state.dirty_files.iter().map(|(_, file)| *file).max();
+            // Files are written one after the other; metadata last, since writing files changes it. xfs keeps its metadata in
+            // buffers of its own, which no sync writes: its log has them.
+            let own = self.state.files.family() == Family::Xfs;
+            let listed = self.state.dirty_files.iter().map(|(_, file)| *file);
+            let first = listed.filter(|file| !own || *file != DEVICE_FILE).max();
             if let Some(file) = first {
                 self.write_range(file, 0, u32::MAX);
                 if let Some((io, pages)) = self.state.writes.last_key_value() {
@@ -126,6 +130,13 @@ impl Host {
             return Ok(Progress::Again);
         }
         if active.stage == 1 {
+            let bitmaps = self.state.files.bitmaps_on_drive();
+            if let Some(progress) = self.need_blocks(&bitmaps, cost_ns) {
+                return Ok(progress);
+            }
+            if *cost_ns > 0.0 {
+                return Ok(Progress::Again);
+            }
             active.stage = 2;
             active.io = self.state.block.new_io();
             let free = self.state.files.free_by_group();

@@ -1,9 +1,10 @@
 //! The journal: what the running transaction has changed, and how far its commit is.
 
 use super::allocator::Extent;
+use crate::kernel_set::KernelSet;
 use crate::page_cache::FileId;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Changes that become durable together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub struct Transaction {
     pub blocks: BTreeSet<u64>,
     /// Bytes of a logical log (xfs).
     pub log_bytes: u64,
+    /// What was logged so far of each item: an item that changes again is logged once (xfs's delayed logging).
+    pub logged: BTreeMap<(u64, bool), u64>,
     /// Files whose new blocks must be written before it commits (`data=ordered`).
     pub ordered: BTreeSet<FileId>,
     /// Blocks that are free once it has committed.
@@ -23,6 +26,18 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Log bytes of an item, which has `most` bytes. Before the delayed logging of 2.6.39 every change is logged.
+    pub(super) fn log_item(&mut self, item: (u64, bool), bytes: u64, most: u64, kernel: KernelSet) {
+        if !kernel.logs_items_once() {
+            self.log_bytes += bytes;
+            return;
+        }
+        let logged = self.logged.entry(item).or_default();
+        let more = bytes.min(most - *logged);
+        *logged += more;
+        self.log_bytes += more;
+    }
+
     /// Whether there is nothing to commit.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.log_bytes == 0

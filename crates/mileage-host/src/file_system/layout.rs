@@ -51,6 +51,22 @@ struct Group {
     /// Numbers that were used and are free again, lowest last.
     free: Vec<u64>,
     directories: u64,
+    /// Its block bitmap is on the drive; before its first use ext4 makes it in memory (`BLOCK_UNINIT`).
+    initialised: bool,
+}
+
+/// Whether a group of ext4 begins with a copy of the superblock (`sparse_super`): 0, 1 and the powers of 3, 5 and 7.
+fn has_copy(group: u64) -> bool {
+    let is_power =
+        |base: u64| std::iter::successors(Some(base), move |at| at.checked_mul(base)).take_while(|at| *at <= group);
+    group <= 1 || [3, 5, 7].into_iter().any(|base| is_power(base).any(|at| at == group))
+}
+
+/// Blocks that mke2fs reserves next to the descriptors, so that a file system can grow by a factor of 1024 (`resize_inode`).
+fn reserved_descriptors(blocks: u64, descriptors: u64) -> u64 {
+    let most = blocks.saturating_mul(1024).min(u64::from(u32::MAX));
+    let wanted = most.div_ceil(GROUP_BLOCKS).div_ceil(DESCRIPTORS_PER_BLOCK);
+    wanted.saturating_sub(descriptors).min(1024)
 }
 
 /// The layout of a file system.
@@ -83,6 +99,7 @@ impl Layout {
         let journal = allocator.take(middle, journal_blocks).unwrap_or(Extent { start: 0, count: 0 });
         if journal.count > 0 {
             made.metadata.push(journal);
+            made.touch(journal);
         }
         (made, journal.start)
     }
@@ -98,10 +115,14 @@ impl Layout {
         let inodes = group_blocks / BLOCKS_PER_INODE;
         let table_blocks = inodes.div_ceil(EXT4_INODES_PER_BLOCK);
         let descriptors = count.div_ceil(DESCRIPTORS_PER_BLOCK);
-        self.claim(allocator, Extent { start: 0, count: 1 + descriptors });
+        let copied = 1 + descriptors + reserved_descriptors(self.blocks, descriptors);
+        for group in (0..count).filter(|group| has_copy(*group)) {
+            let start = group * group_blocks;
+            self.claim(allocator, Extent { start, count: copied.min(self.blocks - start) });
+        }
         for flex in (0..count).step_by(FLEX as usize) {
             let members = FLEX.min(count - flex);
-            let room = if flex == 0 { 1 + descriptors } else { 0 };
+            let room = if has_copy(flex) { copied } else { 0 };
             let start = flex * group_blocks + room;
             self.claim(allocator, Extent { start, count: members * (2 + table_blocks) });
             for member in 0..members {
@@ -117,6 +138,8 @@ impl Layout {
                     used: if group == 0 { 10 } else { 0 },
                     free: Vec::new(),
                     directories: 0,
+                    // mke2fs writes the bitmaps of the first group, which it uses, and of the last.
+                    initialised: group == 0 || group == count - 1,
                 });
             }
         }
@@ -143,6 +166,7 @@ impl Layout {
                 used: 0,
                 free: Vec::new(),
                 directories: 0,
+                initialised: true,
             });
         }
         let end = each * XFS_GROUPS;
@@ -221,6 +245,26 @@ impl Layout {
         group.free.insert(place, number);
     }
 
+    /// The bitmaps of the groups of an extent, and whether each was on the drive before; from now on they are.
+    pub(super) fn touch(&mut self, extent: Extent) -> Vec<(u64, bool)> {
+        let last = extent.start + extent.count.max(1) - 1;
+        let groups = self.group_of_block(extent.start)..=self.group_of_block(last);
+        let mut touched = Vec::new();
+        for group in &mut self.groups[groups] {
+            touched.push((group.block_bitmap, std::mem::replace(&mut group.initialised, true)));
+            if self.family == Family::Xfs {
+                // The list of reserved blocks, and the second tree of free extents, which is sorted by size.
+                touched.extend([(group.descriptor, true), (group.block_bitmap + 1, true)]);
+            }
+        }
+        touched
+    }
+
+    /// The block bitmaps that are on the drive.
+    pub(super) fn bitmaps_on_drive(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().filter(|group| group.initialised).map(|group| group.block_bitmap)
+    }
+
     /// The blocks that change when an inode is made or removed, besides its own.
     pub(super) fn inode_bitmaps(&self, number: u64) -> [u64; 2] {
         let group = &self.groups[self.group_of(number)];
@@ -247,9 +291,13 @@ impl Layout {
         parts
     }
 
-    /// Where the first block of a file should lie.
-    pub(super) fn goal(&self, number: u64) -> u64 {
-        self.groups[self.group_of(number)].first
+    /// Where the first block of a file or directory should lie. ext4 keeps the first group of sixteen for directories
+    /// (`ext4_inode_to_goal_block`).
+    pub(super) fn goal(&self, number: u64, directory: bool) -> u64 {
+        let group = self.group_of(number);
+        let flex = group - group % FLEX as usize + usize::from(!directory);
+        let known = self.family == Family::Ext4 && flex < self.groups.len();
+        self.groups[if known { flex } else { group }].first
     }
 
     /// How many blocks to look for when `wanted` are needed in a file that will be so long: what is not needed now is

@@ -18,6 +18,7 @@ pub use journal::{Commit, CommitPhase, Journal, Transaction};
 pub use layout::Family;
 pub use names::NameError;
 
+use crate::kernel_set::KernelSet;
 use crate::page_cache::{DEVICE_FILE, FileId, PAGE_BYTES};
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -38,15 +39,23 @@ pub struct FileSystem {
     pub journal: Journal,
     /// Blocks that dirty pages will need.
     pub delayed: u64,
-    /// Bitmaps that changed since the host last looked.
-    pub touched_bitmaps: Vec<u64>,
+    /// Bitmaps that changed since the host last looked, and whether each was on the drive before.
+    pub touched_bitmaps: Vec<(u64, bool)>,
+    /// The kernel that has mounted it.
+    kernel: KernelSet,
     /// Blocks that the file system had free when it was made.
     usable: u64,
 }
 
 impl FileSystem {
     /// A new file system on a device.
-    pub fn new(family: Family, capacity_bytes: u64, journal_blocks: u64, stripe_blocks: u64) -> Self {
+    pub fn new(
+        family: Family,
+        capacity_bytes: u64,
+        journal_blocks: u64,
+        stripe_blocks: u64,
+        kernel: KernelSet,
+    ) -> Self {
         let mut allocator = Allocator::default();
         let (layout, journal_first) =
             Layout::make(family, capacity_bytes / PAGE_BYTES, journal_blocks, stripe_blocks, &mut allocator);
@@ -59,6 +68,7 @@ impl FileSystem {
             journal,
             delayed: 0,
             touched_bitmaps: Vec::new(),
+            kernel,
             usable,
         };
         made.journal.running.id = 1;
@@ -123,8 +133,12 @@ impl FileSystem {
         match self.layout.family {
             Family::Ext4 => running.blocks.extend(blocks),
             Family::Xfs => {
+                let blocks: Vec<u64> = blocks.into_iter().collect();
+                let each = log_bytes / (blocks.len() as u64).max(1);
+                for block in &blocks {
+                    running.log_item((*block, false), each, PAGE_BYTES, self.kernel);
+                }
                 running.blocks.extend(blocks);
-                running.log_bytes += log_bytes;
             }
         }
         running.id
@@ -132,8 +146,13 @@ impl FileSystem {
 
     /// Note that a file's inode is changed; `data`: in a way that is needed to read its data.
     pub fn log_inode(&mut self, file: FileId, data: bool, now_ns: u64) {
-        let block = self.layout.inode_block(self.inode(file).number);
-        let id = self.log([block], layout::INODE_LOG_BYTES, now_ns);
+        let number = self.inode(file).number;
+        let block = self.layout.inode_block(number);
+        let id = self.log([block], 0, now_ns);
+        if self.layout.family == Family::Xfs {
+            let bytes = layout::INODE_LOG_BYTES;
+            self.journal.running.log_item((number, true), bytes, bytes, self.kernel);
+        }
         let inode = self.inode_mut(file);
         inode.changed_in = id;
         if data {
@@ -151,7 +170,7 @@ impl FileSystem {
         let wanted = u64::from(count).min(ALLOCATED_MAX);
         let inode = self.inode(file);
         let before = page.checked_sub(1).and_then(|last| inode.map(last, 1).ok()).map(|(block, _)| block + 1);
-        let goal = before.unwrap_or_else(|| self.layout.goal(inode.number));
+        let goal = before.unwrap_or_else(|| self.layout.goal(inode.number, false));
         let wish = self.layout.wish(inode.size.max(u64::from(page + count) * PAGE_BYTES), wanted);
         let mut reserved = inode.reserved.filter(|it| it.count > 0 && before.is_none_or(|goal| it.start == goal));
         if reserved.is_none() {
@@ -162,8 +181,12 @@ impl FileSystem {
         let reserved = reserved?;
         let taken = Extent { start: reserved.start, count: reserved.count.min(wanted) };
         let rest = Extent { start: reserved.start + taken.count, count: reserved.count - taken.count };
+        if before.is_none() && self.kernel.prefetches_bitmaps() && self.family() == Family::Ext4 {
+            let searched = self.layout.bitmaps_on_drive().map(|block| (block, true));
+            self.touched_bitmaps.extend(searched);
+        }
         let bitmaps = self.layout.allocation_blocks(taken);
-        self.touched_bitmaps.extend(bitmaps.iter().step_by(2));
+        self.touched_bitmaps.extend(self.layout.touch(taken));
         let id = self.log(bitmaps, layout::ALLOCATION_LOG_BYTES, now_ns);
         let inode = self.inode_mut(file);
         inode.reserved = (rest.count > 0).then_some(rest);
@@ -198,7 +221,7 @@ impl FileSystem {
     fn free_later(&mut self, freed: &[Extent], now_ns: u64) {
         for extent in freed {
             let bitmaps = self.layout.allocation_blocks(*extent);
-            self.touched_bitmaps.extend(bitmaps.iter().step_by(2));
+            self.touched_bitmaps.extend(self.layout.touch(*extent));
             self.log(bitmaps, layout::ALLOCATION_LOG_BYTES, now_ns);
         }
         self.journal.running.freed.extend_from_slice(freed);
@@ -214,6 +237,11 @@ impl FileSystem {
     /// The free extents, cut at the borders of groups, as `fstrim` takes them.
     pub fn free_by_group(&self) -> Vec<Extent> {
         self.allocator.extents().flat_map(|extent| self.layout.by_group(extent)).collect()
+    }
+
+    /// The bitmaps that say which blocks are free, as far as they are on the drive.
+    pub fn bitmaps_on_drive(&self) -> Vec<u64> {
+        self.layout.bitmaps_on_drive().collect()
     }
 
     /// Extents of all files, and files that have any.

@@ -112,7 +112,7 @@ impl FileSystem {
         let folder = self.inode(directory).directory.as_deref();
         // The leaf alone changes; the root only when a leaf splits.
         let leaf: Vec<u64> = folder.into_iter().filter_map(|it| it.blocks_of(name).last()).collect();
-        let id = self.log(leaf, ENTRY_BYTES + name.len() as u64 + INODE_LOG_BYTES, now_ns);
+        let id = self.log(leaf, ENTRY_BYTES + name.len() as u64, now_ns);
         self.log_inode(directory, true, now_ns);
         self.inode_mut(directory).changed_in = id;
     }
@@ -150,7 +150,7 @@ impl FileSystem {
             self.grow_directory(file, now_ns)?;
         }
         let bitmaps = self.layout.inode_bitmaps(number);
-        self.touched_bitmaps.push(bitmaps[0]);
+        self.touched_bitmaps.push((bitmaps[0], true));
         self.log(bitmaps, INODE_LOG_BYTES, now_ns);
         self.log_inode(file, true, now_ns);
         Ok(file)
@@ -174,9 +174,10 @@ impl FileSystem {
                 return Ok(());
             }
             let root = folder.blocks.first().copied();
-            let goal = folder.blocks.last().map_or_else(|| self.layout.goal(inode.number), |last| last + 1);
+            let goal = folder.blocks.last().map_or_else(|| self.layout.goal(inode.number, true), |last| last + 1);
             let extent: Extent = self.allocator.take(goal, 1).ok_or(NameError::Full)?;
             let bitmaps = self.layout.allocation_blocks(extent);
+            self.layout.touch(extent);
             self.log(bitmaps.into_iter().chain([extent.start]).chain(root), PAGE_BYTES / 2, now_ns);
             let folder = self.inode_mut(directory).directory.as_mut().ok_or(NameError::NotADirectory)?;
             folder.blocks.push(extent.start);
@@ -231,7 +232,7 @@ impl FileSystem {
         freed.extend(directory.into_iter().flat_map(|it| it.blocks).map(|start| Extent { start, count: 1 }));
         self.free_later(&freed, now_ns);
         let bitmaps = self.layout.inode_bitmaps(number);
-        self.touched_bitmaps.push(bitmaps[0]);
+        self.touched_bitmaps.push((bitmaps[0], true));
         self.log(bitmaps, INODE_LOG_BYTES, now_ns);
         self.log_inode(file, true, now_ns);
         self.layout.free_inode(number, is_directory);
