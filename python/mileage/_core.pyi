@@ -175,6 +175,10 @@ class Host:
         """
         Virtual time since power-on, in nanoseconds.
         """
+    def remove_tree(self, /, path: str) -> None:
+        """
+        Remove a directory with everything in it, if it is there. Raises `OSError`.
+        """
     @staticmethod
     def restore(host: str, drive: str, state: bytes) -> Host:
         """
@@ -186,6 +190,21 @@ class Host:
         Do a workload (JSON) on the work file and return its record (JSON). `direct`: past the cache. `dsync`: each write is
         synced. `poll(bytes, operations)` is called now and then; when it answers true the run is interrupted. Raises
         `ValueError` when the host cannot do the workload.
+        """
+    def run_files(self, /, job: str, poll: Any | None = None) -> str:
+        """
+        Do a job on files (JSON: `phases`, each with the work of its tasks) and return the records of its timed phases (JSON).
+        `poll` is as in `run`. Raises `mileage.errors.Refused` when the job breaks a rule.
+        """
+    def run_iozone(self, /, path: str, suite: str, poll: Any | None = None) -> str:
+        """
+        Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON), as `run_iozone` does on a real
+        file. Raises `mileage.errors.Refused` for what only a real file has.
+        """
+    def run_names(self, /, name: str, shares: SupportsGetItem[int, tuple[str, str]], poll: Any | None = None) -> str:
+        """
+        As `run_files`, a metadata workload for each of `shares`: its directory (empty, or ending in a slash) and the workload
+        (JSON). All begin together. `name`: what the record is called.
         """
     def save(self, /) -> bytes:
         """

@@ -49,6 +49,6 @@ def test_a_misspelt_name_is_answered_with_the_closest(
     assert line.startswith(f"here: {name!r} is not a workload; did you mean {close}? Known are ")
 
 
-def test_workloads_on_many_files_are_refused_on_a_modelled_host_by_name(refusal: Callable[..., str]) -> None:
-    line = refusal(lambda: find_workloads("iozone.*", "virtual:plain@host", "here"))
-    assert "on a modelled host such as virtual:plain@host only workloads on one file are built yet" in line
+@pytest.mark.parametrize("name", ["iozone.*", "metadata.stat", "metarates.*", "mdtest.*", "ior.write"])
+def test_a_modelled_host_does_every_family_of_work_on_files(name: str) -> None:
+    assert find_workloads(name, "virtual:plain@host", "here") == find_workloads(name, "dir:/x", "here")

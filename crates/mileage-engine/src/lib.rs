@@ -81,7 +81,8 @@ pub use data::Generator;
 pub use error::Error;
 pub use identity::Identity;
 pub use iozone::{
-    Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
+    Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, iozone_file_job,
+    iozone_results, start_iozone,
 };
 pub use job::{Job, Progress};
 pub use kernel_io_audit::ThreadIo;

@@ -19,6 +19,7 @@ mod call;
 mod calls;
 mod counters;
 mod durability;
+mod file_run;
 pub mod file_system;
 mod flusher;
 mod host;
@@ -37,8 +38,9 @@ mod write_back;
 mod write_log;
 
 pub use call::{Call, CallError, HandleId, OpenHow};
+pub use file_run::{FileJobResult, PhaseRecord, TaskSpans, run_job};
 pub use host::Host;
 pub use profile::{HostProfile, HostProfileError};
 pub use saved_state::HostStateError;
-pub use work_file::{Opening, WORK_FILE, WorkFileError, run};
+pub use work_file::{FIRST_HANDLE, Opening, WORK_FILE, WorkFileError, run};
 pub use write_log::Survival;

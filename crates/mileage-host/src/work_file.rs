@@ -17,7 +17,7 @@ pub const WORK_FILE: &str = "work";
 /// A record of the program that makes the work file.
 const MADE_BYTES: u64 = 1 << 20;
 /// The first handle of threads; those below are for single calls.
-const FIRST_HANDLE: HandleId = 16;
+pub const FIRST_HANDLE: HandleId = 16;
 
 /// How the threads of a run open the work file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

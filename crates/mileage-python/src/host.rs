@@ -2,8 +2,9 @@
 
 use crate::{ask, parse_workload, refused, to_json};
 use mileage_drive::{Profile, general_drive};
-use mileage_host::{Host, HostProfile, Opening, WORK_FILE, run};
-use mileage_workload::Unobserved;
+use mileage_engine::{iozone_file_job, iozone_results};
+use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, Opening, WORK_FILE, run, run_job};
+use mileage_workload::{FileJob, Unobserved};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -39,6 +40,26 @@ pub fn host_figures(profile: &str) -> PyResult<Vec<(&'static str, String, String
 #[pyclass(name = "Host", module = "mileage._core")]
 pub struct PyHost {
     host: Host,
+}
+
+impl PyHost {
+    fn do_job(&mut self, py: Python<'_>, job: FileJob, poll: Option<Py<PyAny>>) -> PyResult<FileJobResult> {
+        let mut failure = None;
+        let host = &mut self.host;
+        let outcome = py.detach(|| {
+            let mut poll = |bytes, operations| {
+                Python::attach(|py| ask(py, poll.as_ref(), bytes, operations)).unwrap_or_else(|error| {
+                    failure = Some(error);
+                    true
+                })
+            };
+            run_job(host, job, &mut poll)
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => outcome.map_err(refused),
+        }
+    }
 }
 
 #[pymethods]
@@ -126,6 +147,52 @@ impl PyHost {
             Some(error) => Err(error),
             None => to_json(&outcome.map_err(wrong)?),
         }
+    }
+
+    /// Do a job on files (JSON: `phases`, each with the work of its tasks) and return the records of its timed phases (JSON).
+    /// `poll` is as in `run`. Raises `mileage.errors.Refused` when the job breaks a rule.
+    #[pyo3(signature = (job, poll = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn run_files(&mut self, py: Python<'_>, job: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
+        let job = serde_json::from_str(job).map_err(|cause| refused(format!("job: {cause}")))?;
+        to_json(&self.do_job(py, job, poll)?)
+    }
+
+    /// Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON), as `run_iozone` does on a real
+    /// file. Raises `mileage.errors.Refused` for what only a real file has.
+    #[pyo3(signature = (path, suite, poll = None))]
+    fn run_iozone(&mut self, py: Python<'_>, path: &str, suite: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
+        let suite = serde_json::from_str(suite).map_err(|cause| refused(format!("suite: {cause}")))?;
+        let job = iozone_file_job(&suite, path, FIRST_HANDLE).map_err(refused)?;
+        let done = self.do_job(py, job, poll)?;
+        let records = done.phases.into_iter().map(|phase| phase.record).collect();
+        to_json(&iozone_results(&suite, records, done.interrupted))
+    }
+
+    /// As `run_files`, a metadata workload for each of `shares`: its directory (empty, or ending in a slash) and the workload
+    /// (JSON). All begin together. `name`: what the record is called.
+    #[pyo3(signature = (name, shares, poll = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn run_names(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        shares: Vec<(String, String)>,
+        poll: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let parse = |(base, text): &(String, String)| {
+            let metadata = serde_json::from_str(text).map_err(|cause| refused(format!("metadata: {cause}")))?;
+            Ok((base.clone(), metadata))
+        };
+        let shares = shares.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        let job = FileJob::of_names(name, &shares, FIRST_HANDLE).map_err(refused)?;
+        to_json(&self.do_job(py, job, poll)?)
+    }
+
+    /// Remove a directory with everything in it, if it is there. Raises `OSError`.
+    fn remove_tree(&mut self, py: Python<'_>, path: &str) -> PyResult<()> {
+        let host = &mut self.host;
+        py.detach(|| host.remove_tree(path)).map_err(|error| PyOSError::new_err(format!("{}: {error}", error.errno())))
     }
 
     /// Let virtual time pass, in nanoseconds; the flusher and the journal work meanwhile.

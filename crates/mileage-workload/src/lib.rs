@@ -38,6 +38,7 @@ pub mod conformance;
 mod content;
 mod error;
 mod execution;
+mod file_job;
 mod issue_gates;
 mod load_model;
 mod metadata;
@@ -54,6 +55,10 @@ pub use content::{
 };
 pub use error::Error;
 pub use execution::{Completion, Execution, Observer, Step, Unobserved};
+pub use file_job::{
+    FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FilePhase, FileStep, FileWork,
+    HandleId, NamesPart, OpenFile, OpenHow,
+};
 pub use load_model::{Cap, Load, Open, Ramp, Spacing, Think};
 pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,

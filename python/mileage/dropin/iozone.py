@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.task_tools import is_modelled
 from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
@@ -162,6 +163,9 @@ def asked_of(given: GivenFlags) -> IozoneRequest:
     sizes, records_kb = _sizes(given, children)
     named = given.last("-f")
     path = Path(named) if named is not None else Path("iozone.DUMMY" if children else "iozone.tmp")
+    if is_modelled(path):
+        # The root of a modelled host stands for a file in it.
+        path = path / "iozone.tmp"
     files = _files(given, children)
     places = {file.parent for file in files} or {path.parent}
     if len(places) > 1:
@@ -204,7 +208,7 @@ def study_of(given: GivenFlags, asked: IozoneRequest) -> Study:
     return Study(
         name="iozone",
         question=f"How fast: {', '.join(asked.tests)}?",
-        target=f"dir:{asked.place.absolute()}",
+        target=str(asked.place) if is_modelled(asked.place) else f"dir:{asked.place.absolute()}",
         order="listed",
         state=State(cache="warm", file=exact_bytes(max(file for file, _ in asked.sizes))),
         stage=(Stage(name="iozone", measure=tuple(tables)),),

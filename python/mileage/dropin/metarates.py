@@ -12,7 +12,7 @@ from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import number, study_of, tasks_of
+from mileage.dropin.task_tools import is_modelled, number, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
 from mileage.model.run_record import TestResult
@@ -43,7 +43,7 @@ def run(given: GivenFlags) -> None:
             code="does-not-divide",
         )
     directory = Path(str(given.last("-d")))
-    made = not directory.exists()
+    made = not is_modelled(directory) and not directory.exists()
     if made:
         _make(directory)
     own = given.has("-u")

@@ -12,6 +12,7 @@ from typing import Final
 
 from mileage.dropin.flags import DASHES, GivenFlags, read
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.workload import THREADS_MAX
@@ -66,9 +67,15 @@ def size_of(given: GivenFlags, flag: str, alone: int) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def is_modelled(directory: Path) -> bool:
+    """Whether the directory is the root of a modelled host, "virtual:DRIVE@HOST"."""
+    return capabilities_of(str(directory)).has_host
+
+
 def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
     """The study of one table in a directory. Raises Refused when that is not there."""
-    if not directory.is_dir():
+    hosted = is_modelled(directory)
+    if not hosted and not directory.is_dir():
         raise Refused(
             f"{given.tool.name}: {directory}", "is no directory", advice="make it first", code="not-found"
         )
@@ -76,7 +83,7 @@ def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
     return Study(
         name=name,
         question=f"What does {name} measure here?",
-        target=f"dir:{directory.absolute()}",
+        target=str(directory) if hosted else f"dir:{directory.absolute()}",
         state=State(cache="warm", file=1 << 16),
         stage=(Stage(name=name, measure=(name,)),),
         measure={name: table},

@@ -46,6 +46,10 @@ def perform_task_run(
     target: Target, job: IorRun | MdtestRun | MetaratesRun, what: str, poll: Poll
 ) -> RunRecord:
     """Do a run of tests that several tasks do together."""
+    if target.simulation is not None:
+        from mileage.execute.host_files import tasks_on_host
+
+        return _together(tasks_on_host(target.simulation.host, job.value, job.caching, what, poll), job.names)
     from mileage.execute.tasks import perform_tasks
 
     assert target.path is not None
@@ -58,6 +62,11 @@ def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecor
     """Do a set of IOzone's tests."""
     from mileage import _core
 
+    if target.simulation is not None:
+        from mileage.execute.host_files import suite_on_host
+
+        text = suite_on_host(target.simulation.host, job, what, poll)
+        return _suite_record(job, msgspec.json.decode(text, type=_IozoneResults), what)
     more: dict[str, object] = {}
     if target.place_identity is not None:
         directory = target.place_identity.to_json()
@@ -66,7 +75,13 @@ def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecor
     if files:
         more["files"] = files
     value = msgspec.json.encode({**msgspec.to_builtins(job.value), **more}).decode()
-    done = msgspec.json.decode(_core.run_iozone(path, value, poll), type=_IozoneResults)
+    return _suite_record(
+        job, msgspec.json.decode(_core.run_iozone(path, value, poll), type=_IozoneResults), what
+    )
+
+
+def _suite_record(job: Suite, done: _IozoneResults, what: str) -> RunRecord:
+    """The record of a set of IOzone's tests. Raises RunFailed and Interrupted."""
     if done.interrupted:
         raise Interrupted()
     for result in done.results:
@@ -79,6 +94,10 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecor
     """Do an operation on names in a directory of the plan's own, by whose name what a kill leaves is found again."""
     from mileage import _core
 
+    if target.simulation is not None:
+        from mileage.execute.host_files import names_on_host
+
+        return names_on_host(target.simulation.host, job, what, poll)
     assert target.path is not None
     assert target.place is not None
     place = target.path.with_suffix(".metadata")

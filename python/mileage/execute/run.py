@@ -152,6 +152,8 @@ def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs
     assert job is not None
     _still_there(target, run)
     try:
+        if target.simulation is not None:
+            return perform_job(target, job, inputs.what, inputs.poll)
         refuse_elsewhere(job.caching.mode, run.cell)
         with surrounded(target, job.caching):
             return perform_job(target, job, inputs.what, inputs.poll)

@@ -119,7 +119,7 @@ class Conductor:
             record = self._ior_phase(path, ior, phase)
             results.append(TestResult(f"ior.{phase}", record))
             if phase == "write":
-                _check_sizes(path, ior, f"{self._what}: ior.write")
+                self._check_sizes(path, ior)
         return results
 
     def _ior_phase(self, path: Path, ior: Ior, phase: str) -> RunRecord:
@@ -156,11 +156,22 @@ class Conductor:
             raise replaced(self._what, path)
         return (files[0],)
 
+    def _check_sizes(self, path: Path, ior: Ior) -> None:
+        _check_sizes(path, ior, f"{self._what}: ior.write")
+
+    def _make_directory(self, name: str) -> None:
+        (self._directory / name).mkdir()
+
+    def _remove_renamed(self, value: Mdtest) -> None:
+        """Remove the directories that the test of renaming has left under other names."""
+        for left in list(self._directory.rglob("dir.mdtest.*")):
+            left.rmdir()
+
     def metarates(self, value: Metarates) -> list[TestResult]:
         """The tests that are wanted, in metarates' order; files are made and removed outside of the time."""
         if value.own_directories:
             for task in range(value.tasks):
-                (self._directory / str(task)).mkdir()
+                self._make_directory(str(task))
         results = []
         tests = [test for test in METARATES if test in value.tests]
         for test in tests:
@@ -196,8 +207,7 @@ class Conductor:
                 # Use separate directories, because this test leaves the files under other names.
                 self._mdtest(value, "dir_create")
                 results.append(self._mdtest(value, "dir_rename"))
-                for left in list(self._directory.rglob("dir.mdtest.*")):
-                    left.rmdir()
+                self._remove_renamed(value)
         if not value.keep:
             results.append(self._trees(value, "rmdir", "tree_remove"))
         return [result for result in results if result.test in value.tests]

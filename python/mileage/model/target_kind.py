@@ -28,6 +28,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Operations reach something; False where only the engine itself is measured."""
     has_files: bool = False
     """Runs can make files and directories in it."""
+    file_families: tuple[str, ...] = ()
+    """Families of work on files that it does though it has no directory: "ior"."""
     has_work_file: bool = False
     """Whether it is a work file of the size that the study gives, unless its content is kept."""
     in_place: bool = False
@@ -52,6 +54,10 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     def is_real(self) -> bool:
         """Whether it is real storage, measured with the clock of the host."""
         return self.moves_bytes and not self.simulated
+
+    def does(self, family: str) -> bool:
+        """Whether a family of work on files, such as "iozone", can be done on it."""
+        return self.has_files or family in self.file_families
 
     @property
     def is_drive(self) -> bool:
@@ -91,6 +97,7 @@ _HOSTED: Final = Capabilities(
     form="virtual:NAME@HOST",
     simulated=True,
     has_host=True,
+    file_families=("iozone", "metadata", "metarates", "mdtest", "ior"),
     can_trim=True,
     unused_keys=("pin", "interval", "processes"),
     unused_reason="a modelled host makes its calls in simulated time, and has no processes to place",

@@ -178,7 +178,8 @@ class _Making:
         if not found:
             return True
         known = self._faults.found
-        if not self._facts.capabilities.has_files:
+        kind = self._facts.capabilities
+        if not all(kind.does(named.job.word()) for named in found if named.job is not None):
             self._faults.add(
                 f"{path}.workload",
                 f"{found[0].name} makes files of its own",

@@ -253,7 +253,8 @@ def find_workloads(
     known = {**WORKLOADS, **(own or {})}
     family, dot, member = name.partition(".")
     on_files = {found.job.word() for found in WORKLOADS.values() if found.job is not None}
-    if family in on_files and not capabilities_of(target).is_real:
+    kind = capabilities_of(target)
+    if family in on_files and not kind.is_real and not kind.does(family):
         raise BrokenStudy(source, [Refusal(path, text=_needs_a_directory(name, target), code="needs-files")])
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
@@ -276,11 +277,6 @@ def find_workloads(
 def _needs_a_directory(name: str, target: str) -> str:
     if not capabilities_of(target).simulated:
         return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
-    if capabilities_of(target).has_host:
-        return (
-            f"{name} is a workload on many files or phases; on a modelled host such as {target} only workloads on one "
-            "file are built yet; give a directory, dir:PATH"
-        )
     return f"{name} is a file workload; {target} is a block device without a host; file workloads need a directory"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
@@ -26,6 +26,10 @@ from mileage.targets.spec import TargetSpec
 
 class Simulation(Protocol):
     """A drive in simulated time: what execute needs of a virtual target beyond what every target can do."""
+
+    @property
+    def host(self) -> Any:
+        """The modelled host of the core, which does work on files. Raises ValueError for a drive without one."""
 
     def run(self, workload: str, poll: Callable[[int, int], bool], reach: Reach | None = None) -> str:
         """Do a workload (JSON); the JSON of its record. `poll` is given bytes and operations, and ends it with True.

@@ -50,6 +50,10 @@ class VirtualTarget(Target):
         load_profile(spec.name)
 
     @property
+    def host(self) -> Any:
+        raise ValueError(f"{self.spec} has no host: give one, {self.spec}@HOST")
+
+    @property
     def simulation(self) -> VirtualTarget:
         return self
 

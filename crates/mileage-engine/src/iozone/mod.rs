@@ -8,7 +8,7 @@
 //!
 //! `suite` is the value, `steps` what each test does before, inside and after its clock, `workers` what happens before,
 //! `calls` what happens inside and after, `run` the sequence, `results` the rates that IOzone prints, `differences` the
-//! text.
+//! text, `file_job` the same tests for a modelled host.
 //!
 //! # Invariant
 //! In fidelity the system calls on the file are those of IOzone 3.471, in its order. *Guard:* the tests watch every test
@@ -20,6 +20,7 @@
 
 mod calls;
 mod differences;
+mod file_job;
 mod results;
 mod run;
 mod steps;
@@ -27,6 +28,7 @@ mod suite;
 mod workers;
 
 pub use differences::iozone_differences;
+pub use file_job::{iozone_file_job, iozone_results};
 pub use results::{IozoneResults, Moved, TestResult, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
 pub(crate) use workers::Workers;

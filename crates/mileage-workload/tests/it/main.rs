@@ -2,6 +2,7 @@
 mod conformance_rules;
 mod content;
 mod driver;
+mod file_jobs;
 mod findings;
 mod iozone_bytes;
 mod loads;

@@ -1,0 +1,70 @@
+//! Calls on the records of one file.
+
+use super::OpenFile;
+use super::file_call::{FileCall, HandleId};
+use super::operation::{FileOperationKind, Next, Role};
+use crate::error::Error;
+use crate::execution::{Execution, Step};
+use crate::op::{Op, OpKind};
+use crate::workload::{Sync, Workload};
+
+/// The calls of one task on one file: open, the operations of a workload's thread, close.
+#[derive(Debug)]
+pub(super) struct RecordCalls {
+    execution: Execution,
+    handle: HandleId,
+    data_only: bool,
+    open: Option<OpenFile>,
+    closes: bool,
+    is_outstanding: bool,
+    ops: Vec<Op>,
+}
+
+impl RecordCalls {
+    pub(super) fn new(
+        workload: &Workload,
+        thread: u32,
+        handle: HandleId,
+        open: Option<OpenFile>,
+        closes: bool,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            execution: Execution::new(workload, thread)?,
+            handle,
+            data_only: workload.sync == Sync::Fdatasync,
+            open,
+            closes,
+            is_outstanding: false,
+            ops: Vec::with_capacity(1),
+        })
+    }
+
+    pub(super) fn next(&mut self, now_ns: u64) -> Next {
+        let handle = self.handle;
+        if let Some(OpenFile { path, how }) = self.open.take() {
+            return Next::Call(FileCall::Open { path, handle, how }, Role::ends(FileOperationKind::Open));
+        }
+        if std::mem::take(&mut self.is_outstanding) {
+            self.execution.complete(now_ns);
+        }
+        self.ops.clear();
+        match self.execution.next(now_ns, &mut self.ops) {
+            Step::Issue => self.is_outstanding = true,
+            Step::WaitUntil(at_ns) => return Next::WaitUntil(at_ns),
+            Step::AwaitCompletion | Step::Done if self.closes => {
+                self.closes = false;
+                return Next::Call(FileCall::Close { handle }, Role::ends(FileOperationKind::Close));
+            }
+            Step::AwaitCompletion | Step::Done => return Next::End,
+        }
+        let Op { kind, length_bytes, offset_bytes: offset } = self.ops[0];
+        let length = u64::from(length_bytes);
+        let (call, kind) = match kind {
+            OpKind::Read => (FileCall::Read { handle, offset, length }, FileOperationKind::Read),
+            OpKind::Write => (FileCall::Write { handle, offset, length }, FileOperationKind::Write),
+            OpKind::Sync => (FileCall::Sync { handle, data_only: self.data_only }, FileOperationKind::Sync),
+            OpKind::Discard => (FileCall::Punch { handle, offset, length }, FileOperationKind::Metadata),
+        };
+        Next::Call(call, Role::ends(kind))
+    }
+}
