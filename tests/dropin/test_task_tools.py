@@ -218,3 +218,19 @@ def test_tasks_of_a_real_mpirun_are_refused_with_advice(
     done = dropin(tmp_path, "ior")
     assert done.returncode == 2
     assert "mileage mpirun -np 4 ior" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "metarates -C -S -U -n 40 --tasks 2 -d",
+        "mdtest -n 10 --tasks 2 -d",
+        "iozone -s 1m -r 64k -f",
+        "ior -w -r -e -t 64k -b 1m --tasks 2 -o",
+    ],
+)
+def test_the_command_lines_of_tools_run_on_a_modelled_host(words: str, tmp_path: Path) -> None:
+    host = "virtual:intel-x25e-64gb@phenom-8gib"
+    place = f"{host}/file" if words.startswith("ior") else host
+    assert host in printed(tmp_path, f"{words} {place}")
+    assert [path.name for path in tmp_path.iterdir()] == ["study-0"]

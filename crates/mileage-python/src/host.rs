@@ -43,12 +43,12 @@ pub struct PyHost {
 }
 
 impl PyHost {
-    fn do_job(&mut self, py: Python<'_>, job: FileJob, poll: Option<Py<PyAny>>) -> PyResult<FileJobResult> {
+    fn do_job(&mut self, py: Python<'_>, job: FileJob, poll: Option<&Py<PyAny>>) -> PyResult<FileJobResult> {
         let mut failure = None;
         let host = &mut self.host;
         let outcome = py.detach(|| {
             let mut poll = |bytes, operations| {
-                Python::attach(|py| ask(py, poll.as_ref(), bytes, operations)).unwrap_or_else(|error| {
+                Python::attach(|py| ask(py, poll, bytes, operations)).unwrap_or_else(|error| {
                     failure = Some(error);
                     true
                 })
@@ -155,16 +155,17 @@ impl PyHost {
     #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn run_files(&mut self, py: Python<'_>, job: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
         let job = serde_json::from_str(job).map_err(|cause| refused(format!("job: {cause}")))?;
-        to_json(&self.do_job(py, job, poll)?)
+        to_json(&self.do_job(py, job, poll.as_ref())?)
     }
 
     /// Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON), as `run_iozone` does on a real
     /// file. Raises `mileage.errors.Refused` for what only a real file has.
     #[pyo3(signature = (path, suite, poll = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn run_iozone(&mut self, py: Python<'_>, path: &str, suite: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
         let suite = serde_json::from_str(suite).map_err(|cause| refused(format!("suite: {cause}")))?;
         let job = iozone_file_job(&suite, path, FIRST_HANDLE).map_err(refused)?;
-        let done = self.do_job(py, job, poll)?;
+        let done = self.do_job(py, job, poll.as_ref())?;
         let records = done.phases.into_iter().map(|phase| phase.record).collect();
         to_json(&iozone_results(&suite, records, done.interrupted))
     }
@@ -186,7 +187,7 @@ impl PyHost {
         };
         let shares = shares.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
         let job = FileJob::of_names(name, &shares, FIRST_HANDLE).map_err(refused)?;
-        to_json(&self.do_job(py, job, poll)?)
+        to_json(&self.do_job(py, job, poll.as_ref())?)
     }
 
     /// Remove a directory with everything in it, if it is there. Raises `OSError`.

@@ -145,5 +145,5 @@ fn more_than_one_operation_at_a_time_is_refused() {
         vec![FileWork::Records { workload: Box::new(workload), thread: 0, handle: 16, open: None, close: false }];
     let job = FileJob { phases: vec![FilePhase { name: "x".to_owned(), timed: true, work }] };
     let error = job.check().expect_err("refused");
-    assert_eq!(error.to_string(), "depth of work on files is 2: expected 1");
+    assert_eq!(error.to_string(), "depth of work on files is 2: expected 1 to 1");
 }
