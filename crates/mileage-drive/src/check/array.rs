@@ -348,3 +348,14 @@ fn rare_losses() -> Vec<Row> {
     };
     LEVELS.map(row).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, stalled_member};
+
+    #[test]
+    fn the_silence_of_a_stalled_member_is_exact() {
+        let rows = stalled_member();
+        assert!(rows.iter().all(Row::holds), "{rows:?}");
+    }
+}
