@@ -77,7 +77,7 @@ def test_text_page_and_json_have_the_band(finished: Finished, tmp_path: Path) ->
     text = " ".join(done.stdout.split())
     assert re.search(r"as in the profile \S+ % range: .*(slower|faster)", text)
     assert "not possible on this drive" in text
-    assert re.search("Model band: .* on drives with one unpublished figure changed", text)
+    assert re.search("Variants of the drive model, each with one unpublished figure changed: ", text)
     assert "gc_pace=paced" in text
     page = (out / "report.html").read_text(encoding="utf-8")
     assert 'id="band"' in page

@@ -75,7 +75,7 @@ def test_unit_is_the_cycle_and_the_sham_is_subtracted(stages: Make, cycles: int)
     assert cell.sham_ratio == pytest.approx(math.exp(np.mean(sham)))
     assert len(cell.unit_ratios) == cycles
     assert (comparison.unit, comparison.descriptive) == ("cycle", False)
-    assert comparison.design == f"{cycles} cycles with a sham arm"
+    assert comparison.design == f"{cycles} cycles with an idle control"
 
 
 def test_without_a_sham_the_cycles_stand_alone(stages: Make) -> None:
@@ -84,7 +84,7 @@ def test_without_a_sham_the_cycles_stand_alone(stages: Make) -> None:
     oracle = stats.ttest_1samp(cycle_changes(samples, "torture"), 0)
     assert only(comparison).p_raw == pytest.approx(oracle.pvalue)
     assert only(comparison).sham_ratio is None
-    assert comparison.design == "3 cycles without a sham arm"
+    assert comparison.design == "3 cycles without an idle control"
 
 
 def test_many_runs_do_not_replace_cycles(stages: Make) -> None:
@@ -120,7 +120,7 @@ def test_one_sham_for_several_cycles_is_compared_unpaired(stages: Make) -> None:
     t = (np.mean(torture) - sham) / (np.std(torture, ddof=1) * math.sqrt(1 / 3 + 1))
     assert cell.p_raw == pytest.approx(2 * stats.t.sf(abs(t), 2))
     assert cell.ratio == pytest.approx(math.exp(np.mean(torture) - sham))
-    assert "3 torture cycles and 1 sham cycles cannot be paired" in cell.note
+    assert "3 stress cycles and 1 control cycles cannot be paired" in cell.note
 
 
 def test_an_unfinished_cycle_is_not_a_cycle(stages: Make) -> None:
@@ -168,7 +168,7 @@ def test_one_cycle_with_a_sham_adds_its_variance(stages: Make) -> None:
     torture, sham = cycle_changes(samples, "torture")[0], cycle_changes(samples, "sham")[0]
     assert cell.ratio == pytest.approx(math.exp(torture - sham))
     assert cell.p_raw == pytest.approx(2 * stats.t.sf(abs(torture - sham) / math.sqrt(total), df))
-    assert comparison.design == "one cycle with a sham arm: descriptive"
+    assert comparison.design == "one cycle with an idle control: descriptive"
 
 
 def test_one_cycle_snapshot(sample: MakeOne) -> None:
@@ -443,7 +443,7 @@ def test_a_cell_in_one_cycle_only_is_undecided(stages: Make) -> None:
     assert (cell.cell, cell.verdict, cell.note) == (
         "partial",
         "undecided",
-        "1 cycle with this cell, at least 2 needed",
+        "1 cycle with this test, at least 2 needed",
     )
 
 
@@ -453,7 +453,7 @@ def test_a_cell_whose_sham_is_missing_is_undecided(stages: Make, cycles: int) ->
     kept = [s for s in samples if (s.arm, s.cell, s.stage) != ("sham", "b", "after")]
     a, b = judge_stages(kept).cells
     assert (a.verdict, b.verdict) == ("slower", "undecided")
-    assert "sham" in b.note
+    assert "idle control" in b.note
 
 
 def test_a_stage_that_was_not_reached(stages: Make) -> None:

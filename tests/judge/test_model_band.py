@@ -39,8 +39,8 @@ def test_the_range_includes_the_drive_as_it_is() -> None:
 
 
 def test_a_choice_without_a_result_is_counted() -> None:
-    assert band(0.9, 0.4).counted(SLOWER.cell, SLOWER.metric) == "2 choices"
-    assert band(0.9, None).counted(SLOWER.cell, SLOWER.metric) == "1 of 2 choices"
+    assert band(0.9, 0.4).counted(SLOWER.cell, SLOWER.metric) == "2 variants"
+    assert band(0.9, None).counted(SLOWER.cell, SLOWER.metric) == "1 of 2 variants"
 
 
 def test_the_choice_that_moves_the_result_most_comes_first() -> None:
@@ -48,13 +48,16 @@ def test_the_choice_that_moves_the_result_most_comes_first() -> None:
     assert [choice.figure for choice in found] == ["figure2", "figure0", "figure1"]
 
 
-def test_the_sentence_has_the_range_next_to_the_interval() -> None:
+def test_the_sentence_has_the_range_in_a_clause_of_its_own() -> None:
     shown = verdict_sentence(comparison(SLOWER, band=band(0.9, 0.4)))
-    assert "under this model, 10 to 60 % slower over 2 choices that its maker does not publish" in shown
+    assert (
+        "over 2 variants of the drive, each with one unpublished figure changed, the result is 10 to 60 % slower."
+        in shown
+    )
     assert "model" not in verdict_sentence(comparison(SLOWER))
 
 
-def test_the_range_of_a_latency_follows_its_interval() -> None:
+def test_the_range_of_a_latency_is_named() -> None:
     late = band(7.0, cell=LATE.cell, metric=LATE.metric)
     shown = verdict_sentence(comparison(SLOWER, others=(LATE,), band=late))
-    assert "30 % higher to 7.0 times as high over the choices" in shown
+    assert "the result is 30 % higher to 7.0 times as high in p99 latency." in shown

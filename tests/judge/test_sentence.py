@@ -67,7 +67,7 @@ def comparison(*headline: CellVerdict, others: tuple[CellVerdict, ...] = (), **m
         kind="stages",
         baseline="before",
         candidate="after",
-        design="3 cycles with a sham arm",
+        design="3 cycles with an idle control",
         descriptive=False,
         unit="cycle",
         units_baseline=3,
@@ -105,23 +105,25 @@ ARMS: dict[str, Any] = {
         (
             comparison(SLOWER, SLOWER, SLOWER, SAME, SAME, UNDECIDED),
             "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
-            "at iops.random_write 4 KiB; slower in 3 of 6 cells, same within 2 % in 2, undecided in 1. "
-            "Three cycles, sham removed.",
+            "at iops.random_write 4 KiB; slower in 3 of 6 tests, same within 2 % in 2, undecided in 1. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SLOWER),
             "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(FASTER, SLOWER, candidate="rested"),
             "In stage rested this drive is 43 % slower than in stage before (95 % CI 41--45 %) "
-            "at iops.random_write 4 KiB; slower in 1 of 2 cells, faster in 1. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB; slower in 1 of 2 tests, faster in 1. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(FASTER, SAME, **ARMS),
             "Kernel 6 is 6.4 % faster than kernel 5 (95 % CI 4.1--8.4 %) at throughput.read 1 MiB; "
-            "faster in 1 of 2 cells, same within 2 % in 1. Ten paired blocks.",
+            "faster in 1 of 2 tests, same within 2 % in 1. Ten paired blocks.",
         ),
         (
             comparison(cell("faster", 3.44, 3.1, 3.7), **{**ARMS, "unit": "run", "units_candidate": 14}),
@@ -130,23 +132,25 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(SAME, SAME, msgspec.structs.replace(SAME, relevance=0.05)),
-            "After torture this drive is as fast as before: same within 2 % in 2 of 3 cells, "
-            "same within 5 % in 1. Three cycles, sham removed.",
+            "After torture this drive is as fast as before: same within 2 % in 2 of 3 tests, "
+            "same within 5 % in 1. Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SAME, SAME, sham_removed=False),
-            "After torture this drive is as fast as before: same within 2 % in both cells. "
-            "Three cycles, no sham arm.",
+            "After torture this drive is as fast as before: same within 2 % in both tests. "
+            "Three repetitions of the whole experiment, without an idle control.",
         ),
         (
             comparison(TRIFLE, SAME, SAME),
             "After torture this drive is as fast as before in all that matters: real but irrelevant "
-            "under 2 % in 1 of 3 cells, same within 2 % in 2. Three cycles, sham removed.",
+            "under 2 % in 1 of 3 tests, same within 2 % in 2. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(UNDECIDED, SAME),
             "After torture, whether this drive is faster or slower than before is undecided: "
-            "same within 2 % in 1 of 2 cells, undecided in 1. Three cycles, sham removed.",
+            "same within 2 % in 1 of 2 tests, undecided in 1. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(UNDECIDED, **ARMS),
@@ -162,30 +166,34 @@ ARMS: dict[str, Any] = {
             comparison(
                 msgspec.structs.replace(UNDECIDED, mde=0.25), msgspec.structs.replace(UNDECIDED, mde=3.9)
             ),
-            "After torture, whether this drive is faster or slower than before is undecided in both cells; differences "
-            "of 25 % to 4.9 times, by cell, would have been found four times in five. Three cycles, sham removed.",
+            "After torture, whether this drive is faster or slower than before is undecided in both tests; differences "
+            "of 25 % to 4.9 times, by test, would have been found four times in five. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SLOWER, descriptive=True, design="one cycle: descriptive", unit="run"),
             "Descriptive, from one cycle on one device: after torture this drive is 43 % slower than before "
-            "(95 % CI 41--45 %) at iops.random_write 4 KiB. Sham removed.",
+            "(95 % CI 41--45 %) at iops.random_write 4 KiB. Less the change of an idle control.",
         ),
         (
             comparison(SLOWER, vetoes=("the drive overheated", "2 runs failed", "the kernel changed")),
             "Not conclusive because the drive overheated, 2 runs failed and the kernel changed. "
             "What was measured: after torture this drive is 43 % slower than before (95 % CI 41--45 %) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SAME, others=(LATE, cell("undecided", 1.1, 0.8, 1.4, **LATENCY))),
-            "After torture this drive is as fast as before: same within 2 % in the one cell. "
-            "In p99 latency: slower in 1 of 2 cells, undecided in 1; 30 % higher (95 % CI 20--40 %) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "After torture this drive is as fast as before: same within 2 % in the one test. "
+            "In p99 latency: slower in 1 of 2 tests, undecided in 1; 30 % higher (95 % CI 20--40 %) "
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(headline=(), cells=(LATE,)),
             "After torture this drive has a p99 latency 30 % higher than before (95 % CI 20--40 %) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(headline=(), cells=(cell("faster", 0.4, 0.3, 0.5, **LATENCY),), **ARMS),
@@ -195,28 +203,31 @@ ARMS: dict[str, Any] = {
         (
             comparison(cell("slower", 0.5, 0.5, 0.5)),
             "After torture this drive is 50 % slower than before (no spread between repetitions) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(cell("slower", 0.5, 0.4996, 0.5004)),
             "After torture this drive is 50.00 % slower than before (95 % CI 49.96--50.04 %) "
-            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+            "at iops.random_write 4 KiB. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(rated(cell("slower", 0.085, 0.084, 0.086), 195e6, 16.5e6, **BYTES), **SIMULATED),
             "After 190 GiB of random writes this simulated drive writes 128 KiB blocks in sequence at 16.5 MB/s "
-            "instead of 195: 91.5 % slower (95 % CI 91.4--91.6 %). Three cycles, sham removed.",
+            "instead of 195: 91.5 % slower (95 % CI 91.4--91.6 %). "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(rated(SLOWER, 12_345.0, 7_037.0), SAME, **SIMULATED),
             "After 190 GiB of random writes this simulated drive does iops.random_write 4 KiB at 7,037 IOPS instead of "
-            "12,345: 43 % slower (95 % CI 41--45 %); slower in 1 of 2 cells, same within 2 % in 1. "
-            "Three cycles, sham removed.",
+            "12,345: 43 % slower (95 % CI 41--45 %); slower in 1 of 2 tests, same within 2 % in 1. "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SAME, **SIMULATED),
             "After 190 GiB of random writes this simulated drive is as fast as before: same within 2 % in the one "
-            "cell. Three cycles, sham removed.",
+            "test. Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(
@@ -228,11 +239,11 @@ ARMS: dict[str, Any] = {
         (
             comparison(rated(SLOWER, 2.0, 1.14, metric="elapsed_s")),
             "After torture this drive is 43 % slower than before (95 % CI 41--45 %) at iops.random_write 4 KiB. "
-            "Three cycles, sham removed.",
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(**ARMS),
-            "There is nothing to compare: no cell was measured in kernel 5 or kernel 6.",
+            "There is nothing to compare: no test was measured in kernel 5 or kernel 6.",
         ),
         (
             comparison(BLANK, descriptive=True, design="no complete cycle"),
@@ -261,7 +272,9 @@ def test_from_samples_to_words(stages: Make) -> None:
     output = verdict_sentence(judged)
     assert output.startswith("After torture this drive does iops.random_write 4 KiB at ")
     assert re.search(
-        r"IOPS instead of [\d,.]+: 4\d(\.\d+)? % slower .*\. Four cycles, sham removed\.$", output
+        r"IOPS instead of [\d,.]+: 4\d(\.\d+)? % slower .*\. Four repetitions of the whole experiment, "
+        r"less the change of an idle control\.$",
+        output,
     )
 
 
@@ -285,8 +298,10 @@ def test_stages_without_torture_between_them_are_named_as_they_are(stages: Make)
     rested = compare_stages(runs, baseline="before", candidate="after", relevance={}, tortured=False)
     assert verdict_sentence(worn).startswith("After torture this drive does")
     assert verdict_sentence(rested).startswith("In stage after this drive does")
-    assert verdict_sentence(worn).endswith("Three cycles, no sham arm.")
-    assert verdict_sentence(rested).endswith("Three cycles.")
+    assert verdict_sentence(worn).endswith(
+        "Three repetitions of the whole experiment, without an idle control."
+    )
+    assert verdict_sentence(rested).endswith("Three repetitions of the whole experiment.")
 
 
 def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample]]) -> None:
@@ -305,7 +320,7 @@ def test_one_run_of_each_is_said_first(arm: Make) -> None:
     judged = compare_arms(arm([100.0]), arm([200.0]), relevance={}, paired=False, labels=("old", "new"))
     output = verdict_sentence(judged)
     assert output.startswith(
-        "Descriptive, from one run of each cell: whether new is faster or slower than old"
+        "Descriptive, from one run of each test: whether new is faster or slower than old"
     )
     vetoed = verdict_sentence(msgspec.structs.replace(judged, vetoes=("one run is missing",)))
     assert vetoed.startswith(
@@ -335,23 +350,24 @@ def test_of_many_cells_the_counts_lead() -> None:
     groups = {"iops.read": MeanRatio(0.9, (0.85, 0.95), 0.5, 1.1, 3)}
     judged = comparison(*slower, *others, groups=groups, wear="2 TiB of writes")
     assert verdict_sentence(judged, "*") == (
-        "After 2 TiB of writes this drive is *slower in 5 of 13 cells, undecided in 8* (p is at most 0.05 in 5 by Holm "
+        "After 2 TiB of writes this drive is *slower in 5 of 13 tests, undecided in 8* (p is at most 0.05 in 5 by Holm "
         "and in 13 by Benjamini-Hochberg). By workload: iops.read -10.0 % (95 % CI -15.0 to -5.0 %). "
         "The largest difference: after 2 TiB of writes this drive does iops.random_write 4 KiB at 57 IOPS instead of "
-        "100: 43 % slower (95 % CI 41–45 %). Three cycles, sham removed."
+        "100: 43 % slower (95 % CI 41–45 %). "
+        "Three repetitions of the whole experiment, less the change of an idle control."
     )
     unknown = comparison(*others, *others, descriptive=True)
     assert verdict_sentence(unknown, "*").startswith(
         "Descriptive, from one cycle on one device: after torture, whether this drive is faster or slower than before "
-        "is *undecided in all 16 cells* (p is at most 0.05 in 0 by Holm"
+        "is *undecided in all 16 tests* (p is at most 0.05 in 0 by Holm"
     )
     none = [msgspec.structs.replace(cell, p_holm=0.6, p_bh=0.6) for cell in (*others, *others)]
     assert (
-        "is undecided in all 16 cells (p is at most 0.05 in none, by Holm or Benjamini-Hochberg). "
+        "is undecided in all 16 tests (p is at most 0.05 in none, by Holm or Benjamini-Hochberg). "
         in verdict_sentence(comparison(*none))
     )
     arms = verdict_sentence(comparison(*slower, *others, **ARMS), "*")
-    assert arms.startswith("Kernel 6 against kernel 5: *slower in 5 of 13 cells, undecided in 8*")
+    assert arms.startswith("Kernel 6 against kernel 5: *slower in 5 of 13 tests, undecided in 8*")
     few = verdict_sentence(comparison(*slower, groups=groups))
     assert few.startswith("After torture this drive does iops.random_write 4 KiB at 57 IOPS")
 

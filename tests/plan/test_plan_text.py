@@ -26,8 +26,8 @@ degradation: Does sustained writing make this drive slower?
 
 target            virtual:intel-x25e-64gb, 59.6 GiB, simulated time
 work area         the whole drive, rounded down to whole records: 59.6 GiB
-design            3 cycles, each from a purged target: a torture arm, then a
-                  sham arm that idles for as long
+design            3 cycles of all stages, each from a purged target: a stress
+                  arm, then a control that idles for as long
 compared          after with before
 detectable        3 cycles give 80 % power to detect a difference of 4.4
                   standard deviations: 4.4 % if the standard deviation is 1 %,
@@ -37,25 +37,25 @@ plan              0123456789abcdef
 
 stage prepare     prepare: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
                   GiB)
-stage before      measure 6 cells in 5 randomised blocks
+stage before      measure 6 tests in 5 randomised blocks
 stage torture     torture: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
                   GiB), churn-small (writes at uniformly random offsets, 4 KiB,
                   8 threads, 131 GiB)
-stage after       measure 6 cells in 5 randomised blocks
-cell              throughput.write 128 KiB: sequential writes, 128 KiB, 1
+stage after       measure 6 tests in 5 randomised blocks
+test              throughput.write 128 KiB: sequential writes, 128 KiB, 1
                   thread, 256 MiB; throughput; 5 blocks
-cell              throughput.write 1 MiB: sequential writes, 1 MiB, 1 thread,
+test              throughput.write 1 MiB: sequential writes, 1 MiB, 1 thread,
                   256 MiB; throughput; 5 blocks
-cell              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
+test              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
                   256 MiB; throughput; 5 blocks
-cell              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 256
+test              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 256
                   MiB; throughput; 5 blocks
-cell              iops.random_write 4 KiB: writes at uniformly random offsets, 4
+test              iops.random_write 4 KiB: writes at uniformly random offsets, 4
                   KiB, 8 threads, 20000 operations; iops, p99; 5 blocks
-cell              iops.random_read 4 KiB: reads at uniformly random offsets, 4
+test              iops.random_read 4 KiB: reads at uniformly random offsets, 4
                   KiB, 8 threads, 20000 operations; iops, p99; 5 blocks
 
-cells             6
+tests             6
 runs              378 (6 prepare, 360 measure, 6 torture, 6 idle)
 estimated time    about 63 s; assumes 6 million simulated 4 KiB pages per
                   second; idling takes no time
@@ -78,8 +78,8 @@ small: Is it slower?
 
 target            dir:/scratch, 100 GiB, real time
 work area         a work file: 64 MiB
-design            1 cycle, from a purged target: no sham arm; verdicts hold for
-                  this cycle only
+design            1 cycle of all stages, from a purged target: no idle control;
+                  verdicts hold for this cycle only
 compared          after with before
 detectable        2 runs of each arm give 80 % power to detect a difference of
                   5.4 standard deviations: 5.4 % if the standard deviation is 1
@@ -88,24 +88,24 @@ seed              7
 plan              0123456789abcdef
 
 stage prepare     prepare: fill (sequential writes, 1 MiB, 1 thread, 64 MiB)
-stage before      measure 5 cells in 3 randomised blocks
+stage before      measure 5 tests in 3 randomised blocks
 stage torture     torture: fill (sequential writes, 1 MiB, 1 thread, 64 MiB),
                   churn (writes at uniformly random offsets, 4 KiB, 4 threads,
                   141 MiB or 20 s)
 stage rest        idle 1 s
-stage after       measure 5 cells in 3 randomised blocks
-cell              throughput.write 128 KiB: sequential writes, 128 KiB, 1
+stage after       measure 5 tests in 3 randomised blocks
+test              throughput.write 128 KiB: sequential writes, 128 KiB, 1
                   thread, 8 MiB or 0.5 s; throughput; 3 blocks
-cell              throughput.write 1 MiB: sequential writes, 1 MiB, 1 thread, 8
+test              throughput.write 1 MiB: sequential writes, 1 MiB, 1 thread, 8
                   MiB or 0.5 s; throughput; 3 blocks
-cell              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
+test              throughput.read 128 KiB: sequential reads, 128 KiB, 1 thread,
                   8 MiB or 0.5 s; throughput; 3 blocks
-cell              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 8
+test              throughput.read 1 MiB: sequential reads, 1 MiB, 1 thread, 8
                   MiB or 0.5 s; throughput; 3 blocks
-cell              iops.random_read 4 KiB: reads at uniformly random offsets, 4
+test              iops.random_read 4 KiB: reads at uniformly random offsets, 4
                   KiB, 4 threads, 1000 operations or 0.5 s; iops, p99; 2 blocks
 
-cells             5
+tests             5
 runs              32 (1 prepare, 28 measure, 2 torture, 1 idle)
 estimated time    about 16 s; assumes 150 MB/s sequential, 5000 operations/s
                   elsewhere, whatever the device

@@ -229,7 +229,7 @@ def test_many_cells_are_cut_on_the_first_screen_and_complete_below() -> None:
     ]
     judged = compare_stages(many, baseline="before", candidate="after", relevance={})
     page = render_html(example(comparison=judged))
-    assert "The 11 cells of 36 that changed most" in Page(page).text
+    assert "The 11 tests of 36 that changed most" in Page(page).text
     whole = page[page.index("forest-all-cells-description") :]
     assert all(cell.cell in whole for cell in judged.headline)
 

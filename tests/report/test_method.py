@@ -37,9 +37,9 @@ def changed(**keys: object) -> str:
 
 def test_each_sentence_follows_its_key() -> None:
     usual = changed()
-    assert "Student's t on the 3 log ratios, each less the sham arm's" in usual
-    assert "There was no sham arm" in changed(sham=False)
-    assert "less the sham arm's" not in changed(sham=False) + changed(sham=False, cycles=1)
+    assert "Student's t on the 3 log ratios, each less the idle control's" in usual
+    assert "There was no idle control" in changed(sham=False)
+    assert "less the idle control's" not in changed(sham=False) + changed(sham=False, cycles=1)
     one = changed(cycles=1)
     assert "The one cycle began" in one
     assert "cannot say whether another cycle would agree" in one

@@ -44,7 +44,7 @@ def test_a_narrow_terminal_is_refused(study: StudyView) -> None:
 
 def test_a_study_without_cells_says_so() -> None:
     nothing = compare_stages([], baseline="before", candidate="after", relevance={})
-    assert "No cell was measured in both before and after." in render_text(example(comparison=nothing))
+    assert "No test was measured in both before and after." in render_text(example(comparison=nothing))
 
 
 def test_the_table_alone_has_every_cell_and_no_trailing_line() -> None:
@@ -70,4 +70,4 @@ def test_a_long_table_is_cut_and_says_where_the_rest_is() -> None:
     ]
     table = comparison_table(compare_stages(many, baseline="before", candidate="after", relevance={}))
     assert len(re.findall("[▼▲=?≈] (?:slower|faster|same|undecided|real)", table)) == 60 + 30
-    assert "The 60 of 90 cells that changed most; the other 30 are in the page" in table
+    assert "The 60 of 90 tests that changed most; the other 30 are in the page" in table

@@ -9,7 +9,7 @@ import pytest
 from mileage.terminal import painted, report_width
 
 TEXT = """The drive is slower
-in 1 of 2 cells.
+in 1 of 2 tests.
 
 [✕] runs      2 of 3 finished
 [!] design    one cycle
@@ -22,7 +22,7 @@ a name with ▼ slower in it, and [!] too
 def test_without_its_codes_it_is_the_same_text() -> None:
     output = painted(TEXT)
     assert re.sub(r"\x1b\[[0-9]+m", "", output) == TEXT
-    assert output.startswith("\x1b[1mThe drive is slower\x1b[0m\n\x1b[1min 1 of 2 cells.\x1b[0m\n")
+    assert output.startswith("\x1b[1mThe drive is slower\x1b[0m\n\x1b[1min 1 of 2 tests.\x1b[0m\n")
     assert "\x1b[31m▼ slower\x1b[0m\n" in output
     assert "\x1b[31m[✕]\x1b[0m runs" in output
     assert "a name with ▼ slower in it, and [!] too" in output

@@ -19,8 +19,9 @@ from mileage.targets.profiles import load_profile, virtual_name
 
 if TYPE_CHECKING:
     from mileage.report import ValidityCheck
+    from mileage.report.datasheet import MissedRate
 
-NAMED_MAX: Final = 6
+NAMED_MAX: Final = 3
 """Figures that are named of a drive; `mileage drive show` has all."""
 PUBLISHED: Final = frozenset({"source", "seed", "fitted"})
 """Confidences of figures that a text states or that reproduce one that is stated."""
@@ -61,17 +62,18 @@ def assumption_checks(plan: Plan) -> list[ValidityCheck]:
     """For each virtual drive of a study a check that lists the unpublished figures that decide what is compared."""
     workloads = _workloads(plan)
     weighed = [*(_WRITES if _any("write", workloads) else ()), *(_READS if _any("read", workloads) else ())]
-    by_figure: dict[str, list[str]] = {}
+    by_figure: dict[tuple[str, tuple[MissedRate, ...]], list[str]] = {}
     for name, profile in _drives(plan).items():
-        if found := "; ".join([*_assumed(profile, weighed), *_missed(profile, workloads)]):
+        found = (_assumed(profile, weighed), _missed(profile, workloads))
+        if any(found):
             by_figure.setdefault(found, []).append(name)
-    return [_check(drives, found) for found, drives in by_figure.items()]
+    return [_check(drives, *found) for found, drives in by_figure.items()]
 
 
 def missed_rate_notes(plan: Plan) -> list[str]:
     """The published rates that the virtual drives of a plan miss at what it does, a line each."""
     return [
-        f"{name}, {missed} (mileage drive show {name} says why)"
+        f"{name}, {missed.sentence()} (mileage drive show {name} says why)"
         for name, profile in _drives(plan).items()
         for missed in _missed(profile, _workloads(plan))
     ]
@@ -103,31 +105,34 @@ def _any(direction: str, workloads: Iterable[str]) -> bool:
     return any(name.endswith(direction) for name in workloads)
 
 
-def _check(drives: Sequence[str], found: str) -> ValidityCheck:
+def _check(drives: Sequence[str], assumed: str, missed: Sequence[MissedRate]) -> ValidityCheck:
     from mileage.report import ValidityCheck
+    from mileage.report.datasheet import MissedRate
 
     whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
-    return ValidityCheck(
-        "drive model",
-        "warn",
-        f"{whose}: {found}; change a figure to see how much it matters (virtual:{drives[0]},KEY=VALUE), mileage drive "
-        "show lists all",
+    far = (
+        f"its rate differs by {missed[0].off} from the published one ({missed[0].workload}); "
+        if missed
+        else ""
     )
+    advice = f"mileage drive show {drives[0]} explains"
+    table = [list(MissedRate._fields), *map(list, missed)] if missed else []
+    return ValidityCheck("drive model", "warn", f"{whose}: {far}{assumed}{advice}", table)
 
 
-def _missed(profile: str, workloads: set[str]) -> list[str]:
+def _missed(profile: str, workloads: set[str]) -> tuple[MissedRate, ...]:
     from mileage._core import drive_rates
     from mileage.report.datasheet import missed_rates
 
-    return missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
+    return tuple(missed_rates(msgspec.json.decode(drive_rates(profile)), workloads))
 
 
-def _assumed(profile: str, weighed: Iterable[str]) -> list[str]:
-    """The figures of a drive that are neither published nor chosen, heaviest first, in a sentence, if there are any."""
+def _assumed(profile: str, weighed: Iterable[str]) -> str:
+    """The figures of a drive that are neither published nor chosen, heaviest first, in a clause, if there are any."""
     from mileage._core import drive_figures
 
     figures = {key: (value, kind) for key, value, _, kind in drive_figures(profile)}
     keys = [key for key in dict.fromkeys(weighed) if key in figures]
     open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
     listed = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
-    return [f"the result depends most on figures that are not published: {listed}"] if listed else []
+    return f"not published, and the result depends on them: {listed}; " if listed else ""

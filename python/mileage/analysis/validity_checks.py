@@ -72,11 +72,11 @@ def checks_of(
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
         statement = (
-            f"same time without torture, {removed}"
+            f"the same stages with idling in place of the stress; its change is {removed}"
             if plan.study.sham
-            else "none, so the effect of time alone is not known"
+            else "none, so what time alone does is not known"
         )
-        checks.append(ValidityCheck("sham arm", "ok" if plan.study.sham else "warn", statement))
+        checks.append(ValidityCheck("idle control", "ok" if plan.study.sham else "warn", statement))
     checks += _audit_checks(plan, found.facts)
     checks += [ValidityCheck(one.name, one.state, one.text) for one in disturbances(found.watched)]
     if tortured:

@@ -58,7 +58,7 @@ def choice_plans(resolved: Plan, *, asked: bool | None) -> Choices:
 def _problem(resolved: Plan) -> str:
     """Reason why a study can have no model band; empty if it can."""
     if not resolved.virtual or resolved.imported is not None:
-        return f"{resolved.target} is no virtual drive; only a model has choices that can be changed"
+        return f"{resolved.target} is no virtual drive; only a model has figures that can be changed"
     if resolved.study.factor:
         return "the study has factors; the band is that of one drive"
     if resolved.study.baseline is None:
@@ -116,12 +116,12 @@ def _run_all(
     stop = threading.Event()
     workers = min(len(todo), os.cpu_count() or 1)
     with count_signals(stop) as received, ThreadPoolExecutor(workers, thread_name_prefix="choice") as pool:
-        progress.stage(f"model band: {len(todo)} choices")
+        progress.stage(f"{len(todo)} variants of the drive model")
         futures = {pool.submit(_run_one, choice, plans[choice], sham, stop): choice for choice in todo}
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 journal.append(future.result())
-                progress.stage(f"model band: {futures[future].change} done, {number} of {len(todo)} choices")
+                progress.stage(f"variant {futures[future].change} done, {number} of {len(todo)}")
         except BaseException:
             stop.set()
             raise

@@ -40,7 +40,7 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--band/--no-band",
     default=None,
-    help="On a virtual drive: repeat the comparison over the choices that its maker does not publish.",
+    help="On a virtual drive: repeat the comparison on variants of it, each with one unpublished figure changed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
 @click.option(

@@ -35,6 +35,6 @@ class Silent(Progress):
 
 
 def stage_text(run: PlannedRun, cycles: int) -> str:
-    """`cycle 2/3 torture`, and the arm where it is the sham."""
-    arm = " (sham)" if run.arm == "sham" else ""
+    """`cycle 2/3 torture`, and "(idle control)" in the control arm."""
+    arm = " (idle control)" if run.arm == "sham" else ""
     return f"cycle {run.cycle}/{cycles} {run.stage}{arm}"

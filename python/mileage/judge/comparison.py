@@ -389,7 +389,7 @@ def _is_headline(sample: Sample) -> bool:
 
 
 def _stage_design(cycles: int, sham: bool) -> str:
-    control = "with a sham arm" if sham else "without a sham arm"
+    control = "with an idle control" if sham else "without an idle control"
     if cycles == 0:
         return "no complete cycle"
     if cycles == 1:

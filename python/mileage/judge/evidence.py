@@ -130,7 +130,7 @@ def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit
     if problem := _unusable([*baseline, *candidate]):
         return _noted(found, problem)
     if not baseline or not candidate:
-        return _noted(found, "one of the arms has no run of this cell")
+        return _noted(found, "one of the arms has no run of this test")
     groups = [_grouped(arm, lambda s: s.cycle) for arm in (baseline, candidate)]
     if unit == "cycle":
         low, high = ([_mean(group[cycle]) for cycle in sorted(group)] for group in groups)
@@ -142,9 +142,9 @@ def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit
 def _by_cycle(found: Evidence, arms: Sequence[tuple[Groups, Groups]], sham: bool) -> Evidence:
     torture, control = (_log_ratios(*arm) for arm in arms)
     if not torture:
-        return _noted(found, "no cycle has this cell in both stages")
+        return _noted(found, "no cycle has this test in both stages")
     if sham and not control:
-        return _noted(found, "the sham arm has no cycle with this cell in both stages")
+        return _noted(found, "the idle control has no cycle with this test in both stages")
     cycles = sorted(torture)
     low, high = arms[0]
     sham_logs = [control[cycle] for cycle in sorted(control)]
@@ -167,23 +167,21 @@ def _from_uneven_sham(found: Evidence, torture: Sequence[float], sham: Sequence[
     """Torture and sham cycles that do not match one to one: compared as two groups of common variance."""
     common = _mean(sham)
     units = tuple(x - common for x in torture)
-    note = (
-        f"{len(torture)} torture cycles and {len(sham)} sham cycles cannot be paired: compared as two groups"
-    )
+    note = f"{len(torture)} stress cycles and {len(sham)} control cycles cannot be paired: compared as two groups"
     found = msgspec.structs.replace(found, unit_logs=units, log_ratio=_mean(units), note=note)
     if len(torture) < 2:
-        return _noted(found, "1 cycle with this cell, at least 2 needed")
+        return _noted(found, "1 cycle with this test, at least 2 needed")
     return msgspec.structs.replace(found, estimate=pooled(sham, torture))
 
 
 def _by_run(found: Evidence, arms: Sequence[tuple[Groups, Groups]], cycle: int, sham: bool) -> Evidence:
     (low, high), (sham_low, sham_high) = ((arm[0].get(cycle, []), arm[1].get(cycle, [])) for arm in arms)
     if not low or not high:
-        return _noted(found, "one of the stages has no run of this cell")
+        return _noted(found, "one of the stages has no run of this test")
     if not sham:
         return _from_groups(found, low, high, None, "run")
     if not sham_low or not sham_high:
-        return _noted(found, "the sham arm lacks this cell in one of the stages")
+        return _noted(found, "the idle control lacks this test in one of the stages")
     return _from_groups(found, low, high, (sham_low, sham_high), "run")
 
 
@@ -218,7 +216,7 @@ def _from_groups(
 def _from_ratios(found: Evidence, ratios: Sequence[float], unit: Unit) -> Evidence:
     found = msgspec.structs.replace(found, unit_logs=tuple(ratios), log_ratio=_mean(ratios))
     if len(ratios) < 2:
-        return _noted(found, f"{_counted(len(ratios), unit)} with this cell, at least 2 needed")
+        return _noted(found, f"{_counted(len(ratios), unit)} with this test, at least 2 needed")
     settled = [0.0 if abs(x) <= LOG_RESOLUTION else x for x in ratios]
     return msgspec.structs.replace(found, estimate=one_sample(ratios), exact=sign_flip(settled))
 

@@ -56,9 +56,9 @@ class ModelBand(msgspec.Struct, frozen=True):
         return (min(ratio, *found), max(ratio, *found)) if found else None
 
     def counted(self, cell: str, metric: str) -> str:
-        """How many choices the range is over: "7 choices", or "6 of 7 choices" where some have no result."""
+        """Number of variants of the drive behind the range: "7 variants", or "6 of 7 variants" where some failed."""
         number = sum(choice.ratio(cell, metric) is not None for choice in self.choices)
-        total = f"{self.declared} choice{'' if self.declared == 1 else 's'}"
+        total = f"{self.declared} variant{'' if self.declared == 1 else 's'}"
         return total if number == self.declared else f"{number} of {total}"
 
     def by_effect(self, cell: str, metric: str, ratio: float) -> list[BandChoice]:

@@ -30,6 +30,8 @@ METRIC_WORDS: Final = {
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
+_WITH_CONTROL: Final = "less the change of an idle control"
+_WITHOUT_CONTROL: Final = "without an idle control"
 MANY_CELLS: Final = 12
 """Cells of the headline from which their counts lead the sentence."""
 _MOST_GROUPS: Final = 13
@@ -46,11 +48,12 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        parts = (claim, comparison.ranking, rest, _design(comparison), _untested(comparison, family))
+        more = (_model_range(comparison), _design(comparison), _untested(comparison, family))
+        parts = (claim, comparison.ranking, rest, *more)
         claim = " ".join(filter(None, parts))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
-        claim = f"There is nothing to compare: no cell was measured in {names}."
+        claim = f"There is nothing to compare: no test was measured in {names}."
     if comparison.vetoes:
         return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, claim)}"
     return claim
@@ -78,7 +81,7 @@ def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str)
     elif comparison.descriptive:
         few.append("one session each")
     if max(max(cell.n_baseline, cell.n_candidate) for cell in family) == 1:
-        few.append("one run of each cell")
+        few.append("one run of each test")
     return f"Descriptive, from {' with '.join(few)}: {_joined(comparison, claim)}" if few else claim
 
 
@@ -91,7 +94,7 @@ def _joined(comparison: Comparison, statement: str) -> str:
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
-    decided = [c for c in family if c.verdict in ("faster", "slower") and c.ratio is not None]
+    decided = _decided(family)
     if len(family) >= MANY_CELLS:
         return _many(comparison, family, decided, emphasis)
     if decided:
@@ -156,20 +159,41 @@ def most_changed(cells: Sequence[CellVerdict]) -> CellVerdict:
 def lead_of(comparison: Comparison) -> CellVerdict | None:
     """The decided cell that the sentence speaks of; None where none is decided."""
     family = comparison.headline or comparison.cells
-    decided = [c for c in family if c.verdict in ("faster", "slower") and c.ratio is not None]
+    decided = _decided(family)
     return most_changed(decided) if decided else None
 
 
-def _band(comparison: Comparison, lead: CellVerdict) -> str:
-    """Range of the result over assumed drive properties that are not published; empty where none was varied."""
-    if comparison.band is None or not (words := band_range(comparison, lead)):
+def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
+    return [cell for cell in cells if cell.verdict in ("faster", "slower") and cell.ratio is not None]
+
+
+def _model_range(comparison: Comparison) -> str:
+    """The second uncertainty in a sentence of its own: results with unpublished figures of the drive changed.
+
+    Of the largest changes that the sentences before speak of. Empty where no figure was changed.
+    """
+    lead = lead_of(comparison)
+    if comparison.band is None or lead is None:
+        return ""
+    beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
+    late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
+    found = [(None, lead), *((metric, most_changed(cells)) for metric, cells in late.items() if cells)]
+    ranges = [
+        f"{words} in {METRIC_WORDS[metric]}" if metric else words
+        for metric, cell in found
+        if (words := band_range(comparison, cell))
+    ]
+    if not ranges:
         return ""
     counted = comparison.band.counted(lead.cell, lead.metric)
-    return f" under this model, {words} over {counted} that its maker does not publish"
+    return (
+        "The 95 % CI covers the repetitions of this simulation only, not how well the drive is modelled: over "
+        f"{counted} of the drive, each with one unpublished figure changed, the result is {listed(ranges)}."
+    )
 
 
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:
-    """The range of a cell over the choices, such as "56 to 92 % slower"; empty where none was tried."""
+    """The range of a cell over the variants of the drive, such as "56 to 92 % slower"; empty where none was tried."""
     if comparison.band is None or cell.ratio is None:
         return ""
     ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
@@ -199,7 +223,7 @@ def _detectable(family: Sequence[CellVerdict]) -> str:
     if low == high:
         return f"; a difference of {low} would have been found four times in five"
     low = low.removesuffix(" %") if high.endswith(" %") else low
-    return f"; differences of {low} to {high}, by cell, would have been found four times in five"
+    return f"; differences of {low} to {high}, by test, would have been found four times in five"
 
 
 def _detectable_words(change: float) -> str:
@@ -219,7 +243,7 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
         verb = f"has a {METRIC_WORDS.get(lead.metric, lead.metric)}"
         words = f"{size} as high" if multiple else f"{size} {'higher' if ratio > 1 else 'lower'}"
     link = than.replace("than", "as", 1) if multiple else than
-    place = f"{_interval(lead)} at {lead.cell}{_band(comparison, lead)}"
+    place = f"{_interval(lead)} at {lead.cell}"
     return _opened(comparison, f"{first} {subject} {verb} {emphasis}{words}{emphasis} {link}{place}")
 
 
@@ -238,7 +262,7 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     if comparison.kind == "arms":
         one = class_words(comparison)[0]
         instead = f"and {comparison.baseline}{f' ({one})' if one else ''} at {rates[1]}"
-    change = f"{emphasis}{words}{emphasis}{_interval(lead)}{_band(comparison, lead)}"
+    change = f"{emphasis}{words}{emphasis}{_interval(lead)}"
     return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
 
 
@@ -312,7 +336,7 @@ def _decimals(ratio: float, interval: Interval | None) -> int:
 
 def _counts(family: Sequence[CellVerdict]) -> str:
     """Number of cells with each verdict: "slower in 3 of 6 cells, same within 2 % in 2"."""
-    total = f"{len(family)} cell" if len(family) == 1 else f"{len(family)} cells"
+    total = f"{len(family)} test" if len(family) == 1 else f"{len(family)} tests"
     order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
     parts: list[str] = []
     for verdict in order:
@@ -323,7 +347,7 @@ def _counts(family: Sequence[CellVerdict]) -> str:
             if count:
                 number = f"{count} of {total}" if not parts else str(count)
                 if count == len(family):
-                    number = {1: "the one cell", 2: "both cells"}.get(count, f"all {total}")
+                    number = {1: "the one test", 2: "both tests"}.get(count, f"all {total}")
                 parts.append(f"{_within(verdict, margin)} in {number}")
     return ", ".join(parts)
 
@@ -342,15 +366,13 @@ def _beyond_headline(comparison: Comparison) -> str:
     others = [c for c in comparison.cells if c not in comparison.headline]
     for metric in dict.fromkeys(c.metric for c in others):
         cells = [c for c in others if c.metric == metric]
-        sentences.append(
-            f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(comparison, cells)}."
-        )
+        sentences.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
     return " ".join(sentences)
 
 
-def _largest(comparison: Comparison, cells: Sequence[CellVerdict]) -> str:
+def _largest(cells: Sequence[CellVerdict]) -> str:
     """The largest decided change of some cells: "; largest: 2.6 times as high (95 % CI ...) at iops.random_read"."""
-    decided = [c for c in cells if c.verdict in ("faster", "slower") and c.ratio is not None]
+    decided = _decided(cells)
     if not decided:
         return ""
     lead = most_changed(decided)
@@ -364,8 +386,7 @@ def _largest(comparison: Comparison, cells: Sequence[CellVerdict]) -> str:
     )
     most = "largest: " if len(decided) > 1 else ""
     place = "" if len(cells) == 1 else f" at {lead.cell}"
-    over = band_range(comparison, lead)
-    return f"; {most}{words}{_interval(lead)}{place}{f', {over} over the choices' if over else ''}"
+    return f"; {most}{words}{_interval(lead)}{place}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
@@ -374,7 +395,7 @@ def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
     if not lacking or not (comparison.units_baseline and comparison.units_candidate):
         return ""
     where = "" if len(family) == 1 else f" in {lacking[0].cell}"
-    more = f" (and {len(lacking) - 1} more cells)" if len(lacking) > 1 else ""
+    more = f" (and {len(lacking) - 1} more tests)" if len(lacking) > 1 else ""
     return f"There is no interval{where}{more}: {lacking[0].note}."
 
 
@@ -389,13 +410,12 @@ def _design(comparison: Comparison) -> str:
         return (
             f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
         )
-    sham = "sham removed" if comparison.sham_removed else "no sham arm" if comparison.tortured else ""
+    control = _WITH_CONTROL if comparison.sham_removed else _WITHOUT_CONTROL if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
-        return (
-            ", ".join(filter(None, (f"{_capital(_number(cycles))} {_plural('cycle', cycles)}", sham))) + "."
-        )
-    return f"{_capital(sham)}." if sham and comparison.design != "no complete cycle" else ""
+        repeated = f"{_capital(_number(cycles))} {_plural('repetition', cycles)} of the whole experiment"
+        return f"{', '.join(filter(None, (repeated, control)))}."
+    return f"{_capital(control)}." if control and comparison.design != "no complete cycle" else ""
 
 
 def _number(count: int) -> str:

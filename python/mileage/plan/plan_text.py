@@ -59,13 +59,16 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "state", words
     if facts.alignment:
         yield "alignment", facts.alignment
-    arms = ": a torture arm, then a sham arm that idles for as long" if study.sham else ": no sham arm"
+    arms = ": a stress arm, then a control that idles for as long" if study.sham else ": no idle control"
     if not any(stage.torture for stage in study.stage):
         arms = ""
     of_stages = study.compare.arms not in study.factor and not study.compares_workloads
     note = "; verdicts hold for this cycle only" if study.cycles == 1 and of_stages else ""
     each = "each " if study.cycles > 1 else ""
-    yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target{arms}{note}"
+    yield (
+        "design",
+        f"{_count(study.cycles, 'cycle')} of all stages, {each}from a {study.state.start} target{arms}{note}",
+    )
     if study.baseline and study.candidate:
         yield "compared", f"{study.candidate} with {study.baseline}"
     yield from factor_rows(plan)
@@ -88,9 +91,9 @@ def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
     for stage in plan.study.stage:
         yield f"stage {stage.name}", stage_words(plan, stage)
     for cell in plan.cells[:CELLS_MAX]:
-        yield "cell", cell_words(plan.study, cell)
+        yield "test", cell_words(plan.study, cell)
     if len(plan.cells) > CELLS_MAX:
-        yield "cell", f"and {len(plan.cells) - CELLS_MAX} more"
+        yield "test", f"and {len(plan.cells) - CELLS_MAX} more"
 
 
 def stage_words(plan: Plan, stage: Stage) -> str:
@@ -105,7 +108,7 @@ def stage_words(plan: Plan, stage: Stage) -> str:
             if listed
             else _count(blocks, "randomised block")
         )
-        return f"measure {_count(len(cells), 'cell')} in {phrase}"
+        return f"measure {_count(len(cells), 'test')} in {phrase}"
     if stage.idle is not None:
         return f"idle {stage.idle}"
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
@@ -184,7 +187,7 @@ def _io(workload: Workload, title: str = "", processes: int = 1, who: str = "") 
 
 
 def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
-    yield "cells", str(cost.cells)
+    yield "tests", str(cost.cells)
     roles = ", ".join(f"{number} {role}" for role, number in cost.runs_by_role.items())
     yield "runs", f"{cost.runs} ({roles})"
     yield "estimated time", f"about {duration(cost.time_s)}; assumes {cost.assumption}"
@@ -196,7 +199,7 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
         f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.study, plan.facts) else ""
     )
     if plan.study.band and plan.facts.alternatives:
-        yield "model band", _band_words(plan, cost)
+        yield "drive variants", _band_words(plan, cost)
     yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
     if cost.rated_share is None or cost.rated_write_bytes is None:
         yield "endurance used", "unknown: the drive's rated endurance is not known"
@@ -213,7 +216,7 @@ def _band_words(plan: Plan, cost: Estimate) -> str:
     """The choices of the model band, and the time that they add: a cycle each, as many at a time as cycles."""
     choices = plan.facts.alternatives
     listed = ", ".join(choice.change for choice in choices)
-    each = f"one cycle for each of {_count(len(choices), 'unpublished choice')}: {listed}"
+    each = f"one cycle for each of {_count(len(choices), 'variant')}: {listed}"
     return f"{each}; about {duration(cost.time_s / plan.study.cycles * len(choices))} more"
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Final
 
 from mileage.judge import CellVerdict
-from mileage.report.forest import forest_chart, narrow_forest_chart
+from mileage.report.forest import Ranges, forest_chart, narrow_forest_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
 from mileage.report.view import StudyView
@@ -18,10 +18,21 @@ from mileage.report.wording import distinct_names, interval, largest_changes, pe
 MOST_PANELS: Final = 10
 
 
+def variant_ranges(view: StudyView) -> Ranges:
+    """Smallest and largest ratio of each cell over the variants of a simulated drive; empty without variants."""
+    cells = {(c.cell, c.metric): c for c in (*view.comparison.headline, *view.comparison.cells)}
+    band = view.comparison.band
+    return {
+        at: ends
+        for at, cell in cells.items()
+        if band is not None and cell.ratio is not None and (ends := band.around(*at, cell.ratio)) is not None
+    }
+
+
 def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot of some of the study's cells."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    chart = forest_chart(cells, baseline=low, candidate=high)
+    chart = forest_chart(cells, baseline=low, candidate=high, ranges=variant_ranges(view))
     if chart is None:
         return None
     rows = "; ".join(
@@ -34,7 +45,7 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> F
 def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot for a phone: each cell's name and figures stand above its row."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    chart = narrow_forest_chart(cells, baseline=low, candidate=high)
+    chart = narrow_forest_chart(cells, baseline=low, candidate=high, ranges=variant_ranges(view))
     if chart is None:
         return None
     about = "The same figures as in the table of all cells."

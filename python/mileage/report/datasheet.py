@@ -5,11 +5,12 @@ Models plain lines, no escape codes. What is not there is omitted.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mileage.model.run_record import RunRecord
 from mileage.report.quantity import column_width
@@ -98,13 +99,41 @@ def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str
     return lines
 
 
-def missed_rates(rates: Sequence[Mapping[str, Any]], workloads: Container[str]) -> list[str]:
-    """The published rates of some workloads that the simulated drive misses by more than a tenth, a line each."""
-    return [
-        f"{rate['workload']}, depth {rate['depth']}: published {_both_rates(rate)}, {_missed(rate)}"
+class MissedRate(NamedTuple):
+    """A published rate that the simulated drive misses, as texts; the field names are the heads of a table."""
+
+    workload: str
+    published: str
+    simulated: str
+    off: str
+    """Relative difference from the published figure, with its sign: "+125 %"."""
+
+    def sentence(self) -> str:
+        """All four in one line of text."""
+        return f"{self.workload}: published {self.published}, simulated {self.simulated} ({self.off})"
+
+
+def missed_rates(rates: Sequence[Mapping[str, Any]], workloads: Container[str]) -> list[MissedRate]:
+    """The published rates of some workloads that the simulated drive misses by more than a tenth, the worst first."""
+    missed = [
+        rate
         for rate in rates
         if None not in (rate["why_off"], rate["simulated"]) and rate["workload"] in workloads
     ]
+    missed.sort(key=lambda rate: -abs(math.log(rate["simulated"] / rate["value"])))
+    return [
+        MissedRate(
+            f"{rate['workload'].replace('_', ' ')}, depth {rate['depth']}",
+            _with_unit(rate, "value"),
+            _with_unit(rate, "simulated"),
+            f"{100 * (rate['simulated'] / rate['value'] - 1):+.0f} %",
+        )
+        for rate in missed
+    ]
+
+
+def _with_unit(rate: Mapping[str, Any], key: str) -> str:
+    return f"{rate[key]:,.4g} {_RATE_UNITS[rate['unit']]}"
 
 
 def _both_rates(rate: Mapping[str, Any]) -> str:

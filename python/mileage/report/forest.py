@@ -8,7 +8,7 @@ one wide interval squeeze all others: what leaves the axis is cut and ends in an
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -42,6 +42,7 @@ _NARROW_ROW_HEIGHT: Final = 44
 _HEADING_ROW: Final = -1.0
 _CAP: Final = 19
 """Height of an interval's ends: above and below a diamond, so that one narrower than the diamond is seen, too."""
+_RANGE_ABOVE: Final = 0.34
 _DOTS_BELOW: Final = 0.27
 _TICK_GAP: Final = 62
 _STEPS_PERCENT: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50)
@@ -64,6 +65,10 @@ CHANGE_LABEL: Final = (
 )
 
 
+Ranges = Mapping[tuple[str, str], tuple[float, float]]
+"""Smallest and largest ratio over the variants of a simulated drive, by cell and metric."""
+
+
 class _Panel(msgspec.Struct, frozen=True):
     """Rows of one panel with a common axis: its range of ratios, its ticks, and its direction."""
 
@@ -74,6 +79,7 @@ class _Panel(msgspec.Struct, frozen=True):
     reverse: bool
     title: str
     width: int
+    ranges: Ranges = {}
 
     def held(self, ratio: float) -> float:
         return min(max(ratio, self.low), self.high)
@@ -88,8 +94,13 @@ class _Panel(msgspec.Struct, frozen=True):
         return vega.channel(f"{field}:Q", scale=vega.scale(domain=rows, nice=False, zero=False), axis=None)
 
 
-def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
-    """The plot of `cells`, worst first; None where there is no cell to draw."""
+def forest_chart(
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, ranges: Ranges | None = None
+) -> vega.Spec | None:
+    """The plot of `cells`, worst first; None where there is no cell to draw.
+
+    `ranges` are drawn as thin dashed lines above the 95 % intervals.
+    """
     title = f"change from {baseline} to {candidate}"
     turned = f"{title}; less is better, so the axis runs the other way"
     rates = by_effect([c for c in cells if c.higher_is_better])
@@ -97,14 +108,16 @@ def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str)
     longest = max((len(row_name(c)) for c in cells), default=0)
     width = PAGE_WIDTH - _COLUMNS_WIDTH - round(min(longest * _LETTER_WIDTH, _WIDEST_NAME))
     panels = [
-        _drawn(_panel(group, words, width, reverse=reverse))
+        _drawn(_panel(group, words, width, reverse=reverse, ranges=ranges or {}))
         for group, words, reverse in ((rates, title, False), (costs, turned, True))
         if group
     ]
     return vega.stacked(panels, spacing=26) if panels else None
 
 
-def narrow_forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
+def narrow_forest_chart(
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, ranges: Ranges | None = None
+) -> vega.Spec | None:
     """The forest chart for a narrow screen: name, change and verdict are above each row, not at its side."""
     title = f"change from {baseline} to {candidate}"
     groups = (
@@ -116,7 +129,7 @@ def narrow_forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidat
         ),
     )
     panels = [
-        _narrow(_panel(group, words, _NARROW_WIDTH, reverse=reverse))
+        _narrow(_panel(group, words, _NARROW_WIDTH, reverse=reverse, ranges=ranges or {}))
         for group, words, reverse in groups
         if group
     ]
@@ -152,11 +165,11 @@ def _narrow(panel: _Panel) -> vega.Spec:
     return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
 
 
-def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
-    low, high = _range(cells)
+def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool, ranges: Ranges) -> _Panel:
+    low, high = _range(cells, ranges)
     low, high = _to_ticks(low, high, _outermost(cells), width)
     ticks = change_ticks(low, high, width)
-    return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width)
+    return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width, ranges)
 
 
 def _drawn(panel: _Panel) -> vega.Spec:
@@ -170,6 +183,7 @@ def _drawn(panel: _Panel) -> vega.Spec:
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     low, high = cell.ci95 or (None, None)
     name = row_name(cell)
+    varied = panel.ranges.get((cell.cell, cell.metric))
     change, range_text = percent(cell.ratio), interval(cell.ci95, cell.ratio)
     return {
         "row": position,
@@ -184,6 +198,8 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "band_low": panel.held(1 / (1 + cell.relevance)),
         "band_high": panel.held(1 + cell.relevance),
         "dots": [panel.held(ratio) for ratio in cell.unit_ratios],
+        "varied_low": varied and panel.held(varied[0]),
+        "varied_high": varied and panel.held(varied[1]),
         "change": change,
         "interval": range_text,
         "verdict": verdict_words(cell),
@@ -224,7 +240,10 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
     repeats = marks(dots).mark("point", size=22, color=MUTED, strokeWidth=1.1, aria=False)
     estimates = marks(measured).mark("point", shape="diamond", filled=True, size=120, opacity=1)
     x, y = panel.x("ratio"), panel.y()
+    varied = [{**r, "row": r["row"] - _RANGE_ABOVE} for r in rows if r["varied_low"] is not None]
+    spans = marks(varied).mark("rule", strokeDash=[3, 3], strokeWidth=1.4, color=MUTED, aria=False)
     return [
+        spans.encode(x=panel.x("varied_low"), x2="varied_high:Q", y=y),
         whiskers.encode(x=panel.x("low"), x2="high:Q", y=y, color=colour),
         arrows.encode(x=x, y=y, color=colour, angle=vega.channel("angle:Q", scale=None)),
         repeats.encode(x=x, y=y),
@@ -268,12 +287,14 @@ def _headings(panel: _Panel) -> list[vega.Marks]:
     ]
 
 
-def _range(cells: Sequence[CellVerdict]) -> tuple[float, float]:
-    """Log ratios from the left end to the right: every estimate and repetition, intervals up to a limit.
+def _range(cells: Sequence[CellVerdict], ranges: Ranges | None = None) -> tuple[float, float]:
+    """Log ratios from the left end to the right: every estimate, repetition and range, intervals up to a limit.
 
     Nothing beyond a factor of 100,000 widens the axis; it is drawn at the end.
     """
-    logs = (math.log(r) for c in cells for r in (c.ratio, *c.unit_ratios) if r is not None)
+    varied = ranges or {}
+    drawn = (r for c in cells for r in (c.ratio, *c.unit_ratios, *varied.get((c.cell, c.metric), ())))
+    logs = (math.log(r) for r in drawn if r is not None)
     points = [min(max(log, -_FURTHEST), _FURTHEST) for log in logs]
     widest_band = max([*(math.log1p(c.relevance) for c in cells), _SMALLEST_REACH])
     reach = 1.6 * max([*(abs(p) for p in points), widest_band])

@@ -21,6 +21,7 @@ from mileage.report.charts import (
     forest_svg,
     narrow_forest_svg,
     torture_words,
+    variant_ranges,
 )
 from mileage.report.forest import narrow_forest_chart
 from mileage.report.layout import layout_chart, layout_words
@@ -125,8 +126,12 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
         "headline_latency": lambda: tail_chart(found.tails, **panel),
         "steady_state": lambda: steady_chart(found.steady, columns=1, **panel),
         "wear": lambda: wear_chart(found.wear, columns=2, width=NARROW_BARS),
-        "forest_all_cells": lambda: narrow_forest_chart(view.headline, baseline=low, candidate=high),
-        "latency": lambda: narrow_forest_chart(_shown_beyond(view), baseline=low, candidate=high),
+        "forest_all_cells": lambda: narrow_forest_chart(
+            view.headline, baseline=low, candidate=high, ranges=variant_ranges(view)
+        ),
+        "latency": lambda: narrow_forest_chart(
+            _shown_beyond(view), baseline=low, candidate=high, ranges=variant_ranges(view)
+        ),
         "run_order": lambda: run_order_chart(found.order, **panel),
         "over_time": lambda: timeline_chart(
             found.torture or found.runs, axis="time", latency=True, counters=True, **panel
@@ -164,8 +169,18 @@ def _forest(view: StudyView) -> _PictureRequest | None:
     words = (
         f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it continues). Circles: each "
         f"{view.comparison.unit} by itself (n = {units_counted(view)}). Shaded: too small to matter."
+        f"{dashed_words(view)}"
     )
     return _PictureRequest(svg, words) if svg else None
+
+
+def dashed_words(view: StudyView) -> str:
+    """Explain the dashed lines of a forest plot, after a space; empty where there are none."""
+    return (
+        " Dashed: range over variants of the simulated drive, each with one unpublished figure changed."
+        if variant_ranges(view)
+        else ""
+    )
 
 
 def units_counted(view: StudyView) -> str:
@@ -185,7 +200,7 @@ def _whole_forest(view: StudyView) -> _PictureRequest | None:
     if not FIRST_SCREEN_ROWS < len(view.headline) <= WHOLE_FOREST_ROWS:
         return None
     svg = forest_svg(view, view.headline, name="forest-all-cells")
-    return _PictureRequest(svg, "Every cell of the headline.") if svg else None
+    return _PictureRequest(svg, "Every test of the headline.") if svg else None
 
 
 def _shown_beyond(view: StudyView) -> Sequence[CellVerdict]:
@@ -199,7 +214,7 @@ def _latency(view: StudyView) -> _PictureRequest | None:
     left = len(view.beyond_headline) - len(cells)
     words = f" The {len(cells)} that changed most of {len(view.beyond_headline)}." if left else ""
     caption = (
-        "The cells beyond the headline. Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval. Left is "
+        "The tests beyond the headline. Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval. Left is "
         f"always worse and right always better, whichever way the axis runs.{words}"
     )
     return _PictureRequest(svg, caption) if svg else None

@@ -45,7 +45,7 @@ def markdown(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> 
         for cell in comparison.cells
     ]
     rows += [f"| {_of_cell(cell)} | | | | {_of_cell(_missing_words(comparison))} |" for cell in missing]
-    head = ["| cell | change | 95 % interval | verdict | broken rule |", "|---|---:|---:|---|---|"]
+    head = ["| test | change | 95 % interval | verdict | broken rule |", "|---|---:|---:|---|---|"]
     sentences = [verdict_sentence(comparison), *unmatched(comparison)]
     return "\n".join([*(f"{_of_cell(text)}\n" for text in sentences), *head, *rows, ""])
 
@@ -102,7 +102,7 @@ def _broken_words(rule: Rule) -> str:
 
 
 def _missing_words(comparison: Comparison) -> str:
-    return f"measured in {comparison.baseline} only: {comparison.candidate} has no such cell"
+    return f"measured in {comparison.baseline} only: {comparison.candidate} has no such test"
 
 
 def _of_text(text: str) -> str:

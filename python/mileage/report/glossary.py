@@ -39,8 +39,9 @@ block (of flash) | drive profiles
     The unit of erasing: some hundred pages.
 carry-over | study file (`state.carryover`)
     The effect of one run on the state that the next one finds.
-cell | report, plan
-    One combination of workload, record size, threads, depth and factor levels. Each cell gets a verdict.
+cell (test) | report, plan
+    One combination of workload, record size, threads, depth and factor levels. Each cell gets a verdict; the
+    verdict sentence calls it a test.
 check (validity check) | report, terminal
     A test of the evidence: steady state, page cache, other load, environment.
 closed loop, open loop | workloads (`--depth`, `--rate`)
@@ -50,7 +51,7 @@ confidence interval (CI) | report, terminal
     The range of values that the data are compatible with. A 95 % interval misses the true value in one of
     twenty studies.
 cycle | report, plan
-    The stages of a study from purge to the last stage, once.
+    One repetition of the whole experiment: all stages of a study, from purge to the last stage, once.
 depth, queue depth | workloads (`--depth`)
     The number of I/Os that a thread keeps outstanding.
 descriptive | report
@@ -79,6 +80,8 @@ headline | report
     The group of cells that the first sentence is about: one rate per cell.
 histogram | report, tables
     The counts of all latencies of a run in fine buckets. Percentiles are computed from it.
+idle control (sham) | report, study file (`sham`)
+    The same cycle with idling in place of the torture: what time alone does. Its change is subtracted.
 journal | study folder
     The file `journal.jsonl` of a study folder: one line per finished run. All tables are derived from it.
 latency | report, workloads
@@ -93,9 +96,9 @@ margin, relevance | report, study file (`compare.relevance`)
     The smallest difference that matters, set by the study.
 minimum detectable difference | report, plan
     The smallest difference that this number of repetitions finds in four of five studies.
-model band | report, study file (`band`)
-    The range of a result on a virtual drive over the choices that the maker of the drive does not publish, each
-    changed alone. The confidence interval does not contain this uncertainty.
+model band, variant | report, study file (`band`)
+    The range of a result over variants of a virtual drive, each with one figure changed that the maker does not
+    publish. The confidence interval does not contain this uncertainty.
 not conclusive | report
     A check failed: the figures cannot carry a verdict. The sentence says which check.
 over-provisioning (OP) | drive profiles
@@ -123,8 +126,6 @@ seal | report
     written.
 seed | plan, report
     The number from which all random choices of a study are derived.
-sham arm | report, study file (`sham`)
-    A control: the same cycle with idling in place of the torture. Its change is subtracted.
 SLC cache | drive profiles
     Flash that is written with one bit per cell, fast, and emptied later.
 spread, standard deviation | report
@@ -172,11 +173,14 @@ SHOWN: Final[Mapping[str, str]] = {
     "95 % interval": "confidence interval (CI)",
     "Adjusted p": "adjusted p",
     "class of device": "device class",
+    "cell": "cell (test)",
     "drive model": "virtual drive",
     "erased blocks": "erased blocks (free blocks)",
     "geometric": "geometric mean",
+    "idle control": "idle control (sham)",
     "level in runs": "regime, change of level",
     "memory": "page cache",
+    "model band": "model band, variant",
     "p99": "p50, p99, p99.9",
     "runs": "run",
 }

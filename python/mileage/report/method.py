@@ -92,11 +92,11 @@ def _began(plan: Plan) -> Iterator[str]:
     yield from _cached(plan)
     if study.sham:
         yield (
-            "Every cycle was done a second time as a sham: the same stages, and idling for as long in place of each "
-            "torture, so that what time alone does can be separated from what the torture does."
+            "Every cycle was done a second time as a control (sham): the same stages, and idling for as long in place "
+            "of each torture, so that what time alone does can be separated from what the torture does."
         )
     elif any(stage.torture for stage in study.stage):
-        yield "There was no sham arm: what time alone does is not separated from what the torture does."
+        yield "There was no idle control: what time alone does is not separated from what the torture does."
 
 
 def _cached(plan: Plan) -> Iterator[str]:
@@ -190,11 +190,11 @@ def _unit(plan: Plan, by_level: bool) -> str:
     if study.compares_workloads:
         return "The unit is the block: Student's t on the log ratios of the two workloads in each block."
     if not by_level and study.cycles > 1:
-        sham = ", each less the sham arm's in the same cycle" if study.sham else ""
+        sham = ", each less the idle control's in the same cycle" if study.sham else ""
         ratios = f"Student's t on the {study.cycles} log ratios{sham}"
         return f"The unit is the cycle: {ratios}; runs within a cycle are averaged."
     if not by_level:
-        sham = ", less the sham arm's change," if study.sham else ""
+        sham = ", less the idle control's change," if study.sham else ""
         return (
             f"With one cycle the unit is the run: Welch's t on the logarithms{sham} describes this device in this "
             "cycle and cannot say whether another cycle would agree."

@@ -16,7 +16,7 @@ from mileage.report.wording import percent, plain, row_name
 from mileage.terminal import cut, padded, wrapped
 
 _CHANGE: Final = 9
-CAUTION: Final = "Combinations of choices are not tried: the range may be wider."
+CAUTION: Final = "Combinations of changes are not tried: the range may be wider."
 
 
 class BandRow(NamedTuple):
@@ -48,7 +48,7 @@ def band_lines(comparison: Comparison, width: int) -> list[str]:
         return []
     room = max(width - _CHANGE - 2, 20)
     name_width = min(max(len(choice.change) for choice in choices), room // 2)
-    head = f"Model band: {row_name(lead)} on drives with one unpublished figure changed, one cycle each."
+    head = f"Variants of the drive model, each with one unpublished figure changed: {row_name(lead)}, one cycle each."
     lines = [*wrapped(head, width), ""]
     for choice in choices:
         ratio = choice.ratio(lead.cell, lead.metric)

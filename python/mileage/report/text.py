@@ -6,6 +6,7 @@ Models a page that can be pasted into a letter: nothing is wider than asked. Ref
 where the table would lose its columns.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from mileage.judge import CellVerdict, Comparison, verdict_sentence
@@ -111,8 +112,25 @@ def _checks(view: StudyView, width: int) -> list[str]:
     lines: list[str] = []
     for check in sorted(view.trust, key=lambda check: _FIRST.index(check.state)):
         head = f"[{plain(CHECK_GLYPHS[check.state])}] {padded(check.name, name_width)}  "
-        lines += wrapped(check.text, width, first=head, indent=" " * columns_of(head))
+        indent = " " * columns_of(head)
+        lines += wrapped(check.text, width, first=head, indent=indent)
+        lines += [f"{indent}{line}" for line in _aligned(check.table, width - len(indent))]
     return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """A small table: the first column to the left, the others to the right, each line cut to `width` columns."""
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    return [
+        cut(
+            "  ".join(
+                [padded(row[0], widths[0])]
+                + [" " * (w - columns_of(text)) + text for text, w in zip(row[1:], widths[1:], strict=True)]
+            ),
+            width,
+        )
+        for row in rows
+    ]
 
 
 def _standings(view: StudyView, width: int) -> list[str]:
@@ -121,7 +139,7 @@ def _standings(view: StudyView, width: int) -> list[str]:
     rendered = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
     head = [*wrapped(f"Class of device: {rendered}.", width), ""] if rendered else []
     left = len(view.standings) - _MOST_CELLS
-    more = [f"The first {_MOST_CELLS} cells; the other {left:,} are in the page."] if left > 0 else []
+    more = [f"The first {_MOST_CELLS} tests; the other {left:,} are in the page."] if left > 0 else []
     return [*head, *standing_lines(view.standings[:_MOST_CELLS], view.factor, width), *more]
 
 
@@ -140,7 +158,7 @@ def _check_width(width: int) -> None:
 def _table(comparison: Comparison, width: int) -> list[str]:
     if not comparison.cells:
         return wrapped(
-            f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
+            f"No test was measured in both {comparison.baseline} and {comparison.candidate}.", width
         )
     values = width >= _WITH_VALUES
     arithmetic = width >= _WITH_ARITHMETIC
@@ -150,7 +168,7 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     means = "".join(f"{cut(arm, _VALUE):>{_VALUE}} " for arm in arms) if values else ""
     means += f"{'arithm.':>{_ARITHMETIC}} " if arithmetic else ""
     head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
-    lines = [*_classes(comparison, width), f"{'cell':<{name_width}} {head}"]
+    lines = [*_classes(comparison, width), f"{'test':<{name_width}} {head}"]
     lines.append("-" * width)
     for group in (headline_of(comparison), beyond_headline_of(comparison)):
         for cell in largest_changes(group, _MOST_ROWS):
@@ -163,7 +181,7 @@ def _table(comparison: Comparison, width: int) -> list[str]:
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
         if left := len(group) - _MOST_ROWS if len(group) > _MOST_ROWS else 0:
             lines += wrapped(
-                f"The {_MOST_ROWS} of {len(group):,} cells that changed most; the other {left:,} are in the page and "
+                f"The {_MOST_ROWS} of {len(group):,} tests that changed most; the other {left:,} are in the page and "
                 "in tables/cells.csv, and `mileage compare --json` prints all.",
                 width,
             )

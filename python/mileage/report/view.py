@@ -18,11 +18,15 @@ CheckState = Literal["ok", "warn", "bad", "unknown"]
 
 
 class ValidityCheck(msgspec.Struct, frozen=True):
-    """One validity check: its subject, its state, and its figure in a few words."""
+    """One validity check: its subject, its state, and its figure in a few words.
+
+    `table`: rows of equal length below the text, the first of them the heading; empty for most checks.
+    """
 
     name: str
     state: CheckState
     text: str
+    table: list[list[str]] = []
 
 
 class TortureTrace(msgspec.Struct, frozen=True):
