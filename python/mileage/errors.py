@@ -1,6 +1,6 @@
 """Every exception that Mileage raises on purpose.
 
-What it models: the four ways a command can end. Each exception carries the exit status that the command
+Scope: the four ways a command can end. Each exception carries the exit status that the command
 line returns for it, so that no caller has to translate:
 
     0  done
@@ -183,7 +183,7 @@ class Refused(MileageError):
         super().__init__(self.refusals[0].words)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: the reasons are kept as they are, not made of the message."""
+        """Support pickling: keep the list of reasons."""
         return type(self).__new__, (type(self), *self.args), self.__dict__
 
     @classmethod

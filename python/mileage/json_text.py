@@ -1,6 +1,6 @@
 """JSON that others may have written: a file of a study folder, a ledger.
 
-What it models: one decoder whose only error is msgspec.DecodeError, so that every caller refuses every damaged text.
+Scope: one decoder whose only error is msgspec.DecodeError, so that every caller refuses every damaged text.
 msgspec raises UnicodeDecodeError for bytes that are no UTF-8 and RecursionError for deep nesting, and it does not look
 at texts that the wanted type has no place for: a file that passes one decoder would fail in the next.
 What it refuses: bytes that are no UTF-8 anywhere, nesting that is too deep, and all that msgspec refuses.

@@ -1,6 +1,6 @@
 """The log of privileged steps and of how the engine was set up, by Python's `logging` below the logger "mileage".
 
-Models two loggers: "mileage.steps" has what was done to the machine, on what, and the result; "mileage.engine" forwards
+Scope: two loggers: "mileage.steps" has what was done to the machine, on what, and the result; "mileage.engine" forwards
 what the compiled core logs by `tracing`. `MILEAGE_LOG=info` or `debug` prints them to standard error. A program that
 uses Mileage as a library configures `logging` itself, and calls `start_log` for the engine's part.
 Nothing here imports `logging` before it is wanted, since that takes as long as all of `mileage --help`: a program that

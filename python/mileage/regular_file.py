@@ -1,6 +1,6 @@
 """Files that others name, in a study from a stranger for one: opened without harm, and read up to a stated size.
 
-What it models: opening by descriptor. What a path leads to is looked at before it is opened for reading, on a
+Scope: opening by descriptor. What a path leads to is looked at before it is opened for reading, on a
 descriptor that does nothing (O_PATH), and the same file is then opened with O_NONBLOCK: no FIFO is waited for, no
 device wakes up, and nothing can be put in its place in between.
 What it refuses: everything but regular files, by what it is; files larger than the size, before their content is read;

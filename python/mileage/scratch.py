@@ -1,6 +1,6 @@
 """Temporary directories of which nothing is left behind, also after `kill -9`.
 
-What it models: a directory with a random name, locked with flock(2) as long as its process lives. The first one that a
+Scope: a directory with a random name, locked with flock(2) as long as its process lives. The first one that a
 process makes in a folder removes those there that nobody holds any more; `mileage doctor --repair` removes those of the
 temporary directory too.
 What it refuses: to remove what is locked, what belongs to another user, and what is not a directory.

@@ -1,6 +1,6 @@
 """One process of a run that is spread over several: `python -m mileage.worker`.
 
-What it models: an order, which is one share of a run: of a workload on a file (`bytes`), or of an operation on names
+Scope: an order, which is one share of a run: of a workload on a file (`bytes`), or of an operation on names
 and inodes (`metadata`). As a process of its own, started by `execute.processes`, it takes orders one by one, each a
 line of JSON on standard input; on standard output it says that it is `ready`, how far it is (`bytes`, `operations`),
 and at last its `share`, or why there is none (`refused`, `failed`). The end of standard input means that the run is to

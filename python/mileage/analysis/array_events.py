@@ -1,6 +1,6 @@
 """What happened to the members of an array, in the order in which it happened, from the counters of the runs.
 
-Models an event as the first interval of a run in which its counter is not zero; the time is the end of that interval.
+Scope: an event as the first interval of a run in which its counter is not zero; the time is the end of that interval.
 Targets that are no arrays have no such sentences, and their runs are not read for them.
 """
 

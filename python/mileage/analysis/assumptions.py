@@ -1,6 +1,6 @@
 """The figures of a virtual drive that a verdict on it depends on most and that nobody has published.
 
-What it models: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
+Scope: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
 known from the model (`docs/reference/drive-profiles.md`), not computed for the study at hand.
 A drive whose profile cannot be read any more is skipped.
 """
@@ -71,7 +71,7 @@ def assumption_checks(plan: Plan) -> list[ValidityCheck]:
 
 
 def missed_rate_notes(plan: Plan) -> list[str]:
-    """The published rates that the virtual drives of a plan miss at what it does, a line each."""
+    """Published rates that the simulated drives of a plan miss by more than a tenth, one line of text each."""
     return [
         f"{name}, {missed.sentence()} (mileage drive show {name} says why)"
         for name, profile in _drives(plan).items()
@@ -130,9 +130,12 @@ def _missed(profile: str, workloads: set[str]) -> tuple[MissedRate, ...]:
 def _assumed(profile: str, weighed: Iterable[str]) -> str:
     """The figures of a drive that are neither published nor chosen, heaviest first, in a clause, if there are any."""
     from mileage._core import drive_figures
+    from mileage.report.datasheet import confidence_word
 
     figures = {key: (value, kind) for key, value, _, kind in drive_figures(profile)}
     keys = [key for key in dict.fromkeys(weighed) if key in figures]
     open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
-    listed = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
+    listed = ", ".join(
+        f"{key} {figures[key][0]} ({confidence_word(figures[key][1])})" for key in open_ones[:NAMED_MAX]
+    )
     return f"not published, and the result depends on them: {listed}; " if listed else ""

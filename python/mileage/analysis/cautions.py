@@ -2,7 +2,7 @@
 
 The rates may be those of memory, of holes in a file, or of a new drive.
 
-What it models: sentences about measured cells, from what the target is, what the device counted, what a virtual drive
+Scope: sentences about measured cells, from what the target is, what the device counted, what a virtual drive
 had been through, and what else the machine did. The rules on rates and disturbances are those of `judge`.
 Where nothing was counted and no rate is beyond a device's, it has no sentence.
 """
@@ -45,7 +45,7 @@ class Caution(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The text with the advice."""
+        """The warning followed by the advice what to do."""
         return f"{self.text}; {self.advice}" if self.advice else self.text
 
 

@@ -1,6 +1,6 @@
 """Data of the charts of a study without a comparison: its cells side by side.
 
-Models the first cells in the order of the table, as many as have room. A study whose runs keep
+Scope: the first cells in the order of the table, as many as have room. A study whose runs keep
 no series and no latencies has fewer pictures.
 """
 

@@ -1,6 +1,6 @@
 """Plain phrases for the verdict sentence: the activity of each cell, the target, the wear between stages.
 
-Models plain words for workloads that have them ("writes 128 KiB blocks in sequence"). A cell without such words, or
+Scope: plain words for workloads that have them ("writes 128 KiB blocks in sequence"). A cell without such words, or
 with the words of another, keeps its label. Bytes of a wear stage are those of the plan; they are omitted where a stop
 rule may have ended it earlier.
 """

@@ -1,6 +1,6 @@
 """The class of a drive, and whether what was measured fits it.
 
-What it models: classes as data (`check_classes.toml`), each with the slowest and the fastest data sheet and with what
+Scope: classes as data (`check_classes.toml`), each with the slowest and the fastest data sheet and with what
 its link carries. A rate is below its class when the upper end of its interval is below half of the slowest data sheet:
 data sheets are of fresh drives, without a file system, at their best place. A rate is beyond its class when the lower
 end of its interval is above what the link carries: something else than the drive answered.

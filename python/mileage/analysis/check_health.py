@@ -1,6 +1,6 @@
 """Judge whether a drive is healthy from its own reports (SMART, NVMe health log).
 
-What it models: a drive is failing when it says so itself, when it has sectors that cannot be read, when its spare
+Scope: a drive is failing when it says so itself, when it has sectors that cannot be read, when its spare
 blocks or its rated life are used up. What is not zero and need not be a failure is a remark.
 What it refuses: to call a drive healthy that was not asked; the state is then "unknown", with what would help.
 
@@ -136,7 +136,7 @@ def _figures(own: Mapping[str, str]) -> Iterator[str]:
 
 
 def _not_known(facts: Mapping[str, str]) -> Health:
-    """Explain why the health is not known, from the answers of smartctl and nvme."""
+    """Explain why the drive's health is unknown: tool missing, no permission, no SMART."""
     answers = {name: facts[f"target.{name}"] for name in ("smartctl", "nvme") if f"target.{name}" in facts}
     failed = next((text for text in answers.values() if text.startswith("failed: ")), None)
     if failed is not None:

@@ -1,6 +1,6 @@
 """Result of `mileage check`: the drive, its rates, and one sentence about them.
 
-What it models: rows of rates with their intervals; health and class; the sentence that joins them; the exit status.
+Scope: rows of rates with their intervals; health and class; the sentence that joins them; the exit status.
 What it refuses: to call a drive too slow when something else had a part in its rates; the sentence then says so.
 """
 

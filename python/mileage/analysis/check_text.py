@@ -107,7 +107,7 @@ def _remarks(found: CheckResult) -> list[str]:
 
 
 def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | None) -> str:
-    """Two checks side by side, with the ratio of the second to the first and its 95 % interval.
+    """Text of `mileage check A B`: two drives side by side, with the speed ratio B/A and its 95 % interval.
 
     `comparison`: the second judged against the first, where their runs took turns, so that a load that came or went
     touched both; None where one followed the other.

@@ -1,6 +1,6 @@
 """Explanations of a difference by a drive's own counters: its work in addition to the host's, in both arms.
 
-Models all counters as rates per 1,000 operations of the host, so that runs of different length compare. It names what
+Scope: all counters as rates per 1,000 operations of the host, so that runs of different length compare. It names what
 differs and claims no more: a counter that moves with a rate is an explanation, the counterfactual arm is the proof.
 A target that counts nothing has no such sentences.
 """

@@ -1,6 +1,6 @@
 """The class of a device: how many bits its cells hold, by its profile; of a real target it is not known.
 
-Models what must stand next to every rate that is compared, since drives of single-level and of three-bit cells are made
+Scope: what must stand next to every rate that is compared, since drives of single-level and of three-bit cells are made
 for different work and different prices. Guesses one class only: a drive rated for 50,000 erases has single-level cells.
 """
 

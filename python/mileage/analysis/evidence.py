@@ -1,6 +1,6 @@
 """From a study folder to what its pictures are drawn from: the runs of the headline cell, the torture, latencies, wear.
 
-Models the journal as too large to be held: only the runs of one cell and the torture are decoded, and of each what a
+Scope: the journal as too large to be held: only the runs of one cell and the torture are decoded, and of each what a
 picture can show is kept. A run without a series, or of a tool that reports only figures, is skipped.
 """
 
@@ -147,7 +147,7 @@ def picked(content: JournalContent, role: str, cells: set[str] | None = None) ->
 
 
 def traces_of(arm: str, found: Sequence[Run]) -> list[RunTrace]:
-    """The course of up to ten of an arm's runs."""
+    """Rate over time of up to ten runs of one compared arm."""
     stride = -(-len(found) // _RUNS_MAX) or 1
     traces = (_trace(arm, run.cycle, run.block, [run.record.series]) for run in found[::stride])
     return [trace for trace in traces if trace is not None]

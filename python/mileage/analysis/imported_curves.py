@@ -1,6 +1,6 @@
 """The rates of an imported test over the number that varies most, such as the record size of IOzone's automatic mode.
 
-Models a curve for each test, with a line for each level of the other properties; of more than four lines some, from the
+Scope: a curve for each test, with a line for each level of the other properties; of more than four lines some, from the
 first to the last in equal steps. Refuses nothing: a test with fewer than three sizes has no curve.
 """
 

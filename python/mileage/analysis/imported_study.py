@@ -1,6 +1,6 @@
 """Validity checks and notes for an imported study: how far the figures of another tool can be trusted.
 
-What it models: the audits of measured studies on the facts of the files; the rest is "not known", with the reason.
+Scope: the audits of measured studies on the facts of the files; the rest is "not known", with the reason.
 What it refuses: guesses. A setting that no file states is not taken to be the tool's default.
 """
 

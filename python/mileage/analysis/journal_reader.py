@@ -1,6 +1,6 @@
 """Everything that a report needs of a study's runs, read in one pass: decoding a long journal takes seconds.
 
-Models the journal as too large to be held: each run is decoded once, and whoever wants something of it takes it then.
+Scope: the journal as too large to be held: each run is decoded once, and whoever wants something of it takes it then.
 Of a run that another tool reported only the figures are taken.
 """
 

@@ -1,6 +1,6 @@
 """Levels of the compared factor as people read them: a number of bytes as a size, "62 GB" for 61999996928.
 
-Models the names on the page and in the sentence; plan, journal and the exported tables of runs keep the number. Where
+Scope: the names on the page and in the sentence; plan, journal and the exported tables of runs keep the number. Where
 two levels would get one name all keep their numbers.
 """
 

@@ -1,6 +1,6 @@
 """At which levels of a study's labels this machine is now.
 
-What it models: a label is a factor that Mileage cannot change: a kernel, a machine. The user says its level, or the
+Scope: a label is a factor that Mileage cannot change: a kernel, a machine. The user says its level, or the
 environment does; where both do, they must agree.
 What it refuses: levels that the study does not have, labels that nobody said, and a level that is not what was found.
 """

@@ -1,6 +1,6 @@
 """The model band of a study folder, from its journal to a value.
 
-What it models: one choice for each line of its kind, the last one where a choice has several.
+Scope: one choice for each line of its kind, the last one where a choice has several.
 Lines of figures for which the study's drive has no alternative are ignored.
 """
 

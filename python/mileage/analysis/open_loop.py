@@ -1,6 +1,6 @@
 """Report whether a target kept up with a fixed rate, and from which rate on it did not.
 
-Models the runs of an open loop whose rate is constant: operations completed in each interval against those that were
+Scope: the runs of an open loop whose rate is constant: operations completed in each interval against those that were
 due (see `judge.overload`). A run too short to see a backlog grow, a ramp and a closed loop have no
 sentence.
 """

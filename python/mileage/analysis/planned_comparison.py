@@ -1,6 +1,6 @@
 """The comparison that a study's plan asks for: of stages, of the levels of a factor, or of two workloads.
 
-What it models: which samples belong to which arm. Levels that were measured in the same randomised blocks are paired by
+Scope: which samples belong to which arm. Levels that were measured in the same randomised blocks are paired by
 them; levels in blocked order, and labels, which were measured one after the other, are not. Two workloads are paired by
 the block in which both were measured.
 What it refuses: a study that has nothing to compare.

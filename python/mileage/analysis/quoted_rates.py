@@ -1,6 +1,6 @@
 """Compare the rates of a data sheet with the measured ones, rate by rate, at the conditions that the sheet states.
 
-What it models: for each quoted rate the measured cell that is closest to its conditions: the same kind of work,
+Scope: for each quoted rate the measured cell that is closest to its conditions: the same kind of work,
 then as few conditions as possible that differ (record size, depth, span, content), then the higher rate, which is
 kinder to the drive. A ratio is given only where every stated condition is that of the cell; the state of the drive
 is not compared, and said.

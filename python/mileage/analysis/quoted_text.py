@@ -1,6 +1,6 @@
 """Quoted and measured rates as a table of text.
 
-Models lines of at most the given width.
+Scope: lines of at most the given width.
 """
 
 from __future__ import annotations

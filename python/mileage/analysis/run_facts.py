@@ -1,6 +1,6 @@
 """Facts of every run for the checks and vetoes, read in one pass: decoding the journal takes most of a report's time.
 
-What it models: of each measured run how long it lasted, how many operations stand behind its percentiles, and the
+Scope: of each measured run how long it lasted, how many operations stand behind its percentiles, and the
 facts that the audits of `judge` look at; what disturbed it; and how the last torture of each cycle went.
 A journal without runs has no facts.
 """

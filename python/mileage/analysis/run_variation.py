@@ -66,7 +66,7 @@ class RunSums(msgspec.Struct, frozen=True):
 
 
 class Arms:
-    """The reported part of the measured runs' records, by cell and arm, named as in the comparison; no sham arm."""
+    """Run records of the measured runs, grouped by test and compared arm; those of the idle control are excluded."""
 
     def __init__(self, plan: Plan) -> None:
         """Begin without any run."""

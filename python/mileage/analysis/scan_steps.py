@@ -1,6 +1,6 @@
 """Where a scan of record sizes changes its level, and the sizes of the machine's caches and memory to compare with.
 
-Models a step as two neighbouring sizes whose 95 % intervals of the mean do not overlap and whose medians differ by a
+Scope: a step as two neighbouring sizes whose 95 % intervals of the mean do not overlap and whose medians differ by a
 tenth or more. Refuses steps between single runs, which have no interval, and the machine's sizes for a virtual drive,
 whose records do not pass through the machine's caches in the measured time.
 """

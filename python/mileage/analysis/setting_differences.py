@@ -1,6 +1,6 @@
 """In what the cells of one name differ between two studies: the depth, the share of reads, how the target is reached.
 
-Models a label as less than the whole setting: what all cells of a study share is not part of it. How long a run lasts,
+Scope: a label as less than the whole setting: what all cells of a study share is not part of it. How long a run lasts,
 its seed, and the size of a drive that is visited whole are no differences. A study of another tool
 has no plan, and `mileage.analysis.imported_study` compares what its files state.
 """

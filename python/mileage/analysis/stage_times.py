@@ -1,6 +1,6 @@
 """Start and end of each stage by the wall clock, the duration of the study, and the gap before each stage.
 
-Models a gap as the time from the end of the last run of a stage to the start of the first run of the next stage of the
+Scope: a gap as the time from the end of the last run of a stage to the start of the first run of the next stage of the
 same cycle and arm. A stage without a finished run has no times, and an unfinished study no whole.
 """
 

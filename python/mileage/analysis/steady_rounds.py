@@ -1,6 +1,6 @@
 """Rounds of writing that SNIA's rule ended or was asked to end, with the window that the rule looked at last.
 
-Models each round by its rate, as the rule does while the study runs. A table without five rounds has no window.
+Scope: each round by its rate, as the rule does while the study runs. A table without five rounds has no window.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Steady-state checks of measured writes: rate changes within a run, and erased blocks that a virtual drive consumed.
 
-What it models: each run's rate over time (`judge.rate_over_time`), and the ratio of erased to programmed pages. A drive
+Scope: each run's rate over time (`judge.rate_over_time`), and the ratio of erased to programmed pages. A drive
 that programs more than it erases still consumes its erased blocks, and writes at the rate of a fresh drive. The mean of
 such a run depends on its length, so it does not describe the drive.
 Runs of fewer than 30 intervals and drives without these counters are skipped.
@@ -138,7 +138,7 @@ def _leaves_its_level(found: Course) -> bool:
 
 
 def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[ValidityCheck]:
-    """The check that virtual drives erased as much as they programmed in these stages."""
+    """Check that a simulated drive erased as many pages as it programmed, so that it did not live on free blocks."""
     pages = {
         cell.label: _block_pages(plan.settings[cell.setting].target) for cell in plan.cells if plan.settings
     }

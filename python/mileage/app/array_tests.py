@@ -1,6 +1,6 @@
 """The array test of 2009 (J. De Gelas, AnandTech): what was published next to what the built-in study simulates.
 
-What it models: published rates of sequential reads, ratios of two rates, and a rank among arrays, each from the rates
+Scope: published rates of sequential reads, ratios of two rates, and a rank among arrays, each from the rates
 of the arrays of a study `anandtech-2009`. The figures that the arrays were fitted to were listed before the first run.
 What it refuses: another study, and one that has not measured all arrays.
 """

@@ -1,6 +1,6 @@
 """Check one drive in one minute: identity, health, speed, and whether the speed fits the class of the drive.
 
-What it models: a one-off study of eight tests, each repeated in blocks of random order, between two looks at the drive.
+Scope: a one-off study of eight tests, each repeated in blocks of random order, between two looks at the drive.
 A device, and a file with content, is only read; in a directory one work file is made and removed.
 What it refuses: a file system in memory, and a target that stores nothing: there is no drive to check.
 """
@@ -206,7 +206,7 @@ def plan_of_pair(targets: Sequence[str], wanted: CheckOptions) -> Plan | None:
 
 
 class CheckRun(msgspec.Struct, frozen=True):
-    """A check of one target, or of two whose runs took turns."""
+    """Result of `mileage check`: one target, or two targets measured alternately."""
 
     checked: tuple[CheckResult, ...]
     comparison: Comparison | None = None

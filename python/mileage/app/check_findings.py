@@ -1,6 +1,6 @@
 """Findings of a check in addition to its rates: identity of the drive, disturbances, and what was not tested.
 
-What it models: lines of identity; findings, each with whether it disturbs the rates; commands that test more.
+Scope: lines of identity; findings, each with whether it disturbs the rates; commands that test more.
 """
 
 from __future__ import annotations

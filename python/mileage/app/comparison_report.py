@@ -1,6 +1,6 @@
 """Two studies, or two stages, as one report: what `mileage compare A B` judges, with the evidence of both.
 
-Models the comparison's own page: the verdict, each check as the weaker of the two studies has it, both machines next
+Scope: the comparison's own page: the verdict, each check as the weaker of the two studies has it, both machines next
 to each other, how each was measured. Refuses what `compare` refuses.
 """
 

@@ -1,6 +1,6 @@
 """Fitting of a drive profile: figures that are not published are chosen so that published rates are reached.
 
-What it models: each rate of the profile that names a free figure (`fits = "controller_us"`) is one equation in one
+Scope: each rate of the profile that names a free figure (`fits = "controller_us"`) is one equation in one
 unknown, solved by the secant method on logarithms: a rate is close to a power of the figure that bounds it. The pairs
 are solved in the order of the profile, again until all hold, since figures share what they bound. Rates that are held
 out are simulated once, after the last figure was chosen.
@@ -61,7 +61,7 @@ class FittedFigure(msgspec.Struct, frozen=True):
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """The result of fitting a profile."""
+    """Fitted figures of a drive profile, with the simulated rates that they give."""
 
     drive: str
     figures: tuple[FittedFigure, ...]
@@ -136,7 +136,7 @@ def _rounded(value: float, whole: bool) -> float:
 def _solved(
     tried: Callable[[float], float], start: float, rate: PublishedRate, figure: str
 ) -> tuple[float, bool]:
-    """The value with which the drive does what was published; True where the rate stopped depending on it."""
+    """Find the value with which simulated and published rate agree; True: the rate no longer depends on it."""
     points = [(start, tried(start))]
     whole = not figure.endswith(_SHARES)
 
@@ -235,7 +235,7 @@ def _with_simulated(block: str, value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A number as profiles write it."""
+    """Format a number as TOML for a drive profile."""
     if value == int(value) and abs(value) >= 1:
         return f"{int(value):_}" if abs(value) >= 1000 else f"{int(value)}"
     return f"{value:.6g}"

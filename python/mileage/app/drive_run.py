@@ -1,6 +1,6 @@
 """The page of one workload on a virtual drive.
 
-What it models: the course of the run from its record, with what the drive counted.
+Scope: the course of the run from its record, with what the drive counted.
 What it refuses: a folder that has something in it.
 """
 

@@ -1,6 +1,6 @@
 """Other tools' files become a study folder, with the tables of a measured study.
 
-What it models: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
+Scope: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
 the order of the files. The plan says where it comes from and has no workload that could be run.
 What it refuses: files of different tools, one file named twice, two files of one run (copies, unless they are said to
 be repetitions; a text and its spreadsheet), and files without any figure. Nothing is written then.
@@ -157,7 +157,7 @@ def make_study(
     stage: str = STAGE,
     command: str = "",
 ) -> StudyFolder:
-    """Write the study folder of what was read. Raises Refused when the folder or a name cannot be used."""
+    """Create a study folder from imported results. Raises Refused when the folder or a name cannot be used."""
     for word, what in ((name, "name"), (stage, "stage")):
         if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise Refused(

@@ -1,6 +1,6 @@
 """The model band of a study on a virtual drive: its comparison on drives with one unpublished figure changed.
 
-What it models: for each alternative that the profile declares, one cycle of the study on a drive that has it, with all
+Scope: for each alternative that the profile declares, one cycle of the study on a drive that has it, with all
 its cells in their order, so that nothing but the figure differs. The sham arm is not repeated: its change is that of
 the study. Each is done in a folder of its own that is removed again; what came out is a line of the study's journal. An
 interrupted band resumes at the first choice without a line.

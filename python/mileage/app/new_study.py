@@ -1,6 +1,6 @@
 """A study file or data sheet to begin with: a template that ships with Mileage, or a built-in study, under a new name.
 
-What it models: a file that `mileage run` takes as it is written.
+Scope: a file that `mileage run` takes as it is written.
 What it refuses: to write over anything, a name that no study may have, and a target that is none.
 """
 

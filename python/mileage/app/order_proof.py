@@ -1,6 +1,6 @@
 """Test by simulation that a drifting target does not look like a difference between arms in the default order of runs.
 
-What it models: small studies of two arms in which nothing differs: one drive under two names, whose every run is slower
+Scope: small studies of two arms in which nothing differs: one drive under two names, whose every run is slower
 than the one before by 2 % over ten runs, with noise between runs. The drift is in the target: plan, execution and
 judgement are those of any study and know nothing of it. Each study is judged once in the default order, and once with
 one arm after the other.

@@ -1,6 +1,6 @@
 """Capacity given up against write amplification, rate and life, simulated on a virtual drive.
 
-What it models: the host leaves a share of the capacity unused, never written, so that all of its pages are spare. For
+Scope: the host leaves a share of the capacity unused, never written, so that all of its pages are spare. For
 each share a new drive is filled once in order, overwritten at random until garbage collection is steady, and measured
 over one more pass of overwrites. Life is that of the cells: cycles x flash / write amplification, relative to nothing
 given up, and in bytes where the profile states the cycles.

@@ -1,6 +1,6 @@
 """A table that prints both arms, as a page: what `mileage compare --table` judges, with figures and tables.
 
-Models the page of a comparison without studies: verdicts, intervals and a chart per test. There are no runs, no
+Scope: the page of a comparison without studies: verdicts, intervals and a chart per test. There are no runs, no
 environment and no checks, and the page says so. Refuses what the judgement refuses.
 """
 

@@ -1,6 +1,6 @@
 """A data sheet next to the cells of a study that measured such work.
 
-What it models: all stages of the study, each with its own closest cell.
+Scope: all stages of the study, each with its own closest cell.
 What it refuses: a study of several targets, since a sheet is of one drive, and one that was imported.
 """
 

@@ -1,6 +1,6 @@
 """Raw tests of eight drives by hdparm and dd, as a talk printed them, next to what the simulated drives do.
 
-What it models: the tests that need no host. `hdparm --direct` reads 2 MiB at a time past the page cache: the same 2 MiB
+Scope: the tests that need no host. `hdparm --direct` reads 2 MiB at a time past the page cache: the same 2 MiB
 again and again (-T), or on and on (-t); the kernel cuts each into four requests of 512 KiB, and hdparm waits for all of
 them. `dd` writes 10.7 GB through the page cache, which the kernel writes out in requests of 512 KiB with a full queue;
 the drive is new. Reads through the page cache, and -T without --direct, which

@@ -50,7 +50,7 @@ class StudyResult:
     """A study folder and what can be asked of it."""
 
     def __init__(self, folder: StudyFolder, resolved: Plan) -> None:
-        """Join a folder with its plan; reads nothing yet."""
+        """Open the results of a study folder; files are read when first needed."""
         self.folder = folder
         self.plan = resolved
         self._read_bytes = -1
@@ -260,7 +260,7 @@ class StudyResult:
             self._write_comparison_text()
 
     def _write_comparison_text(self) -> None:
-        """Tables and page of a study that compares, without pictures."""
+        """Write tables and HTML page of a comparison, without charts."""
         from mileage.analysis.evidence import with_files
         from mileage.report import render_html
         from mileage.store.tables import Staging

@@ -2,7 +2,7 @@
 
 False alarms, coverage, cliffs found.
 
-Models studies in which nothing differs (A/A) while the target drifts, compared exactly as a real study is, and
+Scope: studies in which nothing differs (A/A) while the target drifts, compared exactly as a real study is, and
 series with a cliff of known place and size; whole studies of one drive under two names that slows down, in the default
 order and with one arm after the other; and arms that differ only before they are steady. Everything follows from one
 seed. Each share is printed with its exact binomial interval (Clopper and Pearson 1934) and the bound that it has to
@@ -84,7 +84,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> bool:
-        """Whether every share is compatible with its promised bounds."""
+        """True when every measured error rate is statistically compatible with its promised bound."""
         return all(share.kept for share in self.shares)
 
 

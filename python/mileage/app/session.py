@@ -34,7 +34,7 @@ _PROVISIONAL_HASH = "0" * 16
 
 
 def facts_of_all(study: Study, destroy: str | None, resumed: Plan | None = None) -> dict[str, TargetFacts]:
-    """The facts of every target of a study, the first one first. `resumed`: the plan that left its files there."""
+    """Inspect every target of a study, in order. `resumed`: the plan whose work files are there already."""
     hashes = {} if resumed is None else {s.place: _hash_at(resumed, s) for s in resumed.settings}
     return {
         place: facts_of(

@@ -16,7 +16,7 @@ WRITTEN_MIN = 2.0
 
 
 class StopDecisions:
-    """The rules of `judge`, as `execute` asks for them."""
+    """Decide after each repetition whether a study may stop, by the rules of the package `judge`."""
 
     def precise(self, cells: list[list[float]], repeat: Repeat) -> Finding:
         """Whether the pooled 95 % interval is within the precision that was asked for."""

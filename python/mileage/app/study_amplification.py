@@ -1,6 +1,6 @@
 """The write amplification of a study: what its drives programmed over what the host wrote.
 
-What it models: all finished runs that counted both, pooled.
+Scope: all finished runs that counted both, pooled.
 What it refuses: a study without such counters.
 """
 

@@ -1,6 +1,6 @@
 """A study with factors, run as one study per combination of levels, spread over processes or MPI ranks.
 
-What it models: a grid of virtual drives, or of anything a factor changes about one: each combination is a separate
+Scope: a grid of virtual drives, or of anything a factor changes about one: each combination is a separate
 study on a separate drive, with the study's seed. So no combination waits for another, and the table does not depend on
 the process that ran each one.
 What it refuses: targets that are not virtual, whose runs would disturb each other.

@@ -1,6 +1,6 @@
 """Temporary study folders of one-off measurements, and the clean-up after one whose process was killed.
 
-What it models: a temporary directory with the study folder of a measurement that nobody asked to keep. Where its
+Scope: a temporary directory with the study folder of a measurement that nobody asked to keep. Where its
 process was killed, the plan in it says what Mileage put on the targets; that is removed as at the end of a measurement.
 What it refuses: to touch what the guards of a target refuse, such as a work file that another study uses now.
 """

@@ -2,7 +2,7 @@
 
 False verdicts about arms with equal final levels and different beginnings.
 
-Models runs of drives that were measured before they were steady: a fresh level that differs from arm to arm, for a time
+Scope: runs of drives that were measured before they were steady: a fresh level that differs from arm to arm, for a time
 that differs from run to run, and then a level that is the same in both. A verdict about the drives is false; one about
 the means of the runs is not, which is why no test of means can see it. Everything follows from the seed.
 """

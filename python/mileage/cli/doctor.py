@@ -1,6 +1,6 @@
 """`mileage doctor [TARGET]`: what on this machine would spoil a measurement.
 
-What it models: one line per thing that is known to spoil results, with its state and what to do about it. The
+Scope: one line per thing that is known to spoil results, with its state and what to do about it. The
 checks are pure functions of an environment snapshot and of what the target stands on.
 What it refuses: changing anything, but for `--repair`, which undoes what the ledger lists. With a target it runs the
 same guards as a study and writes nothing but an

@@ -28,7 +28,7 @@ class DropinCommand(click.Command):
 
 
 def dropin_command(name: str) -> DropinCommand:
-    """The command of that name."""
+    """Build the click command of a drop-in tool (`iozone`, `dd`, ...) from its flag table."""
 
     def done(words: tuple[str, ...]) -> None:
         from mileage.dropin.dropin_list import tool_named

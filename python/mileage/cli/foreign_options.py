@@ -1,6 +1,6 @@
 """Options of other tools, so that a user who types one from habit is shown its name here.
 
-What it models: words for the same thing, written with dashes. What it refuses: to do anything with them; a word that is
+Scope: words for the same thing, written with dashes. What it refuses: to do anything with them; a word that is
 understood in silence means something else one day.
 """
 

@@ -1,6 +1,6 @@
 """Detect from the environment whether an MPI launcher started this process.
 
-What it models: what mpiexec, mpirun and srun leave in the environment. Nothing is imported and nothing is asked.
+Scope: what mpiexec, mpirun and srun leave in the environment. Nothing is imported and nothing is asked.
 What it refuses: commands that several ranks do not do together. Slurm's own variables are ignored, since a batch
 script has them too; with PMI or PMIx, srun sets one of those below.
 """

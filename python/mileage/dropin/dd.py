@@ -1,6 +1,6 @@
 """`mileage dd`: a sequential write or read of a target in the words of dd.
 
-What it models: one run, from dd's operands; zeros or random data to a target, or a target to nowhere.
+Scope: one run, from dd's operands; zeros or random data to a target, or a target to nowhere.
 What it refuses: a copy from one file to another, conversions, a device or file in use, content that nobody gave up.
 """
 

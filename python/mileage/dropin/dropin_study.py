@@ -1,6 +1,6 @@
 """The study of a drop-in command: made, done and kept in a folder, with its figures read back from there.
 
-What it models: the study folder (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
+Scope: the study folder (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
 the guard of files that a command line names for writing.
 What it refuses: a folder that is there; a file with content unless `--destroy` names it; what no study can do.
 """

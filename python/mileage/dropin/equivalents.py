@@ -1,6 +1,6 @@
 """A plan in the words of other tools: "run this without Mileage".
 
-What it models: every measured cell, and every torture, once, as a section of a fio job file or as a command line of
+Scope: every measured cell, and every torture, once, as a section of a fio job file or as a command line of
 IOzone, IOR or elbencho. Order, repetitions, stages and the judgement are Mileage's own.
 What it refuses: a tool that it does not know, a target that only Mileage has. A cell that a tool cannot do is named
 with the reason, never written as something else.

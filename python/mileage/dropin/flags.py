@@ -1,6 +1,6 @@
 """Flags of other tools as objects, and the parser of command lines made of them.
 
-What it models: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
+Scope: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
 with a value after a blank or `=`, and dd's `name=value`. Each flag says what it does here.
 What it refuses: a flag that the tool does not know; one that is not supported, with what it does in the original
 and what to use instead; a missing or unexpected value; and the long dashes that texts make of "-".

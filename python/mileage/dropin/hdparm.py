@@ -1,6 +1,6 @@
 """`mileage hdparm -tT [--direct] DEVICE`: two timings of a drive, as hdparm does and prints them.
 
-What it models: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
+Scope: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
 What it refuses: anything but a block device or a virtual drive; -T of a virtual drive, which has no page cache; flags
 that change a drive.
 """

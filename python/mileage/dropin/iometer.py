@@ -1,6 +1,6 @@
 """`mileage iometer FILE.icf`: the access specifications of an IOMeter configuration as a study.
 
-What it models: a cell for each specification that is assigned, with the workers as threads.
+Scope: a cell for each specification that is assigned, with the workers as threads.
 What it refuses: a configuration whose workers differ, specifications that reply to a network, and no target.
 """
 

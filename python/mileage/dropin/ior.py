@@ -1,6 +1,6 @@
 """`mileage ior`: IOR's command line as a study of the workloads `ior.*`, and IOR's own listing, CSV or JSON.
 
-What it models: segments, blocks and transfers of several tasks; a repetition is a run that writes and reads.
+Scope: segments, blocks and transfers of several tasks; a repetition is a run that writes and reads.
 What it refuses: sizes that do not divide, and flags of other interfaces than POSIX.
 """
 

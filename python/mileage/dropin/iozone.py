@@ -1,6 +1,6 @@
 """`mileage iozone`: IOzone's command line as a study, and IOzone's own text of what was measured.
 
-What it models: which tests are done on which files by how many children, from the flags; then the tables.
+Scope: which tests are done on which files by how many children, from the flags; then the tables.
 What it refuses: combinations that IOzone refuses, tests that have nothing to read, and `-w` for several files.
 """
 
@@ -478,7 +478,7 @@ def _all_sizes(given: GivenFlags) -> tuple[tuple[tuple[int, int], ...], tuple[in
 
 
 def _listed(given: GivenFlags, flag: str) -> list[int]:
-    """The sizes of a flag in bytes, each once. Raises Refused where IOzone would leave one out."""
+    """Sizes given with a flag such as -r, in bytes, without repeats. Raises Refused for one that IOzone ignores."""
     sizes = [size_of(flag, text) for text in given.every(flag)]
     for before, after in pairwise(sizes):
         if after < before:

@@ -1,6 +1,6 @@
 """The bytes that IOzone writes with -+d, and the comparison of files with them.
 
-What it models: `fill_buffer` and `verify_buffer` of IOzone 3.471 with -w, where the time of start is taken as 0: the
+Scope: `fill_buffer` and `verify_buffer` of IOzone 3.471 with -w, where the time of start is taken as 0: the
 words of a record follow from the first number of the C library's `rand` after `srand(child + record)`.
 A file that cannot be read is an OSError.
 """
@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(path: Path, file_bytes: int, record_bytes: int, child: int) -> Difference | None:
-    """The first byte of a file that is not what child `child` writes with -+d; None when all are.
+    """Offset of the first byte that differs from the data that `iozone -+d` writes for this child; None when all agree.
 
     `record_bytes` is a multiple of 8. Raises OSError.
     """

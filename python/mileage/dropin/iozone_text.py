@@ -1,6 +1,6 @@
 """Output of `mileage iozone`: the head, the table or the blocks, the reports, the worksheet.
 
-What it models: from the records of a study to the figures that IOzone prints of such runs.
+Scope: from the records of a study to the figures that IOzone prints of such runs.
 What it refuses: a worksheet that cannot be written.
 """
 
@@ -129,7 +129,7 @@ def text_of_run(given: GivenFlags, asked: IozoneRequest, run: PlannedRun, record
 
 
 def print_end(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
-    """Print what follows the figures, and write the worksheet where one is wanted. Raises Refused."""
+    """Print IOzone's closing lines, and write the Excel worksheet if -b was given. Raises Refused."""
     if asked.children:
         _end_children(given, asked, done)
     else:

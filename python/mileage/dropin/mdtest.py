@@ -1,6 +1,6 @@
 """`mileage mdtest`: mdtest's command line as a study of the workloads `mdtest.*`, and mdtest's own table.
 
-What it models: phases on directories and files of several tasks; an iteration is a run.
+Scope: phases on directories and files of several tasks; an iteration is a run.
 What it refuses: counts that do not divide, and files that would be read in part.
 """
 

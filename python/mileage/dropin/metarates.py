@@ -1,6 +1,6 @@
 """`mileage metarates`: metarates' command line as a study of the workloads `metarates.*`, and its own lines.
 
-What it models: create, stat and utime of the files of several tasks, in this order.
+Scope: create, stat and utime of the files of several tasks, in this order.
 What it refuses: a number of files that the tasks do not divide.
 """
 

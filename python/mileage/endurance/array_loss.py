@@ -1,6 +1,6 @@
 """Arrays of equal drives: what they hold, what they write, and how probable the loss of their data is.
 
-What it models: closed forms for drives that fail independently at a constant rate and are repaired in a fixed time
+Scope: closed forms for drives that fail independently at a constant rate and are repaired in a fixed time
 (Patterson, Gibson and Katz, A Case for Redundant Arrays of Inexpensive Disks, 1988, with the mean time to data
 loss as the rate of an exponential distribution). With n drives, a failure rate f per hour and R hours of repair,
 the rate of loss per hour is n f without redundancy, n f (f R) of mirrors, n (n-1) f^2 R of RAID 5, n (n-1) (n-2)

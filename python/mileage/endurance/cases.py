@@ -1,6 +1,6 @@
 """The sizing cases of a talk: a worker node, bulk storage, and the logs and journals of ZFS and CEPH.
 
-What it models: `cases.toml` has the figures of the slides and what each case needs of a drive; what follows from the
+Scope: `cases.toml` has the figures of the slides and what each case needs of a drive; what follows from the
 figures is computed here, and so is where the slides contradict themselves.
 What it refuses: names of no case.
 """

@@ -1,6 +1,6 @@
 """Find the drives that meet a requirement, from their data sheets.
 
-What it models: for each data sheet the smallest number of drives at a RAID level that meets the need, with cost,
+Scope: for each data sheet the smallest number of drives at a RAID level that meets the need, with cost,
 energy, life and the probability of loss. What meets the need is ranked by cost; without prices by the least
 capacity beyond the need. What does not meet it is excluded with every reason.
 What it refuses: to guess. A figure that a sheet does not state excludes the drive where the need asks for it.

@@ -1,6 +1,6 @@
 """A choice as text: what was needed, the drives that meet it with their reasons, and why the others do not.
 
-Models plain lines of at most the given width. What is not known is in a note.
+Scope: plain lines of at most the given width. What is not known is in a note.
 """
 
 from __future__ import annotations

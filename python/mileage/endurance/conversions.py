@@ -1,6 +1,6 @@
 """Endurance in the units that makers, administrators and cells use, converted.
 
-What it models: bytes that the host may write in the life of a drive (TBW, in 10^12 bytes), drive writes per day
+Scope: bytes that the host may write in the life of a drive (TBW, in 10^12 bytes), drive writes per day
 (DWPD) over years of 365 days, program/erase cycles of all flash, and years at a rate.
 
     TBW = DWPD x capacity x 365 x years          as makers count (D. Traynor, QMUL talk of 2017)
@@ -28,7 +28,7 @@ def bytes_of_dwpd(dwpd: float, capacity_bytes: float, years: float) -> float:
 
 
 def dwpd_of_bytes(written_bytes: float, capacity_bytes: float, years: float) -> float:
-    """Drive writes per day that write a number of bytes in some years."""
+    """Drive writes per day (DWPD) that correspond to writing `written_bytes` in `years`."""
     _above_0(written_bytes=written_bytes, capacity_bytes=capacity_bytes, years=years)
     return written_bytes / (capacity_bytes * DAYS_PER_YEAR * years)
 

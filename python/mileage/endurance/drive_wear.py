@@ -1,6 +1,6 @@
 """Read the wear that a drive has counted itself, from the facts of `store.health`.
 
-What it models: bytes that the host wrote and the drive's indicator of wear. NVMe counts units of 512,000 bytes (base
+Scope: bytes that the host wrote and the drive's indicator of wear. NVMe counts units of 512,000 bytes (base
 specification, SMART / Health Information log, Data Units Written). ATA attributes have units in their names, as
 smartctl's drive database gives them; the normalised value of a wear attribute falls from 100 to 0.
 What it refuses: attributes whose unit is not in their name.

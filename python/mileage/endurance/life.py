@@ -1,6 +1,6 @@
 """How long a drive lasts at a rate of writing, by each measure of endurance.
 
-What it models: rated bytes (TBW), rated drive writes per day, and wear of the cells, side by side; of a drive that
+Scope: rated bytes (TBW), rated drive writes per day, and wear of the cells, side by side; of a drive that
 is in use, how much of each is used up. The three differ: a rating is a promise for one workload, the cells wear
 with every byte that is programmed, and the drive's own indicator counts cycles in a way that its maker chose.
 What it refuses: to add what is not in these figures. Retention, temperature, read disturb and failures of electronics

@@ -1,6 +1,6 @@
 """Lives, conversions and cases as text.
 
-Models plain lines of at most the given width. What is not known is "not known".
+Scope: plain lines of at most the given width. What is not known is "not known".
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def case_text(case: Case, width: int) -> str:
 
 
 def row_value(row: Row) -> str:
-    """The value of a row, or its range."""
+    """Text of a computed lifetime or rate; "low to high" where it is a range."""
     if row.low is None or row.high is None:
         return "little" if row.quantity == "expected_write_amplification" else "-"
     if row.unit == "bool":

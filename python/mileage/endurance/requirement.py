@@ -1,6 +1,6 @@
 """Requirements on storage: capacity, endurance, years, protection, speed, money.
 
-What it models: values; `choice` finds the drives that meet them.
+Scope: values; `choice` finds the drives that meet them.
 """
 
 from __future__ import annotations

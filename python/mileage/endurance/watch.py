@@ -1,6 +1,6 @@
 """A watch: counters sampled into a log, and what they say of the life of the drive.
 
-What it models: samples at even times, the first at once, the last when the watch ends, by time or by Ctrl-C.
+Scope: samples at even times, the first at once, the last when the watch ends, by time or by Ctrl-C.
 Everything that is reported follows from the log alone, so that a watch may end and begin again at any time.
 What it refuses: targets without a drive that counts; see `WearLog` for the log.
 """
@@ -87,7 +87,7 @@ def watch(
     for_s: float | None,
     seen: Callable[[Sequence[Sample]], None],
 ) -> None:
-    """Sample into a log until the time is over, or until Ctrl-C. `seen` is called after each sample.
+    """Sample a drive's write counters into a log until the time is over, or Ctrl-C. `seen` is called after each sample.
 
     Raises RunFailed when the path cannot be looked at any more, or the log cannot be written.
     """

@@ -1,6 +1,6 @@
 """Result of a watch as text: the rate in TB per year with its interval, and the expected day of wear-out.
 
-Models plain lines of at most the given width. What is not known is said to be not known.
+Scope: plain lines of at most the given width. What is not known is said to be not known.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The log of a watch: counters of what was written to a drive, sampled over hours to months.
 
-What it models: a file of JSON lines. The first states format, target and identity; each other is one sample. A
+Scope: a file of JSON lines. The first states format, target and identity; each other is one sample. A
 sample is appended with one write and an fsync, so that a watch that is killed loses at most the line that it was
 writing, and the next watch resumes the same file.
 What it refuses: a file that is no such log, one of another target, and one that another watch is writing.

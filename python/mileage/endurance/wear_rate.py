@@ -1,6 +1,6 @@
 """The rate at which a counter grew, from samples: bytes per second with an interval, and what was skipped.
 
-What it models: the sum of all growth over the sum of all time, in which intervals between two samples are skipped
+Scope: the sum of all growth over the sum of all time, in which intervals between two samples are skipped
 when they cannot be read: the machine was restarted (of a counter that begins anew then), the counter went
 backwards, the clock did. A counter of 32 bits that wraps is continued. The 95 % interval is that of a ratio of
 means over at most 20 batches of about equal length (Cochran, Sampling Techniques, section 6.3), with Student's t:

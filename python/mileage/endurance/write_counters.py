@@ -1,6 +1,6 @@
 """The counters of what was written to the drive below a path, read now.
 
-What it models: the drive's own (SMART, NVMe health log), the kernel's of the whole disk (/proc/diskstats, field
+Scope: the drive's own (SMART, NVMe health log), the kernel's of the whole disk (/proc/diskstats, field
 10: sectors of 512 bytes, from the start of the machine), and that of an ext4 file system
 (/sys/fs/ext4/DEV/lifetime_write_kbytes, from the making of the file system).
 A counter that cannot be read is omitted; `missing` says why.
@@ -92,7 +92,7 @@ def _written_sectors(disk: str, root: Path) -> int | None:
 
 
 def _identity(place: Path, facts: dict[str, str]) -> str:
-    """The serial number of the drive as a hash, and of a path in a file system its number."""
+    """Identify a drive across samples: hash of its serial number, and the file system's id for a path."""
     serial = facts.get("target.drive_serial_hash", "")
     file_system = "" if place.is_block_device() else f"{os.statvfs(place).f_fsid & (2**64 - 1):x}"
     return ":".join(part for part in (serial, file_system) if part)

@@ -1,6 +1,6 @@
 """Calibration of run length: the operation count of a cell is found once, then kept for the whole study.
 
-What it models: a factor for each cell. The first run of a cell is tried with the planned count, then with larger
+Scope: a factor for each cell. The first run of a cell is tried with the planned count, then with larger
 counts, until it lasts as long as the study asks for; the last trial is the run itself. The journal records the trials
 before the run. Resume on a virtual drive repeats them, so that the drive reaches the same state.
 What it refuses: endless trials. Where a larger count does not last longer, the count stays and a note is printed.

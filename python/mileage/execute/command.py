@@ -1,6 +1,6 @@
 """Run a program once and measure its duration, processor time, and bytes read and written.
 
-What it models: a program without a shell, in the target's directory, with its whole process group: time from before it
+Scope: a program without a shell, in the target's directory, with its whole process group: time from before it
 is started until it has ended. Bytes are those that it and the processes that it waited for asked the kernel for
 (`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
 largest memory are counters.

@@ -1,6 +1,6 @@
 """Failure of the device: the arm ends as "did not finish" (DNF), which is a result.
 
-What it models: errors that belong to the device, not to the machine or the user: medium errors, time-outs, a drive
+Scope: errors that belong to the device, not to the machine or the user: medium errors, time-outs, a drive
 that dropped off the bus, that turned read-only, or that is worn out.
 What it refuses: to call a full disk, a vanished directory or wrong data a DNF; those stop the study as before.
 """

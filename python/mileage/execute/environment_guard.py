@@ -1,6 +1,6 @@
 """Environment guard: a snapshot before and after every stage, compared with the snapshot at the study's start.
 
-What it models: the first snapshot is kept in the study folder; resume compares with it too. On a real target, a change
+Scope: the first snapshot is kept in the study folder; resume compares with it too. On a real target, a change
 of a key that figures depend on (kernel, firmware, scheduler, mount, memory) ends the study, unless the user accepts the
 change. Every other change of a stable key, such as a reboot, is noted. Simulated time does not depend on the machine,
 so for virtual drives every change is only noted.
@@ -104,7 +104,7 @@ class EnvironmentGuard:
         self._weigh(target, f"during {stage}", start, now)
 
     def _kept(self, name: str) -> dict[str, str] | None:
-        """The snapshot of that name, unless it is of a process that was killed before the journal had it."""
+        """Load a saved environment snapshot; None when its process was killed before it was recorded."""
         if self._journal.is_sealed and environment_file(name) not in self._journal.files:
             return None
         return self._folder.load_environment(name)

@@ -1,6 +1,6 @@
 """One run of work on files: a function for each family, by which `run` performs it.
 
-What it models: one record for the run, with what the journal asks of every run; a set of tests has in addition the
+Scope: one record for the run, with what the journal asks of every run; a set of tests has in addition the
 record of each test that is wanted (`results`), which the tables take for runs of their own. Each function raises
 RunFailed when the target failed under it, Interrupted when `poll` asked to stop, OSError when it is void; `what` names
 the run in messages.
@@ -91,7 +91,7 @@ def _suite_record(job: Suite, done: _IozoneResults, what: str) -> RunRecord:
 
 
 def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecord:
-    """Do an operation on names in a directory of the plan's own, by whose name what a kill leaves is found again."""
+    """Run a metadata job (create, stat, ...) in a directory whose name lets later runs clean up after a kill."""
     from mileage import _core
 
     if target.simulation is not None:

@@ -1,6 +1,6 @@
 """Live view of what runs, for every command: lines on a terminal, redrawn twice a second; elsewhere a line a minute.
 
-Models the position in the plan, what is measured now, the recent rate, the last run's latency and drive counters, and
+Scope: the position in the plan, what is measured now, the recent rate, the last run's latency and drive counters, and
 the time left; of a search for the highest rate, whose length is not known, only what is measured and the rate; of
 several studies that run after each other, how many are done. A
 separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal, a pipe and a file get no colours and
@@ -93,7 +93,7 @@ class Terminal(Progress):
         self._standing.finished(run, record)
 
     def note(self, text: str) -> None:
-        """Print above the lines."""
+        """Print a message above the progress lines that are redrawn."""
         if self._live is not None:
             self._live.console.print(harmless(text), markup=False, soft_wrap=True)
         else:
@@ -107,7 +107,7 @@ class Terminal(Progress):
             print(text, flush=True)
 
     def _maybe_line(self) -> None:
-        """Without a live display, print a line each minute."""
+        """Print a progress line once a minute; used where the output is no terminal."""
         if self._moving or self._clock() - self._lined_s < LINE_EVERY_S:
             return
         self._standing.look()

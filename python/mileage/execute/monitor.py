@@ -1,6 +1,6 @@
 """Disturbances during a run: pressure stall, steal time, temperature, processor clock, and the device's whole work.
 
-What it models: kernel counters read just before and just after a run on a real target, as differences in whole numbers
+Scope: kernel counters read just before and just after a run on a real target, as differences in whole numbers
 with the unit in the name. Values without a counter (temperature, clock) are sampled once a second during the run.
 A run in simulated time cannot be disturbed and has no such values.
 What it refuses: to invent a value that the kernel does not report; its key is missing.

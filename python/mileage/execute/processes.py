@@ -1,6 +1,6 @@
 """Run one workload in several processes that start at the same instant, and merge their results exactly.
 
-What it models: `python -m mileage.worker` for each share of a run, fed and watched through pipes.
+Scope: `python -m mileage.worker` for each share of a run, fed and watched through pipes.
 It reports what the engine refuses in a worker. A worker that dies without an answer
 fails the run and ends the other workers: nothing waits for a dead worker, and no worker survives the run.
 """

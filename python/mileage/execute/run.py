@@ -36,7 +36,7 @@ class RunFiles(Protocol):
         """The operations of a trace as a JSON list; None when there is none."""
 
     def log_of(self, run: int) -> Path:
-        """Path of a run's log of single operations; the file does not exist yet."""
+        """Path for the log of every single operation of a run; the file is created by the engine."""
 
 
 class RunInputs(NamedTuple):

@@ -1,6 +1,6 @@
 """Conditions around a run on a real target: state of the page cache, memory limit, rest before the run.
 
-What it models: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
+Scope: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
 What the machine does not allow, `targets` refuses.
 """
 

@@ -1,6 +1,6 @@
 """Detect from its record that a run failed, and stop runs on request.
 
-What it models: an error that the core noted, and reads that did not return what was written.
+Scope: an error that the core noted, and reads that did not return what was written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signals that ask Mileage to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP when a terminal closes.
 
-What it models: all three alike. One that was ignored when Mileage began stays ignored: so nohup(1) has it for SIGHUP,
+Scope: all three alike. One that was ignored when Mileage began stays ignored: so nohup(1) has it for SIGHUP,
 and a shell for SIGINT of what runs in the background.
 Where this is not the main thread, handlers are left as they are.
 """

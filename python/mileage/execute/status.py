@@ -1,6 +1,6 @@
 """Status of a running study: position, rate, the last run's figures, time left.
 
-Models sums that the threads of the runs add to and that a view reads periodically. Every figure is computed when it is
+Scope: sums that the threads of the runs add to and that a view reads periodically. Every figure is computed when it is
 read, so that a run pays one addition only. Refuses to guess: a figure that is not known yet is omitted.
 """
 
@@ -113,7 +113,7 @@ class StudyStatus:
         return max(self._left[1] - (now_s - self._left[0]), 0.0)
 
     def share(self) -> float | None:
-        """Elapsed share of the estimated time, 0 to 1."""
+        """Elapsed fraction of the estimated duration, 0 to 1."""
         left_s = self.left_s()
         if left_s is None:
             return None

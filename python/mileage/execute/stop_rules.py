@@ -1,6 +1,6 @@
 """Stop rules: repetition until the confidence interval is narrow enough, rounds of writing until steady state.
 
-What it models: a plan holds the maximum number of runs; this decides for each run whether it is still needed. A table
+Scope: a plan holds the maximum number of runs; this decides for each run whether it is still needed. A table
 that repeats until precise ends, separately in each stage, after the block at which the pooled interval is narrow
 enough. Blocks are always completed, so runs compared within a stage stay paired. A later session (other labels) does at
 least as many blocks as the first.

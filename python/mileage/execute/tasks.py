@@ -1,6 +1,6 @@
 """One run of IOR, mdtest or metarates: phases that several tasks do together.
 
-What it models: each phase is one step of all tasks; its time is from the earliest start to the latest end of any task,
+Scope: each phase is one step of all tasks; its time is from the earliest start to the latest end of any task,
 on one clock. IOR has two spans, opening, and transfer with closing, since the load generator sets up its buffers
 between them (`phases` of a record). A record also holds the figures of each task (`tasks`).
 The core refuses what a task cannot do. Files lie in a directory made for the run, which is
@@ -294,7 +294,7 @@ class Conductor:
 
 
 class _Part(msgspec.Struct):
-    """Result of one thread of a share; times count from the start of the share."""
+    """Result of one thread: bytes, operations, and start and end in ns since the start of the share."""
 
     record: ThreadRecord
     first_ns: int | None

@@ -1,6 +1,6 @@
 """The workers that share a run: processes of this machine, or the ranks of an MPI run.
 
-What it models: steps. In a step each worker does one order (a share of a workload, or of an operation on names). All
+Scope: steps. In a step each worker does one order (a share of a workload, or of an operation on names). All
 begin at the same instant; each returns its share of the result, with its clock's offset to the others.
 When workers fail for several reasons, a refused request is reported first, then
 a dead worker, then the errors that follow from either.
@@ -71,7 +71,7 @@ class Identity(Protocol):
 
     @property
     def rank(self) -> int:
-        """Its number."""
+        """Index of this worker among all workers of the run, from 0."""
 
     @property
     def host(self) -> str:

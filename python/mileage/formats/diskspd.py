@@ -1,6 +1,6 @@
 """DiskSpd's text output: totals of each timespan, and its table of percentiles.
 
-What it models: each "Results for timespan" is a run with the parameters of that timespan. A line is known by its words:
+Scope: each "Results for timespan" is a run with the parameters of that timespan. A line is known by its words:
 DiskSpd indents by tabs, which become blanks where a text was copied. The rate is the bytes over the test time, as
 versions print the same figure under MB/s and MiB/s, both meaning 2^20 bytes; operations as printed. Latencies are in
 milliseconds. Where the targets of a timespan differ in a parameter, all its values are reported.

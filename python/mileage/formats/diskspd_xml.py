@@ -1,6 +1,6 @@
 """DiskSpd's XML output (-Rxml): the parameters and the results of each timespan, as its text output has them.
 
-What it models: `<Results>` holds `<System>`, the `<Profile>` with the parameters of each timespan, and a `<TimeSpan>`
+Scope: `<Results>` holds `<System>`, the `<Profile>` with the parameters of each timespan, and a `<TimeSpan>`
 of results for each of them, in the same order. A timespan is a run, with the settings in the words of the text output,
 so that both are the same cells. Bytes and operations are the sums over all threads and targets, and rates are these
 over the test time, which has two digits. Latencies are those of reads and writes together, in milliseconds. The form

@@ -1,6 +1,6 @@
 """elbencho's CSV of end results (--csvfile), by the names of its columns.
 
-What it models: each row a run, with the figures at the point where the last thread finished; those of the first stand
+Scope: each row a run, with the figures at the point where the last thread finished; those of the first stand
 in `printed`. MiB are 2^20 bytes, latencies whole microseconds. With --rwmixpct the row has the writes, and the columns
 "rwmix read" the reads: both together are the run's rate.
 What it refuses: a table without elbencho's columns.

@@ -1,6 +1,6 @@
 """fio's logs over time as fio 2 writes them: those of fio 3, with latencies in microseconds.
 
-What it models: what `fio_logs` does. The files do not say which fio wrote them: the layout is named by the user.
+Scope: what `fio_logs` does. The files do not say which fio wrote them: the layout is named by the user.
 What it refuses: what `fio_logs` does.
 """
 

@@ -1,6 +1,6 @@
 """fio's job files as studies: what a job does becomes a measure, what cannot be honoured is refused by its name.
 
-What it models: the options that say what is done, where, how long and by how many. Every job is measured in one stage,
+Scope: the options that say what is done, where, how long and by how many. Every job is measured in one stage,
 in randomised blocks, as often as studies do; files that are read are written before. An option of fio's own output
 (`KNOWN_SILENT`) has no effect on what is done and is ignored.
 What it refuses: every other option, by its name and line; jobs that would run side by side; values that fio would
@@ -249,7 +249,7 @@ def looks_like_job(path: Path, text: str) -> bool:
 
 
 def read_job(text: str, source: str, name: str, target: str | None = None) -> Study:
-    """The study of a job file; `target` in place of what the file names. Raises Refused."""
+    """Convert a fio job file to a study; `target` replaces its filename. Raises Refused for what has no equivalent."""
     jobs = _jobs(text, source)
     kinds = [_Job(source, title, options) for title, options in jobs]
     for job, (_, options) in zip(kinds[1:], jobs[1:], strict=True):
@@ -324,7 +324,7 @@ def _jobs(text: str, source: str) -> list[tuple[str, Options]]:
 
 
 def _word(text: str) -> str:
-    """A name as studies have them."""
+    """Turn a fio job name into a valid study name: letters, digits, - and _."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "job"
 
 

@@ -1,6 +1,6 @@
 """fio's JSON and JSON+ output, of fio 3: one or many documents, of one machine or of clients.
 
-What it models: each job a run, of the status reports of one run the last; the jobs that `numjobs` made of one
+Scope: each job a run, of the status reports of one run the last; the jobs that `numjobs` made of one
 definition are one run together, as they ran side by side. Of clients each job a run, and what fio calls "All clients"
 another. Rates are fio's `bw_bytes` and `iops`, and of several jobs the sum of bytes over the longest run time, as fio's
 own groups are; latencies are `clat_ns` (completion), in nanoseconds. `bins` of JSON+ become the histogram. A size such

@@ -1,6 +1,6 @@
 """Detect from the first lines of a fio log whether it holds single operations or averages, and their window and unit.
 
-What it models: a block size of 0 marks averages; the time from one to the next is their window. fio 2, and fio 3 before
+Scope: a block size of 0 marks averages; the time from one to the next is their window. fio 2, and fio 3 before
 3.17, write four columns: the first latencies in microseconds, the second in nanoseconds. No operation takes longer than
 the job has run when it ends, which identifies nanoseconds at the beginning of most logs of single operations.
 What it refuses: to guess the unit of other latencies in four columns.

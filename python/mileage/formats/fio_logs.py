@@ -1,6 +1,6 @@
 """fio's logs over time: PREFIX_lat.N.log, _clat, _slat, _bw, _iops, of fio 3.
 
-What it models: all logs of one prefix and number are one run. A log of single operations (a block size in every line)
+Scope: all logs of one prefix and number are one run. A log of single operations (a block size in every line)
 gives operations, bytes, a histogram and the series per interval exactly; one of averages (log_avg_msec, block size 0)
 gives rates per interval, each of whole windows, and of latencies only their mean. Bandwidth is in KiB/s, latency in
 nanoseconds (fio 2: microseconds), time in milliseconds since the job began. Files are read by DuckDB in bounded memory,

@@ -1,6 +1,6 @@
 """Derive label, settings and queue depth of a run from the options of its fio job.
 
-What it models: options under their main names and aliases, global ones below the job's own. The label is what was
+Scope: options under their main names and aliases, global ones below the job's own. The label is what was
 done, at which size, depth and number of jobs; the name of the job only where nothing else is known.
 An option that is not there is left to what fio's figures show.
 """

@@ -1,6 +1,6 @@
 """Status reports of fio: with `--status-interval` a file holds several documents of one run, each with totals so far.
 
-What it models: two documents after one another are of one run when fio began at the same moment in both (the time of
+Scope: two documents after one another are of one run when fio began at the same moment in both (the time of
 the document less `elapsed`), no total of any job is smaller in the second one, and the jobs ran on in between. The last
 document of a run holds all of it; those before are a part of it and no runs of their own.
 Documents without a time stamp are runs of their own.

@@ -1,6 +1,6 @@
 """Latencies of other tools' histograms, in the buckets of ours.
 
-What it models: the same log-linear buckets as the engine's: below 256 ns one each, above 128 to a power of two, so that
+Scope: the same log-linear buckets as the engine's: below 256 ns one each, above 128 to a power of two, so that
 a value is known to 0.4 %. What another tool counted in a wider bin stands where that tool says the bin is.
 Values that are no whole numbers of nanoseconds are skipped.
 """

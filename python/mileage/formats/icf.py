@@ -1,6 +1,6 @@
 """IOMeter's configuration files (.icf): access specifications, the test setup, and what each worker does.
 
-What it models: the sections that say what I/O is done; comment lines begin with an apostrophe. Sizes in bytes,
+Scope: the sections that say what I/O is done; comment lines begin with an apostrophe. Sizes in bytes,
 shares in percent, delays in milliseconds.
 What it refuses: a file without IOMeter's first line, a line that is not what its heading says, shares that do not add
 up to 100; with the number of the line.

@@ -1,6 +1,6 @@
 """Opens files that come from strangers: regular files only, of bounded size, as text whatever the bytes.
 
-What it models: a file with its name, size and SHA-256, read once. Text is UTF-8, or UTF-16 where the file begins with
+Scope: a file with its name, size and SHA-256, read once. Text is UTF-8, or UTF-16 where the file begins with
 its mark; bytes that are neither become replacement characters, so that one bad byte does not cost a file. Links are
 followed.
 What it refuses: what is no regular file (a pipe would wait for ever), what is empty, what is compressed (it is to be

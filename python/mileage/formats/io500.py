@@ -1,6 +1,6 @@
 """IO500's summary: result_summary.txt of its result folder, and the folder.
 
-What it models: each [RESULT] is a run, in GiB/s (2^30 bytes) or kIOPS, with its time. The shell script of 2017 to 2020
+Scope: each [RESULT] is a run, in GiB/s (2^30 bytes) or kIOPS, with its time. The shell script of 2017 to 2020
 writes GB/s for the same, as it divides IOR's MiB/s by 1,024. The scores are kept as facts, as they are means of these
 and no measurement of their own. The listing that IOR or mdtest printed in a phase, in the folder of the summary, has
 the settings of that phase.

@@ -1,6 +1,6 @@
 """IOMeter's result file, by the names of its columns.
 
-What it models: each row ALL is a run of an access specification; rows of managers, workers and disks are its parts, and
+Scope: each row ALL is a run of an access specification; rows of managers, workers and disks are its parts, and
 are counted, not read. MiBps are 2^20 bytes; IOMeter 2006 calls the same MBps. Response times are in milliseconds.
 What it refuses: a file without IOMeter's columns.
 """

@@ -1,6 +1,6 @@
 """IOMeter's result file: its header and the rows that it makes of a run.
 
-What it models: the columns from the kind of row to the queue depth, in IOMeter's order; a response time is in
+Scope: the columns from the kind of row to the queue depth, in IOMeter's order; a response time is in
 milliseconds, a MiB 2^20 bytes and a MB 10^6.
 Columns of networks and of raw ticks are omitted.
 """

@@ -1,6 +1,6 @@
 """Code shared by the readers of IOR's text, JSON and CSV: one run for each transfer phase of each repetition.
 
-What it models: bandwidth in MiB/s (IOR's MB/s next to it are 10^6 bytes), IOPS as printed for the iteration (the
+Scope: bandwidth in MiB/s (IOR's MB/s next to it are 10^6 bytes), IOPS as printed for the iteration (the
 summary divides by another time, so that the two differ), times in seconds. IOR's "latency" is the least over the ranks
 of each rank's mean: it is kept in `printed` and is not taken for a latency of the run.
 The readers name what they do not understand.

@@ -1,6 +1,6 @@
 """IOR's JSON and CSV, of IOR 3.3 and 4 (`-O summaryFormat=JSON` or `CSV`).
 
-What it models: each result a run; JSON has its settings as well, CSV has the number of tasks alone. Figures have four
+Scope: each result a run; JSON has its settings as well, CSV has the number of tasks alone. Figures have four
 digits after the point, so that a latency of a microsecond prints as 0.
 What it refuses: documents and tables of others.
 """

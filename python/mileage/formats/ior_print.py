@@ -1,6 +1,6 @@
 """IOR's own listing, CSV and JSON, as version 4 lays them out; its formulas are in `judge.tasks`.
 
-What it models: a repetition's phases with their times; the summary's figures of all repetitions. A MiB is 2^20 bytes.
+Scope: a repetition's phases with their times; the summary's figures of all repetitions. A MiB is 2^20 bytes.
 A line of the removal is omitted, since it is not timed.
 """
 

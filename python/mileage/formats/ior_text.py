@@ -1,6 +1,6 @@
 """IOR's listing, of IOR 2.10, 3 and 4.
 
-What it models: the columns by the names in the listing's own heading, as the versions differ; one run per line of a
+Scope: the columns by the names in the listing's own heading, as the versions differ; one run per line of a
 phase. A summary without the lines of its repetitions gives one run with its mean, and says so.
 What it refuses: a file without IOR's first line.
 """

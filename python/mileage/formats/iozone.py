@@ -1,6 +1,6 @@
 """IOzone's tests and units, as its text and its spreadsheet share them.
 
-What it models: a figure is bytes per second where IOzone prints kB/sec (its kB is 1024 bytes), operations per second
+Scope: a figure is bytes per second where IOzone prints kB/sec (its kB is 1024 bytes), operations per second
 with `-O`, whole microseconds per operation with `-N`. A single stream moves the whole file once in every test, so that
 its time follows from the rate. A figure of 0 stands for a test that was not done.
 The readers name what they do not understand.

@@ -1,6 +1,6 @@
 """IOzone's own text: the table of a single stream, the blocks of several children, and the reports of `-R`.
 
-What it models: the layout of IOzone 3.471, column for column, of figures that are given as values. A kB is 1024 bytes.
+Scope: the layout of IOzone 3.471, column for column, of figures that are given as values. A kB is 1024 bytes.
 A test that was not done prints as IOzone prints it (blank, or 0 with -+n).
 """
 

@@ -1,6 +1,6 @@
 """IOzone's spreadsheet: the BIFF2 file that -b writes, whatever its name ends in.
 
-What it models: a sheet of labels and numbers. Row 0 has the command line, which gives the unit and the numbers of
+Scope: a sheet of labels and numbers. Row 0 has the command line, which gives the unit and the numbers of
 processes; then one part per test with record sizes in the top row and file sizes in the first column (in kB, of 1024
 bytes), or the throughput report with a row per test and a column per number of processes.
 What it refuses: another file format than BIFF2, and a sheet without a part that is known.

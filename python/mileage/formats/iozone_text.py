@@ -1,6 +1,6 @@
 """Reader of IOzone's output: one stream (also -O, -N, -a), several processes (-t), and the -R report after them.
 
-What it models: the table of one stream by the places of its columns, as tests that were not done leave blanks; of
+Scope: the table of one stream by the places of its columns, as tests that were not done leave blanks; of
 several processes what the children saw, which is the figure of IOzone's own report. The -R report repeats these: it is
 compared with them, and read by itself where nothing stands before it. Outputs that were appended to one file are
 repetitions.
@@ -106,7 +106,7 @@ class _Reader:
         self.state = _State()
 
     def line(self, number: int, line: str) -> None:
-        """Process one line."""
+        """Parse one line of IOzone's output, and remember the table that it belongs to."""
         if BEGINS in line:
             self.end()
             self.state = _State(began=number)
@@ -305,7 +305,7 @@ class _Reader:
             self.result.lost.append(f"IOzone, begun in line {state.began}, did not come to its end")
 
     def _compare(self, state: _State) -> None:
-        """Names every line of the report whose figure is not that of the table."""
+        """List the lines of IOzone's Excel report whose figure differs from the printed table."""
         table = {_identity(run): run for run in state.runs}
         for number, run in state.reported:
             other = table.get(_identity(run))

@@ -1,6 +1,6 @@
 """JSON among other lines: tools write warnings before, after and into their documents, and die in the middle of one.
 
-What it models: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
+Scope: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
 lines that no JSON document printed one member per line can have, these lines are removed and reported. Of a
 document that stops too soon, the whole elements of its lists are kept, and what stands before them.
 Bare nan and inf become null; a document nested too deep to decode, or with a number of

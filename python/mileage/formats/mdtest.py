@@ -1,6 +1,6 @@
 """mdtest's summary: operations per second of each kind, over the iterations.
 
-What it models: of one iteration the rate is a run, of two the maximum and the minimum are; of more the mean alone is
+Scope: of one iteration the rate is a run, of two the maximum and the minimum are; of more the mean alone is
 known, and is one run that says so. The lines of single iterations that `-v` prints are used instead where they are of
 all tasks: up to IOR 3.3, whose tables take the fastest task for all, or mix tasks and iterations (hpc/ior issues 183
 and 300; such a table has colons behind its names). A table of times (`-P`, `-Z`) has the seconds of a phase, whatever

@@ -1,6 +1,6 @@
 """mdtest's table and metarates' lines, with the formulas of each.
 
-What it models: mdtest's rates over the iterations, with the deviation that divides by their number less one; metarates'
+Scope: mdtest's rates over the iterations, with the deviation that divides by their number less one; metarates'
 rates of the fastest, the slowest and the mean task, and of all.
 """
 

@@ -1,6 +1,6 @@
 """metarates' rates of create, stat and utime.
 
-What it models: the total rate, which metarates takes as the slowest rank's rate times the ranks; maximum, minimum and
+Scope: the total rate, which metarates takes as the slowest rank's rate times the ranks; maximum, minimum and
 average of the ranks stand in `printed`. Units are spelt "creates per second" or "ccps" and so on, as versions differ.
 What it refuses: a file without one such line.
 """

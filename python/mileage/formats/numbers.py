@@ -1,6 +1,6 @@
 """Numbers and sizes of other tools' files, as ours.
 
-What it models: a number is finite and not negative, or it is not there: tools print NaN, infinity and -1 where they do
+Scope: a number is finite and not negative, or it is not there: tools print NaN, infinity and -1 where they do
 not know. Sizes are words of a tool; which power their letters mean is the tool's.
 What is no number is None.
 """

@@ -1,6 +1,6 @@
 """Published tables as CSV: keys that name a cell, then what is printed of it.
 
-Models a file with one header row. The columns `diff_percent` and `std_percent` hold the figures, or, where both arms
+Scope: a file with one header row. The columns `diff_percent` and `std_percent` hold the figures, or, where both arms
 are printed, `baseline_mean`, `baseline_sd`, `candidate_mean`, `candidate_sd`, and where given `baseline_runs` and
 `candidate_runs`. Every column before the first of them that is not listed in `IGNORED` names the cell, the first of
 these being the test; a column `metric` may say throughput, iops, p99 or time, and a column `unit` in which unit the

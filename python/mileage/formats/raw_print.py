@@ -33,7 +33,7 @@ def amount(value: float, base: int) -> str:
 
 
 def summary(bytes_moved: int, block: int, seconds: float) -> str:
-    """The three lines of dd, ending in a newline."""
+    """The summary that dd prints: records in, records out, and bytes with duration and rate; three lines."""
     whole, part = divmod(bytes_moved, block)
     records = f"{whole}+{1 if part else 0}"
     shown = f"{bytes_moved} bytes"

@@ -1,6 +1,6 @@
 """Readers of the output of hdparm -T -t and dd.
 
-What it models: hdparm's MB are 2^20 bytes, and its rate is taken from the megabytes and the seconds that it prints only
+Scope: hdparm's MB are 2^20 bytes, and its rate is taken from the megabytes and the seconds that it prints only
 where it prints no rate; dd's bytes and seconds are exact, and its own rate, in MB of 10^6, is rounded, so that the rate
 is bytes over seconds. Which device and direction dd had, its output does not say.
 What it refuses: a file without one such line.

@@ -1,6 +1,6 @@
 """The readers of results, and the one for a file.
 
-What it models: each layout has a module with `knows` (does a file begin like this?) and `read` (all of it). They are
+Scope: each layout has a module with `knows` (does a file begin like this?) and `read` (all of it). They are
 asked in the order below; a module is loaded when it is asked.
 What it refuses: a file that no reader knows, and one that is not what the user says it is.
 """

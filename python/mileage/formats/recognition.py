@@ -1,6 +1,6 @@
 """Identify a file that no reader accepts, and advise what to do.
 
-What it models: marks in the beginning of a file, by which a person would see whose it is: the tool's name, a heading,
+Scope: marks in the beginning of a file, by which a person would see whose it is: the tool's name, a heading,
 the form of a line. Each has an advice: the option by which the tool prints what can be read, or the command for it.
 What it refuses: guesses. A file without a mark is shown by its first line.
 """

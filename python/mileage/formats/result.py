@@ -1,6 +1,6 @@
 """Results read from another tool's file: runs with the tool's figures, in Mileage's units.
 
-What it models: a run is one execution of one test at one setting. Bytes, seconds and nanoseconds; what the tool does
+Scope: a run is one execution of one test at one setting. Bytes, seconds and nanoseconds; what the tool does
 not say is None or missing, never a guess. `printed` keeps the tool's own numbers under the tool's own names.
 Readers refuse a file as a whole, and name lines that they do not understand.
 """

@@ -1,6 +1,6 @@
 """The last look at what a reader made of a stranger's file, before it goes into tables and onto terminals.
 
-What it models: texts of one harmless line each, of bounded length; figures
+Scope: texts of one harmless line each, of bounded length; figures
 that are finite and fit the tables.
 A figure that cannot be becomes None, and is named among what was not understood.
 """

@@ -1,6 +1,6 @@
 """Worksheets: BIFF2, which is what IOzone writes under any name, and .xlsx.
 
-What it models: one sheet of texts and numbers. BIFF2 is a sequence of records: number, length, content; labels are 264
+Scope: one sheet of texts and numbers. BIFF2 is a sequence of records: number, length, content; labels are 264
 bytes long whatever they hold, as IOzone writes them.
 What it refuses: a file that cannot be written.
 """

@@ -1,6 +1,6 @@
 """Traces of operations on one file or device: CSV, Mileage's own log of operations, and fio's iolog.
 
-Models the operations in the order of their times, each with a time in nanoseconds since the first one:
+Scope: the operations in the order of their times, each with a time in nanoseconds since the first one:
 
 * CSV with one header row. Columns by name, in any order: the time (`at_ns`, `at_us`, `at_ms`, `at_s`, or `start_ns` as
   in Mileage's log; without one, all are at 0), `kind` (or `op`, `action`), `offset_bytes` (or `offset`), `length_bytes`

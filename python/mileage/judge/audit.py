@@ -1,6 +1,6 @@
 """Audits: whether a run measured what it says it measured. A failed one is a veto next to the verdicts.
 
-Models each run by a few sums that must agree with each other whatever the device: Little's law joins rate, latency
+Scope: each run by a few sums that must agree with each other whatever the device: Little's law joins rate, latency
 and concurrency; bytes that no device delivered came from memory; bytes that the device moved beyond ours are
 somebody else's; time in which nothing was outstanding belongs to the client.
 What was not counted is "unknown", never "good".

@@ -263,7 +263,7 @@ def judged(
     simulated: bool = False,
     cells_of: Sequence[set[str]] = (set(), set()),
 ) -> Comparison:
-    """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`.
+    """Turn the evidence of every test into a verdict, with p values corrected for multiple tests.
 
     `cells_of`: the cells that the baseline and the candidate measured. Unless it is `simulated`, equal values of a rate
     are no spread of zero; latencies are those of a histogram, whose buckets runs share.

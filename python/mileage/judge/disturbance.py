@@ -1,6 +1,6 @@
 """Audits of disturbances during the runs: whether other programs or heat affected the measurement.
 
-What it models: for each run the shares of its time that were stolen by other virtual machines, spent waiting for
+Scope: for each run the shares of its time that were stolen by other virtual machines, spent waiting for
 processors or memory, and used by other programs; and how often the processors or the drive slowed down for heat.
 What it refuses: to veto. A disturbance is a warning with the run that had it; randomised blocks spread it over what is
 compared. What was not counted is "unknown".

@@ -1,6 +1,6 @@
 """Estimate the change of one cell and metric from its samples, before any correction for the number of cells.
 
-Models the choice of the unit of inference: the highest level that was repeated. Stages of two or more cycles
+Scope: the choice of the unit of inference: the highest level that was repeated. Stages of two or more cycles
 are compared by cycle (each cycle one log ratio, minus its sham's); stages of one cycle by run, which is
 descriptive; paired arms by block; unpaired arms by cycle when both have several, otherwise by run.
 Refuses to drop a value: a cell with a zero, negative or non-finite value has no estimate but a note.

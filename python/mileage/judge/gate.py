@@ -1,6 +1,6 @@
 """Rules by which a comparison fails a pipeline: `mileage compare A B --fail-if RULE`.
 
-Models a rule as words of the verdict: `slower`, `faster`, `different` (either) or `undecided`; by more than a share,
+Scope: a rule as words of the verdict: `slower`, `faster`, `different` (either) or `undecided`; by more than a share,
 `slower > 5%`; or `not shown within 5%`, which fails every cell that has not been shown to be at most that much worse.
 Before it a metric (`rate`, `p99` or `time`) may stand, and before that a pattern of cells: `iops.*: p99 slower > 10%`.
 Refuses (ValueError) what is no rule, and a rule that no cell answers to: a gate that guards nothing must not be green.

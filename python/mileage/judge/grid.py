@@ -1,6 +1,6 @@
 """Many cells at once: their mean ratio, their ranking, and whether they follow a trend.
 
-Models a table of cells that were measured in the same blocks. The interval of the mean ratio is over the blocks, not
+Scope: a table of cells that were measured in the same blocks. The interval of the mean ratio is over the blocks, not
 the cells: the cells are all there are, the blocks are a sample. A ranking puts two arms on one rank unless they
 differ significantly. A trend is a rank correlation with its test, never a phrase.
 Refuses cells measured in different blocks, and trends of fewer than four levels.

@@ -1,6 +1,6 @@
 """Many studies of one target over time: where its level changed for good.
 
-Models one value per study and cell, in the order in which the studies were made, as stretches of equal distribution.
+Scope: one value per study and cell, in the order in which the studies were made, as stretches of equal distribution.
 A stretch is split where the energy distance between its two parts is largest (Matteson and James 2014), and the
 split is kept when fewer than alpha of random orders of the stretch have one as large; then each part is looked at
 again. The p of the best split is paid for by the permutations, which search for their best split too. Several cells

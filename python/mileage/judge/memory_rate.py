@@ -1,6 +1,6 @@
 """Rates that come from memory: detected by the limits of storage devices, where no counter recorded the transfers.
 
-Models a run by its rate and the streams that made it, each of which waits for its operation. A device needs some
+Scope: a run by its rate and the streams that made it, each of which waits for its operation. A device needs some
 microseconds to answer; a stream that goes through the page cache is held up by it and by the copy. What the device
 itself moved, where that is known, says more than both.
 A rate that a device could have is no proof that it had it.

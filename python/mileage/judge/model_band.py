@@ -1,6 +1,6 @@
 """The model band: how far a result on a virtual drive moves with the choices that nobody has published.
 
-What it models: the comparison repeated on drives that differ from the one measured in one figure each. Where the
+Scope: the comparison repeated on drives that differ from the one measured in one figure each. Where the
 statistical interval says how well the result of this model is known, the band says how much the result depends on the
 model. Combinations of choices are not tried, so the true range may be wider.
 A choice without a result is counted and omitted from the range.

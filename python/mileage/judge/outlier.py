@@ -1,6 +1,6 @@
 """Test whether one of several values is an outlier: Grubbs's test.
 
-Models values that are normal but for at most one. Refuses fewer than four values, of which none can be unlike enough:
+Scope: values that are normal but for at most one. Refuses fewer than four values, of which none can be unlike enough:
 the answer is then that none is.
 """
 

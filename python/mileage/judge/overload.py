@@ -1,6 +1,6 @@
 """Offered load against what the device did: when latency overtakes arrivals, and what a closed loop cannot see.
 
-Models an open loop: operations are due by a clock, and what cannot start waits. A device that keeps up achieves the
+Scope: an open loop: operations are due by a clock, and what cannot start waits. A device that keeps up achieves the
 offered rate and its backlog stays; one that does not falls behind by the difference, second after second.
 Response time runs from the intended start, service time from the submission; their distance is the wait that a
 closed loop never issues and so never sees (coordinated omission).
@@ -82,7 +82,7 @@ def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> 
 
 
 def knee(points: Sequence[Overload]) -> Knee:
-    """From runs at several offered rates: the highest rate that was kept up with, and the lowest that was not."""
+    """Find the saturation point of several offered rates: the highest rate sustained, the lowest missed."""
     kept = [point.offered for point in points if point.state == "keeps up"]
     lost = [point.offered for point in points if point.state == "saturated"]
     return Knee(max(kept, default=None), min(lost, default=None))

@@ -1,6 +1,6 @@
 """Precision of each cell after a few repetitions, and the smallest difference that they could still detect.
 
-What it models: cells measured in randomised blocks, whose noise is pooled: the standard deviation of the logarithms
+Scope: cells measured in randomised blocks, whose noise is pooled: the standard deviation of the logarithms
 around each cell's own mean, with the degrees of freedom of all cells together. The half-width is Student's t for the
 mean of one cell; the minimal detectable effect is the difference of two cells that a test at 5 % finds in 80 % of
 cases: (t(0.975) + t(0.8)) s sqrt(2 / n). Both are relative: 0.02 is 2 %.

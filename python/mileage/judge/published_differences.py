@@ -1,6 +1,6 @@
 """A published table judged again: a difference and a standard deviation per cell are enough to ask what was shown.
 
-Models a table that prints, per cell, the difference of two means in percent of the baseline's mean and the
+Scope: a table that prints, per cell, the difference of two means in percent of the baseline's mean and the
 standard deviation of one of the two arms in percent of its mean, both over n runs. What is not printed must be
 assumed, and every assumption is judged separately: the other arm has the same spread (which counts as
 known: 2n - 2 degrees of freedom) or the printed spread is the only knowledge (n - 1). The scale stays the

@@ -1,6 +1,6 @@
 """A table that prints the mean and the deviation of both arms, judged as if the runs were at hand.
 
-Models the runs of an arm as log-normal: a mean m and a standard deviation s (n - 1) over n runs become the mean
+Scope: the runs of an arm as log-normal: a mean m and a standard deviation s (n - 1) over n runs become the mean
 ln m - v/2 and the variance v = ln(1 + (s/m)^2) of their logarithms (moments of the log-normal distribution); from there
 on it is Welch on logs, as for unpaired runs.
 Refuses what no table can mean: a mean of 0 or below, a negative deviation, fewer than two runs, a cell twice.

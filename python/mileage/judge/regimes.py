@@ -1,6 +1,6 @@
 """Regimes inside one run: at which interval the level changed, and what kind of run that makes it.
 
-Models a rate per interval as levels that jump, with noise that remembers (a first-order autoregression).
+Scope: a rate per interval as levels that jump, with noise that remembers (a first-order autoregression).
 Candidates are the cuts that minimise squared error plus a light penalty of 2 ln n per cut, found exactly
 (optimal partitioning, Jackson et al. 2005), with the noise's scale from the median absolute difference of
 neighbours. Autocorrelated noise makes many of them; so each must hold among the others by generalised least
@@ -47,7 +47,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Regimes(msgspec.Struct, frozen=True, kw_only=True):
-    """The levels of one series. `phi` is the autocorrelation of neighbours, `sd` the noise inside the segments."""
+    """Segments of constant rate in a time series. `phi`: autocorrelation at lag 1; `sd`: noise within segments."""
 
     kind: Kind
     segments: tuple[Segment, ...]

@@ -28,7 +28,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """The spread of one or more values. ValueError when there is none, or one is not above 0."""
+    """Median and 95 % interval of the geometric mean of repetitions. ValueError unless all are above 0."""
     if not values or min(values) <= 0:
         raise ValueError(f"found {list(values)}: expected one or more values above 0")
     n, median = len(values), statistics.median(values)

@@ -3,7 +3,7 @@
 Also what such studies print: the difference of the arithmetic means, marked "barely" when it is close to the error
 bars.
 
-Models two rules for error bars of one standard deviation (n - 1): "different" when the bars do not overlap, and
+Scope: two rules for error bars of one standard deviation (n - 1): "different" when the bars do not overlap, and
 "different" when the change exceeds the bar of the second mean, both in percent. Both are printed for comparison with
 older studies. They are no statistical tests: with ten runs and no true difference the first rule finds one in 0.03 %
 of the comparisons, the second in 5.2 %; with three runs in 8.2 % and 34 %. Refuses what has no spread: fewer than two

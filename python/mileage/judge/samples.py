@@ -1,6 +1,6 @@
 """One number measured by one run, with the labels that say which comparison it belongs to.
 
-Models the level ids of the experiment (run, block, stage, arm, cycle). Refuses nothing by value: a zero or
+Scope: the level ids of the experiment (run, block, stage, arm, cycle). Refuses nothing by value: a zero or
 NaN is carried to the judgement, which says that the cell cannot be judged, rather than dropped on the way.
 """
 

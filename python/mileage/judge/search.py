@@ -1,6 +1,6 @@
 """The highest rate that keeps a latency: bisection over the rates of an open loop.
 
-What it models: a rate either keeps the goal (its latency is at most the goal, and what was due was done) or it does
+Scope: a rate either keeps the goal (its latency is at most the goal, and what was due was done) or it does
 not. The search begins at half of what the target does in a closed loop, halves until a rate keeps the goal, and then
 bisects between the highest rate that kept it and the lowest that did not, until they are within the tolerance.
 What it refuses: guessing beyond what was probed. A goal that no rate keeps has no answer. Probes are noisy, so the

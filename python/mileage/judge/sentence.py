@@ -1,6 +1,6 @@
 """The verdict in one or two sentences that a stranger can read: how much, how sure, in how many cells.
 
-Models what may be claimed: the largest decided difference of the headline with both its means and its 95 % interval,
+Scope: what may be claimed: the largest decided difference of the headline with both its means and its 95 % interval,
 then every
 headline cell by verdict, then the cells outside the headline, then the design. What weakens the whole stands in
 the first sentence: vetoes, and that one cycle, one session or one run only describes. Refuses to call undecided

@@ -1,6 +1,6 @@
 """Rank all levels of a factor in each cell, and test whether the rate follows the level.
 
-Models what a comparison of two arms omits: the third. Ranks are those of `grid.ranking` (Welch on logs, Holm over
+Scope: what a comparison of two arms omits: the third. Ranks are those of `grid.ranking` (Welch on logs, Holm over
 all pairs of the cell); levels whose names are rising numbers get the trend of `grid.trend_of_runs`, and no other
 statement about order is made.
 Refuses nothing that a study can hold: a level with fewer than two values above 0 in a cell stands without a rank.
@@ -71,7 +71,7 @@ def standings(
 
 
 def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """Describe the order of all levels, each order with the cells that have it; empty for fewer than three levels.
+    """Rank all levels of a factor in one sentence ("b > a = c at 3 tests"); empty for fewer than three levels.
 
     ">" is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no common
     one.

@@ -1,6 +1,6 @@
 """Summary statistics of one cell: centre, spread and extremes of its runs, each with its definition.
 
-Models the runs of one cell as they are: nothing is dropped by value. Means of rates come in two forms that answer
+Scope: the runs of one cell as they are: nothing is dropped by value. Means of rates come in two forms that answer
 two questions: the geometric mean is what ratios are made of, the total-work rate is all bytes over all time.
 Refuses what a sample cannot carry: a spread below two runs, an interval of the median below six.
 """

@@ -1,6 +1,6 @@
 """The figures of IOR, mdtest and metarates by these tools' own formulas, to stand next to ours.
 
-What it models: what each tool computes from the same times, named for what it is: IOR's standard deviation divides by
+Scope: what each tool computes from the same times, named for what it is: IOR's standard deviation divides by
 n, its latency is the smallest of the tasks' means, its operations per second of 2010 omit the segments; mdtest's
 rate is the slowest task's times the tasks. Ours are a phase's operations over its time from the earliest start to the
 latest end, histograms of all operations, and deviations that divide by n - 1.

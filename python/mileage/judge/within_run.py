@@ -1,6 +1,6 @@
 """Inside one run: how many independent observations its series is worth, and what the run's mean is good for.
 
-Models a steady series with memory. An interval from inside one run says how well that run knows its own mean; it
+Scope: a steady series with memory. An interval from inside one run says how well that run knows its own mean; it
 says nothing of the next run, and is used as a check of quality or, with a single run, labelled descriptive.
 Refuses series of fewer than twenty batches' worth of intervals.
 """

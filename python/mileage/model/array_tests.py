@@ -1,6 +1,6 @@
 """Figures of the array test of 2009, published and simulated.
 
-What it models: the figures as values.
+Scope: the figures as values.
 What it refuses: nothing.
 """
 

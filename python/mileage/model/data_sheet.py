@@ -1,6 +1,6 @@
 """A data sheet: what a maker promises of a drive, each figure with its source and how far to trust it.
 
-What it models: quoted rates with the conditions that the sheet states (None where it states none), rated endurance,
+Scope: quoted rates with the conditions that the sheet states (None where it states none), rated endurance,
 power, price, reliability, form factor and link. A data sheet may exist for a drive that no profile models.
 `plan.data_sheet_reader` reads and checks the file.
 """

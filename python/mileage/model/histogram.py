@@ -1,6 +1,6 @@
 """Latencies in buckets, as a run record holds them: merged exactly, asked for a quantile.
 
-What it models: log-linear buckets, one for each nanosecond below 256 and 128 to each power of two above, so that a
+Scope: log-linear buckets, one for each nanosecond below 256 and 128 to each power of two above, so that a
 latency is known to 0.4 %. Counts in equal buckets add up, so a merged histogram is exact.
 `store.line_check` compares the parts of a histogram from a file.
 """

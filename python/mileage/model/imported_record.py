@@ -1,6 +1,6 @@
 """Record of a run of another tool: the figures that it printed, and settings read from its output.
 
-What it models: None where the tool does not say; bytes, seconds and nanoseconds. A run that Mileage did has a
+Scope: None where the tool does not say; bytes, seconds and nanoseconds. A run that Mileage did has a
 `model.run_record.RunRecord` instead.
 What it refuses: guesses; counts below zero or too large for a table.
 """

@@ -1,6 +1,6 @@
 """The lines of a journal, as values: one type for each kind of line, which the member `kind` names.
 
-What it models: every member that a reader of the journal uses. Members that an earlier version did not write have a
+Scope: every member that a reader of the journal uses. Members that an earlier version did not write have a
 default; members that are not listed here are not read. Times are texts in ISO 8601.
 What it refuses: counts below zero or too large for a table, hashes and names of files that are none.
 """
@@ -72,7 +72,7 @@ class Run(_AnyRun, frozen=True, kw_only=True, tag="run"):
 
 
 class ImportedRun(_AnyRun, frozen=True, kw_only=True, tag="run"):
-    """A run that another tool did."""
+    """Journal line of one run that was imported from another tool's result file."""
 
     key: str = ""
     record: ImportedRecord
@@ -90,7 +90,7 @@ class DidNotFinish(Run, frozen=True, kw_only=True, tag="dnf"):
 
 
 class Study(Entry, frozen=True, kw_only=True, tag="study"):
-    """The first line of a journal."""
+    """First journal line: which study this is, and the version that started it."""
 
     format: int
     plan: str

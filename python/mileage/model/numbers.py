@@ -1,6 +1,6 @@
 """The ranges of numbers that the journal holds: they enter the types, so that decoding refuses what cannot be.
 
-What it models: counts that fit into a table's column; times and rates that are none below zero.
+Scope: counts that fit into a table's column; times and rates that are none below zero.
 A decoder of a type that uses these does.
 """
 

@@ -1,6 +1,6 @@
 """A published rate of a drive that a profile quotes, with the workload and the state that it is meant for.
 
-What it models: the `PublishedRate` of the Rust crate `mileage-drive`, field for field, and its words. A rate is fitted
+Scope: the `PublishedRate` of the Rust crate `mileage-drive`, field for field, and its words. A rate is fitted
 (a figure of the profile was chosen so that the simulated drive reaches it), held out (set aside before anything was
 fitted, so that it tests the model), or neither.
 What it refuses: nothing; the crate checks what a profile says.
@@ -57,7 +57,7 @@ class PublishedRate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def quoted(self) -> str:
-        """The published figure with its unit."""
+        """The published rate as text with its unit, such as "3,300 IOPS"."""
         return rate_text(self.value, self.unit)
 
     @property

@@ -1,6 +1,6 @@
 """Raw tests of drives by hdparm and dd, and memory technologies, as a talk printed them.
 
-What it models: the tables as values, and the result of a test that was simulated.
+Scope: the tables as values, and the result of a test that was simulated.
 What it refuses: nothing.
 """
 

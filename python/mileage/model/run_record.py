@@ -1,6 +1,6 @@
 """The record of one run: operations and bytes by kind, latencies, series, counters.
 
-What it models: `RunRecord` and its parts as `mileage-measure` defines them (`_core.record_schema`; a test compares the
+Scope: `RunRecord` and its parts as `mileage-measure` defines them (`_core.record_schema`; a test compares the
 two), and after these what only Python adds to a record: the tests of a set, the tasks of a run of IOR or mdtest.
 What it refuses: counts below zero or too large for a table. Members that are not listed here are not read.
 """

@@ -1,6 +1,6 @@
 """The facts about a target that planning needs.
 
-What it models: the facts that decide whether a study fits and how its files are sized.
+Scope: the facts that decide whether a study fits and how its files are sized.
 What it refuses: handles, paths to open, anything that touches the target. Planning stays pure.
 """
 

@@ -1,6 +1,6 @@
 """Capabilities of each kind of target: one row per kind.
 
-What it models: the capabilities that plans, prepares and reports depend on. A new kind of target is a row here and a
+Scope: the capabilities that plans, prepares and reports depend on. A new kind of target is a row here and a
 class in `targets`; nothing else asks how its name begins.
 A text that names no known kind has the capabilities of none; `targets` refuses it.
 """

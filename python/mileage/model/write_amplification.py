@@ -1,6 +1,6 @@
 """Write amplification: bytes that a drive programs into its medium, over bytes that the host wrote.
 
-What it models: the one definition for every place that prints it, from the counters of a record or of its series.
+Scope: the one definition for every place that prints it, from the counters of a record or of its series.
 Below 1 only where a drive stores less than it is given (compression, duplicates, rewrites in its buffer).
 A target that does not count both has no write amplification.
 """

@@ -1,6 +1,6 @@
 """The action of a planned run: I/O, work on files, a pause, or a reset of its target.
 
-What it models: a union of values that know their bytes, whether they write, and how long they take at assumed rates;
+Scope: a union of values that know their bytes, whether they write, and how long they take at assumed rates;
 `mileage.execute.run` has one row for each that performs it. A new family of work on files is a row of `FileJob`.
 """
 

@@ -1,6 +1,6 @@
 """The system calls by which a real target is accessed, and their options.
 
-What it models: the `Options` and the `Api` of the Rust crate `mileage-engine`, and the words for an API in study
+Scope: the `Options` and the `Api` of the Rust crate `mileage-engine`, and the words for an API in study
 files and on the command line: "pread", "seek", "vectored:4", "mmap", "stdio:64KiB", "uring", "uring:batch=8".
 What it refuses: words it does not know. What an API cannot do on a target, the engine refuses.
 """

@@ -1,6 +1,6 @@
 """The work area: the part of the target that a study uses.
 
-What it models: a drive or a device is used whole, rounded down to a multiple of every record; a work file has the
+Scope: a drive or a device is used whole, rounded down to a multiple of every record; a work file has the
 size that the study gives; a file that is kept as it is has the size that it has.
 What it refuses: records that do not divide the area they are to visit or the target's logical blocks.
 """

@@ -1,6 +1,6 @@
 """The studies that ship with Mileage, as text.
 
-What it models: package data, one TOML file per study. This is the one module of the package that reads a
+Scope: package data, one TOML file per study. This is the one module of the package that reads a
 file; it reads only package data; every other module of the package receives text.
 What it refuses: names that are not shipped, with the closest one that is.
 """
@@ -32,7 +32,7 @@ def template_text(name: str = "new_study") -> str:
 
 
 def builtin_text(name: str, target: str | None = None) -> str:
-    """The TOML text of a built-in study, for a directory where that is the target and the study has one of its own.
+    """TOML text of a built-in study; for a directory target the variant made for directories, where there is one.
 
     Raises Refused for a name that is not one.
     """

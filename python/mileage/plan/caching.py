@@ -1,6 +1,6 @@
 """The state of the page cache during a run, as a value.
 
-What it models: the words of `cache`: "direct", "cold", "dropped", "hot", "warm" and "limited:SIZE".
+Scope: the words of `cache`: "direct", "cold", "dropped", "hot", "warm" and "limited:SIZE".
 What it refuses: other words, and limits in which a process has no room to work.
 """
 

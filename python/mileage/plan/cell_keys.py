@@ -1,6 +1,6 @@
 """The keys of a study's cells, in the order of its tables; and those of plans that were made without them.
 
-What it models: a table's cells are all combinations of its workloads, records, threads, depths and levels of `vary`.
+Scope: a table's cells are all combinations of its workloads, records, threads, depths and levels of `vary`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
     @property
     def record_bytes(self) -> int:
-        """Size of one operation; 0 where there is none."""
+        """Size of one operation in bytes; 0 for work without a record size."""
         return sizes.size_bytes(self.record if self.record is not None else self.named.record or 0)
 
 

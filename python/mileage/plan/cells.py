@@ -1,6 +1,6 @@
 """The cells of a study, and its tortures: workloads with sizes that fit into the work area.
 
-What it models: a cell for every combination of workload, record, threads, depth and the levels of `vary`.
+Scope: a cell for every combination of workload, record, threads, depth and the levels of `vary`.
 What it refuses: spans larger than the work area; sizes that do not divide evenly; keys that the target cannot
 honour.
 """

@@ -1,6 +1,6 @@
 """Check that the parts of a plan read from a file fit together: runs, cells, settings, stages and tables.
 
-What it models: what every reader of a plan takes for granted and the types do not say. A plan that `resolve` made is
+Scope: what every reader of a plan takes for granted and the types do not say. A plan that `resolve` made is
 consistent; one that was edited by hand, with a right hash, need not be.
 It names the first thing that does not fit.
 """

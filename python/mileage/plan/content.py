@@ -1,6 +1,6 @@
 """The content of writes, and the share of reads that is compared with it.
 
-What it models: `Content` and `Verify` of the Rust crate `mileage-workload`. One without numbers is a word
+Scope: `Content` and `Verify` of the Rust crate `mileage-workload`. One without numbers is a word
 ("zeros", "all"); one with numbers is a table of one entry that has its name.
 What it refuses: what the Rust rules refuse; a table with no entry, or with several.
 """
@@ -27,7 +27,7 @@ class Mixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IozoneDedup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """IOzone's own bytes with `-+w`, `-+y` and `-+C`, in percent; the shares multiply."""
+    """Duplicate share of IOzone's data as set by `-+w`, `-+y` and `-+C`, in percent; the shares multiply."""
 
     within_percent: int
     across_percent: int

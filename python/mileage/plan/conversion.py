@@ -1,6 +1,6 @@
 """Plain values as structs: what msgspec finds wrong with them, in the words of a study file.
 
-What it models: the types and ranges that stand at the fields of the structs, and nowhere else. msgspec says what is
+Scope: the types and ranges that stand at the fields of the structs, and nowhere else. msgspec says what is
 wrong in a sentence only; this is the one place that reads it.
 A mismatch is a value, and who converts decides what follows from it.
 """
@@ -116,7 +116,7 @@ def is_in_range(value: msgspec.Struct) -> bool:
 
 
 def range_words(kind: inspect.Type, found: float) -> str:
-    """The range of a number that `found` is outside of, in words; empty where it has none."""
+    """Describe the permitted range of a number in words ("from 1 to 64"); empty when it has no limits."""
     if isinstance(kind, inspect.IntType):
         low, high = kind.ge, kind.le
         if low is not None and high is not None and (found > high or high < WHOLE_MAX):

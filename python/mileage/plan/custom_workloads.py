@@ -1,6 +1,6 @@
 """Workloads of the user's own: the [workload.NAME] tables of a study.
 
-What it models: a pattern with its numbers, the lines of an IOMeter access specification, or the replay of a trace,
+Scope: a pattern with its numbers, the lines of an IOMeter access specification, or the replay of a trace,
 a program, each with keys of its own; or another workload with some keys changed.
 What it refuses: a table that says none or several of these; a name that Mileage uses itself; keys without effect.
 A trace is read elsewhere: plan is pure, and receives what it must know of it.

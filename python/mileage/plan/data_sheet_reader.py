@@ -1,6 +1,6 @@
 """From the text of a data sheet to a checked `DataSheet`.
 
-What it models: TOML with a table for each figure (`value`, `source`, `confidence`) and a table `[[rate]]` for each
+Scope: TOML with a table for each figure (`value`, `source`, `confidence`) and a table `[[rate]]` for each
 quoted rate. All faults are reported together, each with its key and line.
 What it refuses: unknown keys; a figure without source or confidence; values that no drive can have: rates above what
 its link carries, less flash than capacity, more power idle than active. Figures of a sheet that contradict each

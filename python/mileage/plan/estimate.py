@@ -1,6 +1,6 @@
 """Estimate the time and the bytes written of a plan, before anything is touched.
 
-What it models: bytes and time of each run from its stop rule and from assumed rates, which
+Scope: bytes and time of each run from its stop rule and from assumed rates, which
 `Estimate.assumption` states. Bytes are upper bounds, except for runs that only time ends, where they follow
 from the assumed rate.
 What it refuses: knowing better. The journal of a study says what it really took.

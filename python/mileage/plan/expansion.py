@@ -1,6 +1,6 @@
 """The runs of a study in the order in which they are done.
 
-What it models: sessions (runs at equal labels) follow each other, since a label cannot change while a study runs; in
+Scope: sessions (runs at equal labels) follow each other, since a label cannot change while a study runs; in
 each the cycles; in each cycle the torture arm, then the sham arm, which idles for as long as the torture of its own
 cycle took and therefore cannot come first; in each arm the stages; in a stage that measures, randomised blocks that
 hold each cell once (a cell with fewer repetitions is missing from the last ones). Within a block the cells that differ

@@ -1,6 +1,6 @@
 """Check the factors of a study, before their levels are checked one by one.
 
-What it models: names, kinds, keys and levels of [factor.*] tables, `exclude`, `order`, `aa` and `state.carryover`.
+Scope: names, kinds, keys and levels of [factor.*] tables, `exclude`, `order`, `aa` and `state.carryover`.
 Each rule that is broken is a path and what is wrong there.
 """
 

@@ -1,6 +1,6 @@
 """Rows of `mileage plan` about factors: levels, order, sessions, and the minimum detectable difference.
 
-What it models: rows of the text of `mileage plan`.
+Scope: rows of the text of `mileage plan`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Factors of a whole study: what each level changes, and which combinations of levels are measured.
 
-What it models: a `Setting` for every combination that is not excluded, with the target, the state and the keys of the
+Scope: a `Setting` for every combination that is not excluded, with the target, the state and the keys of the
 workloads at its levels; and the A/A setting, the baseline a second time under another name.
 `study_checks` refuses factors that make no sense, and the settings that come of them are
 resolved like studies of their own.

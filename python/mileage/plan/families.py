@@ -1,6 +1,6 @@
 """The named workloads that ship with Mileage, by family.
 
-What it models: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
+Scope: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
 also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
 `sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*`, `metadata.*`, `ior.*`, `mdtest.*` and `metarates.*`.
 What it refuses: names that it does not know, with the closest known one.
@@ -199,7 +199,7 @@ def _dd() -> Iterator[NamedWorkload]:
 
 
 def _of_files(job: type[Job]) -> Iterator[NamedWorkload]:
-    """The tests of a family of work on files."""
+    """The named workloads of one file-based family (IOzone, IOR, mdtest, metarates)."""
     stop = StopRule(operations=FILES) if "operations" in job.stops else StopRule()
     for test, title in job.tests.items():
         reads = 100 if job.kind == "throughput" and test.endswith("read") else 50 if test == "mix" else 0

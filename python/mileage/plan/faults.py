@@ -1,6 +1,6 @@
 """The faults of a study: each with the path of its value, what is wrong there, and in a file its line.
 
-What it models: all that is wrong with a study, reported together. A path is that of a value in the file, such as
+Scope: all that is wrong with a study, reported together. A path is that of a value in the file, such as
 "measure.throughput.record[0]"; a key with other characters than letters, digits, "-" and "_" is quoted.
 What it refuses: `Faults` collects, and raises `BrokenStudy` once with everything that was found.
 """

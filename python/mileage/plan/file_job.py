@@ -1,6 +1,6 @@
 """Work on files that is more than one run of a workload, as the value that the core takes.
 
-What it models: what every family of such work has: its bytes, its seed, how it is described. A family is one class in a
+Scope: what every family of such work has: its bytes, its seed, how it is described. A family is one class in a
 file of its own (`iozone_suite`, `name_operations`, `program`, `task_jobs`) and one row of `action.FileJob`; what
 performs it is one row of `mileage.execute.run`.
 What it refuses: keys of a table that a family has no use for.

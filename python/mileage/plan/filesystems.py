@@ -1,6 +1,6 @@
 """File systems that a study makes: the words for their options, and the arguments of mkfs and mount.
 
-What it models: `state.filesystem`, `state.mkfs` and `state.mount`. The options of mkfs have the same words for every
+Scope: `state.filesystem`, `state.mkfs` and `state.mount`. The options of mkfs have the same words for every
 file system ("stripe=128KiB,journal=64MiB"); those of mount are mount's own ("noatime,discard").
 What it refuses: words it does not know, and what a file system has not, by name: nothing that a study file says
 reaches a command line without being known here.

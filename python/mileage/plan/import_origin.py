@@ -1,6 +1,6 @@
 """Origin of a study that another tool measured; such a plan cannot be run.
 
-What it models: the files with their hashes, the tool and its version as the files say them.
+Scope: the files with their hashes, the tool and its version as the files say them.
 Whoever would run such a plan asks `Plan.imported` first.
 """
 

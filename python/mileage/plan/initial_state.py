@@ -1,6 +1,6 @@
 """The state that a cycle starts from, as values: what `[state]` says, checked and read.
 
-What it models: the rules of `[state]` that hold whatever the target turns out to be.
+Scope: the rules of `[state]` that hold whatever the target turns out to be.
 What it refuses: keys that would have no effect on the kind of target that is named.
 """
 

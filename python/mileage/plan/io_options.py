@@ -1,6 +1,6 @@
 """Options of I/O other than its addresses: shares, load, data, durability, API.
 
-What it models: the keys that a [workload.NAME], a [measure.NAME] and a [torture.NAME] table share, as they are
+Scope: the keys that a [workload.NAME], a [measure.NAME] and a [torture.NAME] table share, as they are
 written. One that is not given means what the workload has, and then the default. `check_how` states the rules;
 the functions below turn the words into the values that a run takes.
 What it refuses: a key that would have no effect because the one that it qualifies is missing.

@@ -84,7 +84,7 @@ class Suite(Job, tag="iozone", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
+        """Build the set of IOzone tests from the keys of a study (see `Job.of`)."""
         how, switches, threads, file = asked.how, asked.switches, asked.threads, asked.file_bytes
         first = () if switches is not None and switches.exactly else ("write",)
         groups = list(dict.fromkeys([*first, *(IOZONE[test][0] for test in asked.tests)]))
@@ -128,7 +128,7 @@ class Suite(Job, tag="iozone", frozen=True):
         yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:
-        """The same set with a run's seed; seed 0 where the files stay, because another call compares them."""
+        """Copy of this set of IOzone tests with the seed of a run; 0 where a later call must find the same data."""
         return super().with_seed(0 if self.value.keep else seed)
 
     def words(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The switches of IOzone that no other key of a study covers.
 
-What it models: the `iozone = { ... }` table of a [measure.NAME], as it is written; `value_of` gives what the core takes
+Scope: the `iozone = { ... }` table of a [measure.NAME], as it is written; `value_of` gives what the core takes
 in place of what `file_job.iozone_job` says by itself.
 What it refuses: numbers out of range, and a file's name that leaves the target's directory.
 """

@@ -1,6 +1,6 @@
 """Lists of levels as people write them: "1,2,4..64", "4KiB..1MiB", "pread,uring".
 
-What it models: values separated by commas (or by semicolons, where a value has commas itself), and a series that two
+Scope: values separated by commas (or by semicolons, where a value has commas itself), and a series that two
 dots continue to a last value: by the factor of the values before it, or by their difference, whichever ends at the last
 value exactly; with one value before it, by doubling.
 What it refuses: a series that does not end at its last value, and one of more than 1000 levels.

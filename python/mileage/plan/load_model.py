@@ -1,6 +1,6 @@
 """The load model: when operations start.
 
-What it models: the `Load` of the Rust crate `mileage-workload`. The default is the closed loop: the next
+Scope: the `Load` of the Rust crate `mileage-workload`. The default is the closed loop: the next
 operation as soon as one completes. Rates are totals over all threads.
 What it refuses: what the Rust rules refuse.
 """

@@ -1,6 +1,6 @@
 """The options of `mileage measure`, one row each.
 
-What it models: an option's name, the key that it sets and where, the form of its value, and its line of help. From the
+Scope: an option's name, the key that it sets and where, the form of its value, and its line of help. From the
 rows come the command line, what is asked of a measurement, and the names of options in refusals. A new option is a row
 here, a field of `IoOptions` (or of `MeasurementRequest`), and what the field does.
 """
@@ -15,7 +15,7 @@ repeated."""
 
 
 class Option(NamedTuple):
-    """One option."""
+    """One command line option of `mileage measure`: name, help, type and the study key that it sets."""
 
     name: str
     """Name as it is typed, without dashes."""

@@ -1,6 +1,6 @@
 """The workloads that have a name, and a user's own.
 
-What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
+Scope: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
 with Mileage; a study's [workload.NAME] tables add their own.
 """
 
@@ -75,7 +75,7 @@ class NamedWorkload(msgspec.Struct, frozen=True):
 
     @property
     def has_record(self) -> bool:
-        """Whether its record size must be known."""
+        """True when the workload needs a record size (the size of one operation)."""
         return self.job is None or self.job.has_record
 
     @property

@@ -1,6 +1,6 @@
 """A study for one measurement, or for one scan, from a few words.
 
-What it models: what `mileage measure` is asked: one stage that measures, and before it, where something is read that
+Scope: what `mileage measure` is asked: one stage that measures, and before it, where something is read that
 nobody has written yet, a stage that writes it. The result is a study like any other.
 What it refuses: words that name no workload, no key or no value; the study is then checked as all are.
 """

@@ -1,6 +1,6 @@
 """Every random choice of a plan, derived from the one recorded seed.
 
-What it models: a number for each purpose, by SHA-256 over the study's seed and the names of the purpose; so a
+Scope: a number for each purpose, by SHA-256 over the study's seed and the names of the purpose; so a
 run's seed does not depend on how many others there are.
 
 A measured run's seed depends on cycle, block and cell, not on stage or arm: the same block before and after
@@ -37,7 +37,7 @@ def block_order(seed: int, cycle: int, block: int, cells: Sequence[str]) -> list
 
 
 def setting_order(seed: int, cycle: int, block: int, stem: str, units: Sequence[str]) -> list[str]:
-    """Random order of the settings within a block, each once, drawn separately for each cell."""
+    """Random order of the factor settings within one block, each exactly once; drawn separately for each test."""
     if len(units) < 2:
         return list(units)
     return sorted(units, key=lambda unit: (derive(seed, "setting", cycle, block, stem, unit), unit))

@@ -1,6 +1,6 @@
 """The access pattern: which record comes next.
 
-What it models: the `PatternKind` of the Rust crate `mileage-workload`. A pattern without numbers is a word
+Scope: the `PatternKind` of the Rust crate `mileage-workload`. A pattern without numbers is a word
 ("sequential"); one with numbers is a table of one entry that has its name: `{"stride": {"step_records": 17}}`.
 What it refuses: what the Rust rules refuse; a table with no entry, or with several.
 """
@@ -33,7 +33,7 @@ class Stride(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IozoneStride(Stride, frozen=True, forbid_unknown_fields=True):
-    """The order of IOzone's stride test, which visits some records twice and some never."""
+    """Record order of IOzone's stride test (`-j`): some records are visited twice, some never."""
 
     step_records: _Step = 17
 

@@ -1,6 +1,6 @@
 """The text of `mileage plan`: what will be done and what it costs, before anything is touched.
 
-What it models: one page of plain text. Lines are at most `width` columns, unless a single word is longer.
+Scope: one page of plain text. Lines are at most `width` columns, unless a single word is longer.
 What a study is refused for is part of the text.
 """
 

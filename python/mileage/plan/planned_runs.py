@@ -1,6 +1,6 @@
 """The plan of a resolved study: the runs, in the order in which they are done.
 
-What it models: the plan as a value, with the hash that names it. Two plans with the same hash do the same
+Scope: the plan as a value, with the hash that names it. Two plans with the same hash do the same
 I/O.
 `resolve` makes plans and refuses.
 """
@@ -175,7 +175,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def virtual(self) -> bool:
-        """Whether all runs are in simulated time."""
+        """True when every target is a virtual drive, so that time is simulated."""
         return self.facts.virtual and all(facts.virtual for facts in self.others.values())
 
     @property
@@ -207,7 +207,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> str:
-        """The target as the user wrote it."""
+        """The target of the study, spelled as the user wrote it (`virtual:NAME`, `dir:PATH`, ...)."""
         return self.study.target
 
     def to_json(self) -> str:

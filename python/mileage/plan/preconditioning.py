@@ -1,6 +1,6 @@
 """Preconditioning: the writes to a purged target before any measurement, as a stage of the study.
 
-What it models: `state.precondition`. "quick" writes the work area once; "snia-independent" twice, in records of 128 KiB
+Scope: `state.precondition`. "quick" writes the work area once; "snia-independent" twice, in records of 128 KiB
 one after the other, which is the workload-independent preconditioning of SNIA's Performance Test Specification;
 "snia-dependent" continues with the workload that is measured first until its rounds are steady by SNIA's rule.
 The stage that it makes is a stage like any other, and is checked like one.

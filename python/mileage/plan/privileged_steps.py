@@ -1,6 +1,6 @@
 """The privileged steps of a plan, in words, before any is taken.
 
-What it models: changes to the machine other than reading and writing the work area: devices and file systems made,
+Scope: changes to the machine other than reading and writing the work area: devices and file systems made,
 mounted, emptied; memory limited; the whole machine's cache dropped. Each is undone on the way out, unless it says so.
 Whether they may be taken, `resolve` says.
 """

@@ -1,6 +1,6 @@
 """Tortures that ship with Mileage: a stage names one, and gets its tables.
 
-What it models: the two IOR runs of the study of SSD degradation of 2010 (four tasks, a file for each, written and read
+Scope: the two IOR runs of the study of SSD degradation of 2010 (four tasks, a file for each, written and read
 back ten times over: 64 KiB blocks of 4 KiB transfers in 200,000 segments, and 1 MiB blocks of 256 KiB transfers in
 14,000), and an honest one. In a file of its own a task's blocks follow each other, so its segments are one sequential
 stream. In a directory each task is a process with a file of its own, a rank where there is MPI; on a device, a process

@@ -1,6 +1,6 @@
 """The number of observations that a quantile needs: the one rule by which a percentile is printed, judged or omitted.
 
-Models the number of observations that lie beyond the quantile.
+Scope: the number of observations that lie beyond the quantile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A small version of a study, for a first look.
 
-What it models: the same stages, cells and comparison with one cycle, no sham arm, no model band, five blocks at most,
+Scope: the same stages, cells and comparison with one cycle, no sham arm, no model band, five blocks at most,
 short runs and, on a file, a small work file. On a real target every measured run ends after half a second and the
 tortures together after 20 seconds, so that a slow disk takes about a minute; preparation is never cut short,
 because what is read must have been written. The result is a study like any other: it says what will be done.

@@ -1,6 +1,6 @@
 """Ranges of the plain options of a study, as types: msgspec refuses what is outside, and the JSON schema shows them.
 
-What it models: each range once. What needs more than one number is a rule of `study_checks`, or of the core.
+Scope: each range once. What needs more than one number is a rule of `study_checks`, or of the core.
 A value is checked where it becomes part of a study (`conversion`).
 """
 

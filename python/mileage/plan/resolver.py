@@ -1,6 +1,6 @@
 """From a study and the facts of its targets to a plan.
 
-What it models: what a study comes to when everything is filled in; the order of the runs is `expansion`'s.
+Scope: what a study comes to when everything is filled in; the order of the runs is `expansion`'s.
 What it refuses: studies that do not fit, that would write more than a stated share of the rated endurance of
 a real device, that have too many runs, or that the target cannot honour.
 """
@@ -145,7 +145,7 @@ class _Part:
         self._own = own
 
     def cells(self, work_bytes: int, number: int, settings: int, faults: Faults) -> Iterator[Cell]:
-        """The cells, with the setting in their labels where there are several."""
+        """Expand a study into its tests (cells); their labels include the factor setting where there are several."""
         for cell in cells_of(self.study, self.facts, work_bytes, self._own, faults):
             if settings == 1:
                 yield cell

@@ -1,6 +1,6 @@
 """A violated rule as a value, and the largest numbers that the core's fields hold.
 
-What it models: the path of a field, and what is wrong there. The rules themselves are the core's, and those of
+Scope: the path of a field, and what is wrong there. The rules themselves are the core's, and those of
 `ranges`.
 Who states the rules decides what follows from them.
 """

@@ -1,6 +1,6 @@
 """Texts that name a size, a multiple or a time, and the exact whole numbers they mean.
 
-What it models: sizes in bytes ("4KiB", "64GB", 4096), shares ("25%") and multiples ("2.2x") of a work area,
+Scope: sizes in bytes ("4KiB", "64GB", 4096), shares ("25%") and multiples ("2.2x") of a work area,
 multiples of the memory ("2x memory"), and times ("10 s").
 What it refuses: fractions of a byte or of a nanosecond, and bare letters ("4K"), about which tools disagree.
 
@@ -125,7 +125,7 @@ def file_bytes(value: int | str, *, memory_bytes: int, limit_bytes: int = 0) -> 
 
 
 def is_share(value: int | str) -> bool:
-    """Whether a part of the work area is given as a share or a multiple of it, in whole or as the lesser of two."""
+    """True when a size is relative to the work area: "50 %", "2x capacity", or the lesser of two such sizes."""
     return isinstance(value, str) and any(
         part == "file" or _share(part) is not None for part in value.split(" or ")
     )

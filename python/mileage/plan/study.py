@@ -1,6 +1,6 @@
 """A study file as a value: what is asked, of which target, in which stages.
 
-What it models: the TOML of a study, field for field, as it is written; sizes and times stay texts until a
+Scope: the TOML of a study, field for field, as it is written; sizes and times stay texts until a
 target is known. `study_reader.parse_study` makes one from text and checks it; `toml_writer.to_toml` gives the text
 back.
 What it refuses: keys it does not know, so that a misspelt one is never ignored.
@@ -56,7 +56,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The state that every cycle starts from."""
+    """The [state] table: how the target is prepared before each cycle (purge, file size, file system, page cache)."""
 
     start: str = "purged"
     """How a cycle begins: "purged", or "kept" (the content of the target is left as it is)."""
@@ -341,7 +341,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compare: Compare = Compare()
 
     def stage_named(self, name: str) -> Stage:
-        """The stage of that name. Raises KeyError."""
+        """Find a stage by its name. Raises KeyError."""
         for stage in self.stage:
             if stage.name == name:
                 return stage

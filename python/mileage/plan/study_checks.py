@@ -1,6 +1,6 @@
 """Check a study by all rules that do not depend on its target.
 
-What it models: names, ranges, references between tables, sizes and times that can be read.
+Scope: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: every rule that is broken, with its path, and by name what this version does not do: states other than
 "purged" and "kept". What only follows from another fault is not reported.
 """

@@ -1,6 +1,6 @@
 """From the text of a study file to a checked `Study`.
 
-What it models: TOML whose keys and types are those of `study.Study`. Every fault has the path of its value
+Scope: TOML whose keys and types are those of `study.Study`. Every fault has the path of its value
 ("measure.throughput.record[0]"), what was found, what was expected; the search for further faults goes past it.
 What it refuses: keys that are not known, with the closest known one; wrong types; and, through `study_checks`,
 values that make no sense whatever the target is.

@@ -1,6 +1,6 @@
 """Runs of IOR, mdtest and metarates, `ior.*`, `mdtest.*`, `metarates.*`: tests that several tasks do together.
 
-What it models: a run of a study as the value that `tasks` defines. Of each tool one run measures all of its tests that
+Scope: a run of a study as the value that `tasks` defines. Of each tool one run measures all of its tests that
 a table lists. What it refuses: keys that state what these tests state themselves, and what the values refuse.
 """
 

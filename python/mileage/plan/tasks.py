@@ -1,6 +1,6 @@
 """Work that several tasks do together, as IOR, mdtest and metarates define it.
 
-What it models: the values of the jobs `ior`, `mdtest` and `metarates`, what each of their phases asks of each task, and
+Scope: the values of the jobs `ior`, `mdtest` and `metarates`, what each of their phases asks of each task, and
 where every byte lies. IOR: a file is segments, a segment one block of each task, a block transfers; transfer j of
 segment i of task k lies at (i P + k) b + j t in a shared file of P tasks, at i b + j t in a file of its own (Shan and
 Shalf, "Using IOR to analyze the I/O performance for HPC platforms", 2007, figure 1).

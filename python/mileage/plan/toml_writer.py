@@ -1,6 +1,6 @@
 """From a study back to TOML.
 
-What it models: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
+Scope: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
 the text gives an equal study.
 None is omitted.
 """

@@ -1,6 +1,6 @@
 """Rules of single values of a study: sizes, times, names, lists, stop rules and repetitions.
 
-What it models: what makes a value wrong by itself, whatever table it stands in.
+Scope: what makes a value wrong by itself, whatever table it stands in.
 Each broken rule is added to the faults of the study with the path of its value.
 """
 

@@ -1,6 +1,6 @@
 """The value that says what I/O to do, as Python holds it.
 
-What it models: the `Workload` of the Rust crate `mileage-workload`, field for field; its JSON form is the
+Scope: the `Workload` of the Rust crate `mileage-workload`, field for field; its JSON form is the
 same.
 What it refuses: what the Rust rules refuse. `Workload.problem` asks them before a target is opened.
 """
@@ -84,7 +84,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Number of this writing of the target, part of every block's content, 0..2^32-1."""
 
     def to_json(self) -> str:
-        """The JSON text that the Rust side reads."""
+        """Encode as the JSON text that the Rust core reads."""
         return msgspec.json.encode(self).decode()
 
     @property

@@ -1,6 +1,6 @@
 """Rates of writing over long times, as people state them: "75 TB/year", "200 GB/day", "1 drive write/day", "0.5 DWPD".
 
-What it models: bytes, or capacities of the drive, in a second, minute, hour, day, week, month or year. A year is 365
+Scope: bytes, or capacities of the drive, in a second, minute, hour, day, week, month or year. A year is 365
 days, as makers of drives count; a month is a twelfth of it. Sizes are those of `plan.sizes`: TB is 10^12 bytes.
 What it refuses: what is no rate, with what is expected. Functions raise ValueError.
 """

@@ -1,6 +1,6 @@
 """The array test of 2009 next to the simulated one: a table, the ranks of the arrays, and two charts.
 
-What it models: rows of tables; bars of the sequential reads over the number of members of each kind, and of one
+Scope: rows of tables; bars of the sequential reads over the number of members of each kind, and of one
 controller next to two.
 What it refuses: nothing.
 """

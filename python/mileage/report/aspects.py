@@ -1,6 +1,6 @@
 """The aspects of a study, throughput, IOPS, metadata and time, and in each its tests with their cells.
 
-Models a test as all cells of one workload; tests of a family that works on names are metadata, the others are what
+Scope: a test as all cells of one workload; tests of a family that works on names are metadata, the others are what
 their cells are judged as. Of very many tests the first are drawn, and a sentence counts the others.
 """
 

@@ -55,7 +55,7 @@ def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: st
 def before_after_svg(
     view: StudyView, *, name: str, cells: Sequence[CellVerdict] | None = None
 ) -> Future[str] | None:
-    """Bars of some cells; of the headline cells that changed most by default."""
+    """Bar chart of the values before and after, one panel per test; by default the tests that changed most."""
     low, high = view.comparison.baseline, view.comparison.candidate
     cells = largest_changes(view.headline, MOST_PANELS) if cells is None else cells
     short_low, short_high = distinct_names(low, high)

@@ -1,6 +1,6 @@
 """The dark page: the colours of the drawings changed by the page's style, so that one drawing serves both.
 
-Models each colour of the palette with its counterpart on a dark ground. Grounds of the heat map keep their colours, and
+Scope: each colour of the palette with its counterpart on a dark ground. Grounds of the heat map keep their colours, and
 the text on them too.
 """
 

@@ -1,6 +1,6 @@
 """A virtual drive on paper: its data sheet, and one run on it drawn in characters.
 
-Models plain lines, no escape codes. What is not there is omitted.
+Scope: plain lines, no escape codes. What is not there is omitted.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ _NS_PER_S: Final = 1e9
 _HEAD: Final[Figure] = ("figure", "value", "source", "confidence")
 _CONFIDENCE: Final = {
     "source": "stated by the maker or measured by the quoted text",
-    "seed": "measured by the study that this project repeats",
+    "article": "measured by an article whose study Mileage repeats",
     "inferred": "derived from other figures",
     "fitted": "chosen to reproduce a published rate",
-    "memory": "recalled, without a text at hand",
+    "recalled": "known from memory, without a text at hand",
     "assumed": "not known, the simplest choice",
     "defined": "chosen for a drive that was never built",
     "default": "not stated by the profile",
 }
-"""Meaning of each confidence of a figure, the strongest first."""
+"""Meaning of each confidence of a figure, as printed, the strongest first."""
+_PRINTED: Final = {"memory": "recalled", "seed": "article"}
+"""Profiles say "memory" and "seed", which a reader of a table takes for RAM and for a random seed."""
 DRAWN_COUNTERS: Final = {
     "flash_pages_programmed": "programs",
     "gc_pages_moved": "moved by GC",
@@ -53,11 +55,17 @@ DRAWN_COUNTERS: Final = {
 """Counters of a run that are drawn per second if they moved, with the title of each."""
 
 
+def confidence_word(confidence: str) -> str:
+    """The confidence of a figure as it is printed: "recalled" for a profile's `memory`, "article" for its `seed`."""
+    return _PRINTED.get(confidence, confidence)
+
+
 def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     """Every figure with its value, confidence and source, in lines of at most `width` columns."""
     names = max(len(name) for name, *_ in figures)
     # The zones of a disk are a long list; everything else fits.
     values = min(max(len(value) for _, value, *_ in figures), _VALUE_COLUMNS)
+    figures = [(name, value, source, confidence_word(word)) for name, value, source, word in figures]
     lines = [title, ""]
     for name, value, source, confidence in (_HEAD, *figures):
         source_columns = max(width - names - values - 15, 20)
@@ -72,7 +80,7 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
 
 
 def alternative_lines(alternatives: Sequence[Figure], width: int = 100) -> list[str]:
-    """Other possible values of unpublished figures: figure, value, alternative and reason of each."""
+    """Text lines: other plausible values of figures that are not published, each with its reason."""
     lines = [
         "What figures that are not published may be instead (virtual:NAME,KEY=VALUE; mileage run --band):"
     ]
@@ -87,7 +95,7 @@ def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str
     lines = ["Published rates, and what the simulated drive does:"]
     for rate in rates:
         lines.append(f"  {_both_rates(rate)}")
-        parts = [_rate_workload(rate), f"{rate['source']} ({rate['confidence']})"]
+        parts = [_rate_workload(rate), f"{rate['source']} ({confidence_word(rate['confidence'])})"]
         if rate["fits"] is not None:
             parts.append(f"{rate['fits']} is fitted to this rate")
         if rate["held_out"]:

@@ -1,6 +1,6 @@
 """Content below the pictures: highlights per test, all values, the drive's wear, and downloads.
 
-Models rows of text for the page's template. What a study has not, has no rows.
+Scope: rows of text for the page's template. What a study has not, has no rows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _highlight(test: str, case: str, cell: CellVerdict) -> dict[str, str]:
 
 
 def _deviation(values: Sequence[float]) -> str:
-    """The standard deviation of the logarithms (n - 1) as a percentage."""
+    """Standard deviation (n - 1) of the natural logarithms of the values, in percent: the relative spread."""
     logs = [math.log(value) for value in values if value > 0]
     if len(logs) < 2:
         return wording.NOT_AVAILABLE

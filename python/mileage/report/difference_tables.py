@@ -1,6 +1,6 @@
 """Differences in percent of the baseline's mean, one table for write tests, read tests, IOPS, metadata and time.
 
-Models the tables that benchmark articles print: a row for each size and setting, a column for each test, in it the
+Scope: the tables that benchmark articles print: a row for each size and setting, a column for each test, in it the
 difference of the arithmetic means and the standard deviation of the candidate's runs (n - 1), in percent of their mean;
 next to both, in the CSV files, the change that is judged. A test that reads and writes is in the table
 of other tests.
@@ -36,7 +36,7 @@ class DifferenceTable(NamedTuple):
 
 
 class PrintedTable(NamedTuple):
-    """A table as texts: the names of its columns, and for each row its name and a text per test."""
+    """A table of percent differences as text cells: column names, and per row its name and one text per test."""
 
     title: str
     heads: list[str]

@@ -1,6 +1,6 @@
 """The page of one workload on a virtual drive: rate, latency and counters over the drive's time.
 
-Models one run. Names come from strangers: every text is escaped by the template, and a content policy forbids all
+Scope: one run. Names come from strangers: every text is escaped by the template, and a content policy forbids all
 loading and every script but the page's own. A run that is too short has a page without a picture.
 """
 

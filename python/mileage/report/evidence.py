@@ -1,6 +1,6 @@
 """The data of the pictures other than the verdicts: rates, latencies and counters of some runs, and the cells' places.
 
-Models plain figures with their units, thinned to what a picture can show. Whatever a study has not
+Scope: plain figures with their units, thinned to what a picture can show. Whatever a study has not
 recorded is empty, and no picture of it is drawn.
 """
 

@@ -1,6 +1,6 @@
 """The forest plot: one row per cell, its ratio with interval, and the word that follows from both.
 
-Models a log axis of ratios with percent labels, so that halving and doubling are equally far from no change.
+Scope: a log axis of ratios with percent labels, so that halving and doubling are equally far from no change.
 Left is always slower and right always faster: metrics where less is better get a panel of their own whose
 axis runs the other way, with their true figures on it. The relevance of each row is shaded. Refuses to let
 one wide interval squeeze all others: what leaves the axis is cut and ends in an arrow.

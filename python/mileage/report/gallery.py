@@ -1,6 +1,6 @@
 """Every picture of a study, drawn once: for the page, and as files.
 
-Models a picture with the words that make it complete: what is shown, how many runs it rests on, and what its interval
+Scope: a picture with the words that make it complete: what is shown, how many runs it rests on, and what its interval
 is. Refuses empty pictures: what a study has not recorded has none.
 """
 

@@ -1,6 +1,6 @@
 """A comparison for the page of a pipeline: workflow commands of GitHub Actions, Markdown, and JUnit's XML.
 
-Models each cell that was judged, the rules that it broke, and the cells that only one side has.
+Scope: each cell that was judged, the rules that it broke, and the cells that only one side has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changes over two properties of the cells: small multiples with intervals, and a heat map with the verdicts' glyphs.
 
-Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) on the other.
+Scope: one panel per test: the record size on one axis, another property (threads, compressibility, depth) on the other.
 Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green distinguish, and every
 field says its change and its verdict. Axes and colours reach at least to the margin of relevance, so that a change too
 small to matter looks small. No two cells share a field. Refuses to draw where fewer than two sizes or values
@@ -185,7 +185,7 @@ def level_fields(
 
 
 class Grid(NamedTuple):
-    """Fields of tests that share what their rows and columns are."""
+    """A grid of changes: several tests that have the same row and column property (such as record size and threads)."""
 
     fields: list[Field]
     row: str
@@ -267,7 +267,7 @@ def _by_test(fields: Sequence[Field]) -> dict[str, list[Field]]:
 
 
 def change_charts(fields: Sequence[Field], *, row: str, column: str) -> dict[str, vega.Spec]:
-    """A chart for each test: the change in percent by `row`, a mark per value of `column`, with its interval."""
+    """One chart per test: change in percent over the row property, one series per column value, with 95 % intervals."""
     kinds = ordered_levels({field.column for field in fields})
     return {
         test: _panel(own, shortened(test, 40), kinds, row, column) for test, own in _by_test(fields).items()

@@ -1,6 +1,6 @@
 """The page: one HTML file that opens without a network and says the verdict before anything else.
 
-Models the order in which a stranger asks: what came out, how much in each cell, the one chart that explains it, the
+Scope: the order in which a stranger asks: what came out, how much in each cell, the one chart that explains it, the
 checks that warn, and how to repeat it. Everything else is folded below a list of contents. Names come from
 strangers: every text is escaped by the template, a content policy in the page forbids all loading, and the
 only script is the one whose hash the policy names. Two renderings of one view are identical.

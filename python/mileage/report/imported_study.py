@@ -1,6 +1,6 @@
 """Text and page with the results of another tool.
 
-Models the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
+Scope: the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
 can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
 are cleaned, the template escapes them, and a content policy forbids all loading.
 """

@@ -1,6 +1,6 @@
 """Chart of IOR's file layout, drawn from its parameters: segments, in them one block per task, in it transfers.
 
-Models the file from its start; where each task has a file of its own, a segment is a single block of that file. What
+Scope: the file from its start; where each task has a file of its own, a segment is a single block of that file. What
 does not fit is not drawn and is said: at most three segments or files and eight transfers.
 """
 

@@ -1,6 +1,6 @@
 """All levels of a factor side by side: one panel per cell, a bar per level with every run as a dot.
 
-Models drives, kernels, thread counts: whatever is compared. Each bar has its geometric mean, and how many times that
+Scope: drives, kernels, thread counts: whatever is compared. Each bar has its geometric mean, and how many times that
 of the baseline it is; without a baseline its median, as tables have. Numbers among the levels stand in their order.
 Refuses a scale that does not start at zero.
 """

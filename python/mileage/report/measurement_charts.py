@@ -1,6 +1,6 @@
 """The pictures of a study that compares nothing: each cell's rate, its course over the run, and its slow operations.
 
-Models the same drawings as those of a comparison, with cells in the place of arms. Refuses empty pictures.
+Scope: the same drawings as those of a comparison, with cells in the place of arms. Refuses empty pictures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The page of a study that compares nothing: what was measured in each cell, and how to repeat it.
 
-Models the same style as the page of a comparison. Names come from strangers: every text is escaped by the template,
+Scope: the same style as the page of a comparison. Names come from strangers: every text is escaped by the template,
 and a content policy forbids all loading and every script but the page's own. Two renderings of one value are identical.
 """
 
@@ -25,7 +25,7 @@ from mileage.store.text_cells import csv_text
 
 
 class MeasuredPage(msgspec.Struct, frozen=True):
-    """Content of the page."""
+    """All data of the HTML page of a measurement that compares nothing."""
 
     name: str
     question: str
@@ -109,7 +109,7 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
 
 
 def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
-    """CSV text with a header: one row per cell, medians, units in the column names; empty: unknown."""
+    """CSV text of the measured figures: one row per test, medians over its runs, units in the column names."""
     rows = []
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
     head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")

@@ -1,6 +1,6 @@
 """In what setting a one-off study measured: the lines above its figures.
 
-Models what a reader must know to repeat it: target, workload, sizes, load, how the target was reached. Refuses
+Scope: what a reader must know to repeat it: target, workload, sizes, load, how the target was reached. Refuses
 nothing.
 """
 

@@ -1,6 +1,6 @@
 """Terminal text of a measurement: a block of lines for one workload and size, a table for several.
 
-Models plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
+Scope: plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
 operations are medians over the runs, latencies are of all runs together. Refuses widths under 80 columns, where the
 table would lose its columns.
 """

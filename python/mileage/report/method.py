@@ -1,6 +1,6 @@
 """The method section of a report: how a study was measured and judged, in sentences made from its plan.
 
-Models what the plan decides: target and state, stages, cells, order, repetition, what was compared by which rule, which
+Scope: what the plan decides: target and state, stages, cells, order, repetition, what was compared by which rule, which
 audits stand next to it, seeds and versions. Every sentence holds for what the plan says, and none is there for what it
 does not. What came of it is the report's.
 """

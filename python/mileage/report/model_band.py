@@ -1,6 +1,6 @@
 """The model band as tables: each unpublished choice with what it makes of the result, for the terminal and the page.
 
-What it models: the cell that the verdict sentence speaks of in the terminal, every cell on the page; the choice that
+Scope: the cell that the verdict sentence speaks of in the terminal, every cell on the page; the choice that
 moves that cell most comes first.
 A choice without a result says why.
 """

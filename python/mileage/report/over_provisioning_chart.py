@@ -1,6 +1,6 @@
 """Capacity given up against write amplification, rate and life: three panels, one point for each share.
 
-Models lines over the share that is given up, each from zero.
+Scope: lines over the share that is given up, each from zero.
 """
 
 from __future__ import annotations

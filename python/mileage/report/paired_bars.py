@@ -1,6 +1,6 @@
 """One chart for each test: its cells from left to right, in each the bars of both arms, their spread and their runs.
 
-Models a bar as the geometric mean of the runs, its whisker as one standard deviation of their logarithms (n - 1), a dot
+Scope: a bar as the geometric mean of the runs, its whisker as one standard deviation of their logarithms (n - 1), a dot
 as one run. All bars of a chart have one unit and one axis, which starts at zero. Cells that differ in more than one
 property have a panel for each value of the second. Refuses to draw a test without a run.
 """

@@ -1,6 +1,6 @@
 """Published rates next to those of the simulated drives: a table for the terminal, the same as a page, and the score.
 
-What it models: one row per rate. The score is the share of rates within 15 % of what was published, for the rates that
+Scope: one row per rate. The score is the share of rates within 15 % of what was published, for the rates that
 were held out before any figure was fitted and for all rates.
 What it refuses: nothing.
 """
@@ -107,7 +107,7 @@ def _misses(rows: Sequence[RateRow]) -> Iterator[str]:
 
 
 def rates_page(rows: Sequence[RateRow]) -> str:
-    """The table as Markdown, with sources, score and reasons."""
+    """Markdown page: published rates of each drive next to the simulated ones, with sources and reasons for misses."""
     lines = ["# Quoted and simulated rates", "", *_HEAD, "", *(f"- {line}" for line in score_lines(rows))]
     lines += [
         "",
@@ -115,7 +115,7 @@ def rates_page(rows: Sequence[RateRow]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        source = f"{row.rate.source} ({row.rate.confidence})".replace("|", "/")
+        source = f"{row.rate.source} ({confidence_word(row.rate.confidence)})".replace("|", "/")
         lines.append(f"| {row.drive} | {' | '.join(_cells(row))} | {source} |")
     missed = list(_misses(rows))
     if missed:

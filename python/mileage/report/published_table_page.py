@@ -1,6 +1,6 @@
 """A published table judged again, as a page: a figure for each test, the printed tables, and the rule of the error bar.
 
-Models the figures and tables that an article prints of such data: a chart per test with the printed difference as a bar
+Scope: the figures and tables that an article prints of such data: a chart per test with the printed difference as a bar
 and the printed standard deviation as its whisker, tables with a row per size and setting and a column per test. Names
 come from strangers: they are cleaned, the template escapes them, and a content policy forbids all loading.
 """

@@ -28,7 +28,7 @@ def figure(number: float) -> str:
 
 
 def duration(time_ns: float | None) -> str:
-    """A time: "98.3 µs", "1.20 ms", "12 s"; "-" for None."""
+    """Format a time given in ns: "98.3 µs", "1.20 ms", "12 s"; "-" for None."""
     if time_ns is None:
         return "-"
     scale, unit = next(((scale, unit) for scale, unit in _TIMES if time_ns >= scale), (1, "ns"))

@@ -1,6 +1,6 @@
 """A data sheet as text: every figure with its source and confidence, the quoted rates with their conditions.
 
-Models plain lines. What a sheet does not state is printed as not stated.
+Scope: plain lines. What a sheet does not state is printed as not stated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Raw tests of drives next to simulated ones, drive specifications and memory technologies, as text and as a page.
 
-What it models: rows of a table. A test that needs the page cache of a host is marked as waiting for a modelled one.
+Scope: rows of a table. A test that needs the page cache of a host is marked as waiting for a modelled one.
 What it refuses: nothing.
 """
 
@@ -110,7 +110,7 @@ def memory_rows(memories: Sequence[Memory]) -> list[Row]:
 
 
 def raw_tests_page(tables: RawTables, simulated: Sequence[SimulatedTest], sheets: Sequence[DataSheet]) -> str:
-    """All three tables as Markdown."""
+    """Markdown page: raw I/O tests of an article next to the simulated rates, in three tables."""
     parts = [
         "# Raw tests, specifications and memories",
         "Written by `mileage drive raw-tests --page FILE`, which simulates the tests that need no host.",

@@ -1,6 +1,6 @@
 """Drawing in processes of their own, as many as there are processors, up to four.
 
-Models the renderer as what it is: one script engine in each process, which draws one picture at a time. Each process is
+Scope: the renderer as what it is: one script engine in each process, which draws one picture at a time. Each process is
 started when there is work for it, is kept for the next picture, and ends with this one. It knows none of the machine's
 fonts, only those that come with the renderer: a picture is the same on every machine, and costs half, because a font
 file of the machine is opened again for every letter. Pictures with characters that those fonts lack are drawn with the
@@ -95,7 +95,7 @@ def get_ready() -> None:
 
 
 class _Process:
-    """One process that renders charts, with its own fonts or those of the machine."""
+    """A child process that renders Vega-Lite charts to SVG."""
 
     def __init__(self, *, foreign: bool) -> None:
         env = dict(os.environ) if foreign else {**os.environ, "FONTCONFIG_FILE": str(_FONTS)}

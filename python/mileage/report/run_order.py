@@ -1,6 +1,6 @@
 """Every run in the order in which it was done, as its difference from the mean of its own cell and arm.
 
-Models drift: runs of one cell and arm differ by chance alone, so that a rise or a fall over the order of the runs is a
+Scope: drift: runs of one cell and arm differ by chance alone, so that a rise or a fall over the order of the runs is a
 drift of the target or of the machine, which randomised blocks spread over the arms. Refuses fewer than ten runs.
 """
 

@@ -1,6 +1,6 @@
 """A scan of one setting: the rate above and the latency below, over the levels of a number such as the depth.
 
-Models each level at its place on a logarithmic axis: the median of the runs with the 95 % interval of their mean, and
+Scope: each level at its place on a logarithmic axis: the median of the runs with the 95 % interval of their mean, and
 quantiles of the latencies of all runs together, which have no interval. Refuses fewer than three levels, where a table
 says the same.
 """

@@ -1,6 +1,6 @@
 """The axes of a chart of time series, for the page's script, which reads values below the pointer and zooms.
 
-Models panels above each other on one linear axis. Any other chart, such as a scan, has none.
+Scope: panels above each other on one linear axis. Any other chart, such as a scan, has none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Before and after: for each cell two bars in its own unit, with the runs they are made of.
 
-Models the raw measurement next to the judged ratio: a bar is the geometric mean of the runs, its whisker one
+Scope: the raw measurement next to the judged ratio: a bar is the geometric mean of the runs, its whisker one
 standard deviation of their logarithms (n - 1), each dot one run. Every panel starts at zero. Refuses to draw
 a whisker for fewer than two runs; the whisker shows spread and decides nothing.
 """

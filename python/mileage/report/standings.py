@@ -1,6 +1,6 @@
 """Ranking of all levels of a factor: lines for a terminal, rows of the page, and the CSV.
 
-Models one table per cell, the best level first. A range of ranks says that the level does not differ from its
+Scope: one table per cell, the best level first. A range of ranks says that the level does not differ from its
 neighbours; a trend is named only with its test.
 """
 

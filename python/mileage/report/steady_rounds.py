@@ -1,6 +1,6 @@
 """The steady-state figure of SNIA's Performance Test Specification: rounds, window, mean, limits and slope.
 
-Models one panel for each table and cycle: the rate of every round, the window of the last five shaded, its mean with
+Scope: one panel for each table and cycle: the rate of every round, the window of the last five shaded, its mean with
 the limits of its range (10 % to either side), and the straight line through it.
 """
 

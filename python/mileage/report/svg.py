@@ -1,6 +1,6 @@
 """From a chart's definition to the bytes of a picture: SVG for the page, PNG from that very SVG.
 
-Models one drawing as one accessible image: a role, a title and a description for those who do not see it, a
+Scope: one drawing as one accessible image: a role, a title and a description for those who do not see it, a
 tooltip on each described mark, identifiers that are unique in the page and the same in every rendering.
 Refuses any network access: charts carry their data, and the renderer is allowed no address.
 """

@@ -1,6 +1,6 @@
 """The chart of a sweep: each metric and write amplification over the combinations of levels.
 
-Models each combination as a place on the axis, in the order of the sweep, with a dot for each value and a line through
+Scope: each combination as a place on the axis, in the order of the sweep, with a dot for each value and a line through
 the medians of a cell. A column that no row has gives no panel.
 """
 

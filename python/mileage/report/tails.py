@@ -1,6 +1,6 @@
 """How long the slow operations took: the share of operations beyond a latency, both axes logarithmic.
 
-Models what a percentile hides: the whole tail. Thick: all runs of an arm together; thin: some of them one by one, so
+Scope: what a percentile hides: the whole tail. Thick: all runs of an arm together; thin: some of them one by one, so
 that the band shows how far runs differ. A study without latencies has no such picture.
 """
 

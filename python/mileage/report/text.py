@@ -2,7 +2,7 @@
 
 Plain lines, no escape codes.
 
-Models a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
+Scope: a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
 where the table would lose its columns.
 """
 

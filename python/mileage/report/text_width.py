@@ -1,6 +1,6 @@
 """Widths of characters, so that a drawing's labels take the same room whatever fonts the reader has.
 
-Models Helvetica's widths, which Arial and Liberation Sans share, in thousandths of the font's size (Adobe's font
+Scope: Helvetica's widths, which Arial and Liberation Sans share, in thousandths of the font's size (Adobe's font
 metrics), and bold as wider by one share for all characters. A browser that has none of these fonts fits its own into
 that width (`textLength`). Texts with other characters keep their natural width.
 """

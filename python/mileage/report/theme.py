@@ -1,6 +1,6 @@
 """The look that all charts share: colours, fonts, and the marks with their data.
 
-Models one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The
+Scope: one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The
 glyphs are of Arial's widths, which every system has in some form, so that what was measured here fits there.
 Refuses expressions made of names: what a stranger wrote travels only as data.
 """

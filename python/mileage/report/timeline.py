@@ -1,6 +1,6 @@
 """Runs over their course: rate, latency and counters above each other on one axis of bytes or of time.
 
-Models each run as a thin line in its arm's colour, and the median of an arm's runs as a thick pale one behind them.
+Scope: each run as a thin line in its arm's colour, and the median of an arm's runs as a thick pale one behind them.
 Where the level of a rate changes a dashed line stands, and the regimes are shaded in turn. Refuses two scales in one
 panel, which would invite crossings that mean nothing.
 """

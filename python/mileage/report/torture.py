@@ -1,6 +1,6 @@
 """The torture trace: how fast the target took the writes, over the bytes written so far.
 
-Models two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
+Scope: two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
 write amplification below. A value holds for its whole interval, so that a line is a stair. Each cycle is thin, their
 median thick. Refuses two scales in one panel, which
 would invite crossings that mean nothing.

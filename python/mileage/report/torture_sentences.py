@@ -1,6 +1,6 @@
 """Sentences about level changes inside the torture runs, one for each kind of torture.
 
-Models a reader who asks "when did it fall, and by how much": bytes written at the cut, level before and after. Runs of
+Scope: a reader who asks "when did it fall, and by how much": bytes written at the cut, level before and after. Runs of
 one kind of torture are described together; a range stands where the cycles differ.
 """
 

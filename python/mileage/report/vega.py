@@ -1,6 +1,6 @@
 """Charts as Vega-Lite has them: marks on rows, layers of marks, panels side by side or above each other.
 
-Models a chart's definition as the plain JSON that the renderer takes, so that making it is cheap next to drawing it:
+Scope: a chart's definition as the plain JSON that the renderer takes, so that making it is cheap next to drawing it:
 a library of schema objects copies every layer and its rows several times over. Whoever adds a mark or an option is
 held to Vega-Lite's schema by the tests. Names of fields and options go into the chart
 unchecked, and the rows of data hold only values to be drawn.

@@ -1,6 +1,6 @@
 """The input of a report: one study as a value, complete, with nothing left to look up.
 
-Models the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
+Scope: the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
 terminal text and the figures are three ways to show it. Refuses control characters and direction marks in
 names, which come from strangers: `cleaned` shows them as escapes, so that no name can steer a terminal or a page.
 """

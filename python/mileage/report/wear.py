@@ -1,6 +1,6 @@
 """Chart of the drive's wear by the torture: each gauge before and after, one line for each cycle.
 
-Models the table of wear as a picture: a panel per gauge, which starts at zero, the first interval of the torture left
+Scope: the table of wear as a picture: a panel per gauge, which starts at zero, the first interval of the torture left
 and the last one right. A target without gauges has no such picture.
 """
 

@@ -1,6 +1,6 @@
 """Formats of verdicts, ratios and quantities, the same in all pictures, tables and texts.
 
-Models the sign that goes with each verdict, so that none rests on colour alone, and the units a reader meets:
+Scope: the sign that goes with each verdict, so that none rests on colour alone, and the units a reader meets:
 stored are bytes, seconds and nanoseconds; shown are MB/s (in tables with MiB/s below it), operations per second, and
 the time unit that fits. Refuses to show more digits than are worth reading.
 """

@@ -1,6 +1,6 @@
 """The pictures of single tests: both arms of each cell, the change of each cell, and all changes as a map.
 
-Models what each picture shows as a chart with its words; `gallery` draws them. Refuses empty charts.
+Scope: what each picture shows as a chart with its words; `gallery` draws them. Refuses empty charts.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _grids(view: StudyView) -> list[tuple[Grid, str]]:
 
 
 def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
-    """Whether a level's ranks differ completely from the baseline's, by cell and level."""
+    """For each test and factor level: does its range of ranks not overlap that of the baseline?"""
     base = view.evidence.baseline_level
     found = {}
     for cell in view.standings:

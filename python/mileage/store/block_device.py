@@ -1,6 +1,6 @@
 """A block device as /sys describes it: identity, queue settings, and the devices below it.
 
-What it models: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
+Scope: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
 queue that changes speed, the PCI Express link and power state of an NVMe drive, and the stack below it (dm, md, loop).
 What it refuses: asking the drive itself; `health` does that.
 """

@@ -1,6 +1,6 @@
 """Measured figures of each cell of a study, over all its runs, with their units.
 
-What it models: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
+Scope: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
 the runs cost the machine and what limited them.
 What it refuses: judging. A cell without a finished run is skipped.
 """
@@ -37,7 +37,7 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class MeasuredCell(msgspec.Struct, frozen=True):
-    """Measured figures of one cell of one stage."""
+    """Measured rate, IOPS and latency of one test in one stage, over all its runs."""
 
     stage: str
     cell: str

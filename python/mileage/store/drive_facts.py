@@ -1,6 +1,6 @@
 """The drive below a path: what the kernel reports of it and of how it is attached, and what it says of itself.
 
-What it models: flat keys, as `environment.snapshot` has them; `disk` is the kernel name of the drive, below encryption
+Scope: flat keys, as `environment.snapshot` has them; `disk` is the kernel name of the drive, below encryption
 and volume managers where these lie on one drive, and `above` that of the topmost of these. `bus` and `speed` are those
 of `bus_facts`.
 What is not known is omitted.

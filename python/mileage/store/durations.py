@@ -1,6 +1,6 @@
 """Durations of finished runs and stages by the wall clock, including overhead such as the journal.
 
-What it models: from the end of the run before, in the same stage, to a run's own end. What happens at the end of a
+Scope: from the end of the run before, in the same stage, to a run's own end. What happens at the end of a
 stage, such as keeping the state of a drive, belongs to the stage. Where much time went by between two runs, the study
 was interrupted, and only the run's own time counts.
 A study without finished runs has spent none.

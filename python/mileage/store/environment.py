@@ -1,6 +1,6 @@
 """The machine a measurement was made on, as text that can be compared.
 
-What it models: one flat mapping of dotted keys to text, taken at every stage: kernel, CPU, memory, clock,
+Scope: one flat mapping of dotted keys to text, taken at every stage: kernel, CPU, memory, clock,
 virtualisation, and what the target stands on. A key that starts with `now.` is volatile: it describes the
 moment (load, free memory, free space, the date) and is expected to change. Every other key is stable: when it
 changes within a study, the runs before and after were not made on the same machine, and that is an invalidity
@@ -150,7 +150,7 @@ def key_of(change: str) -> str:
 
 
 def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether a change of this key makes runs before and after it incomparable."""
+    """True when a changed environment key (such as the kernel) makes runs before and after it incomparable."""
     if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
         # A value that was unknown at first may have been the same all along, so it is not a change.
         return False

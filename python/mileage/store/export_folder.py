@@ -1,6 +1,6 @@
 """The folder of saved tables: new, whole, or not there.
 
-Models a folder in a scratch directory next to it, which is renamed when everything in it is on the disk; what a crash
+Scope: a folder in a scratch directory next to it, which is renamed when everything in it is on the disk; what a crash
 leaves of that is removed by the next one. Refuses to write where something is already.
 """
 

@@ -1,6 +1,6 @@
 """The tables of a study, flat: one row per run, interval, bucket or judged cell, one value in each column.
 
-Models the unit as part of each column's name; where a column's unit differs from row to row, the column `metric` of
+Scope: the unit as part of each column's name; where a column's unit differs from row to row, the column `metric` of
 the same row has it. Levels of factors and counters are a column each. Rows are made one at a time, so that a long
 study needs little memory. What was not measured is missing, never 0.
 """

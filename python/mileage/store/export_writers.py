@@ -1,6 +1,6 @@
 """The four formats of a saved table. Each writes row by row and gives back the same values when it is read.
 
-Models CSV as RFC 4180 with a header, one line per row; JSON as a list of objects, one to a line; Markdown as a table
+Scope: CSV as RFC 4180 with a header, one line per row; JSON as a list of objects, one to a line; Markdown as a table
 whose columns stand under each other; Parquet by DuckDB.
 """
 
@@ -41,7 +41,7 @@ def _field(value: Any) -> str:
 
 
 def write_json(table: Table, path: Path) -> None:
-    """A list of objects; what is not known is null."""
+    """Write a table as a JSON array with one object per row; unknown values are null."""
     with open(path, "w", encoding="utf-8") as file:
         before = "[\n"
         for row in table.rows():

@@ -1,6 +1,6 @@
 """The one figure by which a run is known while a study still runs: the first of its metrics.
 
-What it models: bytes or operations over elapsed time; writing that is not measured is known by its rate in bytes.
+Scope: bytes or operations over elapsed time; writing that is not measured is known by its rate in bytes.
 What it refuses: percentiles, which need the histogram; a cell whose first metric is one is known by its operations.
 """
 

@@ -1,6 +1,6 @@
 """Identity and health of a drive by its own reports, from `smartctl --json` and `nvme -o json` if they are installed.
 
-What it models: a few flat keys. `target.drive_*` are identity and stable (the serial number as a hash); `now.health_*`
+Scope: a few flat keys. `target.drive_*` are identity and stable (the serial number as a hash); `now.health_*`
 are counters and temperatures of the moment, named as the programs name them, temperatures in degrees Celsius. Texts are
 kept as they were given, but for the numbers that name a single drive.
 What it refuses: to guess. A program that is not there, or that failed, is said to be so; nothing is made up in its

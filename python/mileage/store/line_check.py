@@ -1,6 +1,6 @@
 """Validity of a journal line: its checksum, its types, its place in the plan, figures that add up.
 
-What it models: the reason to skip a line, in words that follow "line 7". A folder may come from a stranger or from a
+Scope: the reason to skip a line, in words that follow "line 7". A folder may come from a stranger or from a
 damaged disk; a line that passes causes no traceback in any command.
 What it refuses: lines whose checksum is wrong; runs that the plan does not have, or has otherwise; a run that was
 recorded before; histograms that do not add up; series of unequal length.

@@ -1,6 +1,6 @@
 """Merge several folders of one study whose sessions were done on other boots or machines.
 
-What it models: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
+Scope: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
 runs came from stands in its journal. What is still missing can be run on it.
 What it refuses: folders of different plans, and a run that two folders have done differently.
 """

@@ -1,6 +1,6 @@
 """Progress and outcome of a study: running, interrupted, failed, waiting for another session, finished.
 
-What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
+Scope: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
 and what is not as it was written: lines of the journal, the plan, the environment.
 Of a journal with damaged or edited lines the other lines are used.
 """
@@ -60,7 +60,7 @@ def outcome_of(
     *,
     left: Callable[[], str] = lambda: "now",
 ) -> Outcome:
-    """The outcome of a study folder as its journal stands; `sessions` are all of its plan.
+    """Whether a study is running, finished, interrupted or failed, from its journal; `sessions`: of the plan.
 
     `left` says how long a running study will take, in words; it is asked of a running one only.
     """

@@ -1,6 +1,6 @@
 """SQL over the tables of many studies.
 
-What it models: `samples`, `series`, `latency` and `counters` of every given folder as one table each, with the columns
+Scope: `samples`, `series`, `latency` and `counters` of every given folder as one table each, with the columns
 `folder` and `study` before their own, `studies` with one row per folder, and `cell_keys` with one per cell. A table
 that is damaged, or is not of the journal as it is now, is made again first, so that a study can be asked while it runs;
 only the tables that a query names are looked at. SQL reaches no other files unless that is allowed.
@@ -87,7 +87,7 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
 
 
 def study_row(folder: Path) -> dict[str, Any]:
-    """One row of the table `studies`, for a study folder."""
+    """The row of the SQL table `studies` (name, target, state, ...) for one study folder."""
     found = StudyFolder.open(folder)
     planned = found.decoded_plan(_Planned)
     content = found.content(around_damage=True)

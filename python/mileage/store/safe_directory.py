@@ -1,6 +1,6 @@
 """A folder that may come from a stranger, read and written through descriptors: nothing outside it is reached.
 
-What it models: the folder is opened once; files are made, replaced and removed relative to that descriptor. A file is
+Scope: the folder is opened once; files are made, replaced and removed relative to that descriptor. A file is
 written to a part of its own, forced to the disk and renamed, so that it is there whole or not at all, and a file that
 has other names (hard links) keeps its content under them.
 What it refuses: links, named pipes, sockets and devices where a file or a folder belongs, by name.
@@ -181,7 +181,7 @@ class Directory:
 
     @contextmanager
     def part(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, which takes the name when it is whole and on the disk; nothing is left of it otherwise.
+        """Write a file atomically: it gets its name only once complete and synced to disk; on an error it is removed.
 
         Raises Refused where a folder has the name, and OSError.
         """

@@ -1,6 +1,6 @@
 """Checksums that chain the lines of a journal, and those of the files that belong to a study.
 
-What it models: each line ends in the members `after`, the checksum of the line before, and `seal`, its own: SHA-256
+Scope: each line ends in the members `after`, the checksum of the line before, and `seal`, its own: SHA-256
 over `after` and the bytes of the line before these two members. The first line comes after the checksum of the plan's
 hash. So a line that is edited, removed, added or moved is noticed, unless every later checksum is computed again; who
 keeps the last one notices that too (`mileage report DIR --expect SEAL`).
@@ -40,7 +40,7 @@ def first_after(plan_hash: str) -> str:
 
 
 def sealed_line(entry: object, after: str) -> tuple[bytes, str]:
-    """The line of an entry, with its line feed, and its seal."""
+    """Encode a journal entry as a line, and its checksum, which includes that of the line before."""
     body = msgspec.json.encode(entry)[:-1]
     own = _seal_of(body, after.encode())
     return b'%b,"after":"%b","seal":"%b"}\n' % (body, after.encode(), own.encode()), own

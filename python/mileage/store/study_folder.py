@@ -240,7 +240,7 @@ class StudyFolder:
             self.directory.write(name, data)
 
     def changed_files(self, content: JournalContent) -> dict[str, str]:
-        """The sealed files that are not as they were written, by their paths in this folder, each with what is wrong.
+        """Files whose checksum differs from the recorded one: path in this folder, and the difference found.
 
         Empty for a folder without seals, about whose files nothing is known.
         """

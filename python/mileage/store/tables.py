@@ -219,7 +219,7 @@ _LINES: dict[str, Callable[[AnyRun], Row | None]] = {
 
 
 class _Made(msgspec.Struct):
-    """Version of the journal from which a table was made, and the checksum of the table."""
+    """Cache key of a derived table: the journal's checksum when it was made, and the table's own checksum."""
 
     journal: str
     table: str

@@ -1,6 +1,6 @@
 """Bringing a new file system into a used state: filled to a share, or aged by a recipe.
 
-What it models: `fill` writes one file until a share of the file system is taken. `age` writes files of random sizes
+Scope: `fill` writes one file until a share of the file system is taken. `age` writes files of random sizes
 (logarithmically uniform, 4 KiB to 4 MiB) until the file system is fuller than asked for by half of what is left,
 removes files in random order down to the share, several times, which fragments the free space. The same
 seed, size and kind of file system give the same names, sizes and order.

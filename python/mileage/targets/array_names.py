@@ -1,6 +1,6 @@
 """Arrays by their name: `raid5(4*sas-15k,chunk=64KiB)` or a profile of `kind = "array"`, expanded into one text.
 
-What it models: LEVEL(MEMBER, ..., KEY=VALUE, ...). A member is a drive, an array, or (NAME,KEY=VALUE,...) with
+Scope: LEVEL(MEMBER, ..., KEY=VALUE, ...). A member is a drive, an array, or (NAME,KEY=VALUE,...) with
 changes of its figures, with N* before it for N of them. `spare=N` adds N hot spares like the last member,
 `spare=MEMBER` another one. Keys are figures of arrays; `chunk`, `cache`, `read_cache` and `stripe_cache` may be written
 without `_bytes`, and sizes with a unit. In a profile, `[[member]]` has `count`, `drive` (a name as above) and `spare`.

@@ -1,6 +1,6 @@
 """A path without a scheme as the target that it is: a directory is `dir:`, a block device `block:`, a file `file:`.
 
-What it models: what a user means by `/mnt/ssd` or `/dev/sdb`, from what the path is now. Links are followed to find
+Scope: what a user means by `/mnt/ssd` or `/dev/sdb`, from what the path is now. Links are followed to find
 that out; the path stays as it was written, so that `--destroy` names it in the same words.
 What it refuses: a path that does not exist, since it may be a directory or a file that is still to be made, and what
 holds no data (pipes, sockets, character devices). Nothing is opened.
@@ -41,7 +41,7 @@ def with_scheme(text: str) -> str:
 
 
 def _nothing_there(text: str) -> Refused:
-    """The refusal of a path that is not there, with what it may stand for."""
+    """Error for a path that does not exist, with what the user may have meant."""
     head, colon, _ = text.partition(":")
     if colon and "/" not in head:
         try:

@@ -1,6 +1,6 @@
 """Interface of all kinds of targets.
 
-What it models: the life of a target: opened (the guards have passed, nothing is written), prepared (it holds
+Scope: the life of a target: opened (the guards have passed, nothing is written), prepared (it holds
 a work area of known size), purged as often as the study asks, cleaned up.
 What it refuses: doing the load. Execute turns a workload on `path`, or on the drive of a virtual target.
 """
@@ -106,7 +106,7 @@ class Target(ABC):
     @property
     @abstractmethod
     def path(self) -> Path | None:
-        """The file that the engine reads and writes; None for a virtual drive. It exists once prepared."""
+        """Path of the file or device under test; None for a virtual drive. Exists after `prepare`."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

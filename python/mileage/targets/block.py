@@ -1,6 +1,6 @@
 """`block:PATH` from a purged state: a whole block device whose content the user gave up.
 
-What it models: purging by discarding the whole device. A study whose state starts "kept" uses a device in place
+Scope: purging by discarding the whole device. A study whose state starts "kept" uses a device in place
 instead, see `kept`.
 What it refuses: a device that was not named by `--destroy`, that anything uses, or that takes no discards, since
 nothing else brings it back to a known state.

@@ -1,6 +1,6 @@
 """ioctls on block devices: size, and discarding all of one.
 
-What it models: BLKGETSIZE64 and BLKDISCARD of ioctl(2).
+Scope: BLKGETSIZE64 and BLKDISCARD of ioctl(2).
 What it refuses: a device that something else holds: it is opened exclusively.
 """
 

@@ -1,6 +1,6 @@
 """The page cache of a target: empty it, fill it, inspect it.
 
-What it models: the pages of a file or block device that the kernel holds in memory (posix_fadvise(2), mincore(2)).
+Scope: the pages of a file or block device that the kernel holds in memory (posix_fadvise(2), mincore(2)).
 What it refuses: to assume that a cache is empty: `empty_cache` only advises the kernel, `resident_bytes` measures.
 """
 

@@ -1,6 +1,6 @@
 """Find data sheets: those that ship with Mileage, and the user's own files.
 
-What it models: one TOML file per drive, named as the drive, shipped as `mileage/profiles/datasheets`. A sheet is found
+Scope: one TOML file per drive, named as the drive, shipped as `mileage/profiles/datasheets`. A sheet is found
 by its name, by its path (ending in .toml), by the model that a drive reports, or by the virtual drive that models it.
 What it refuses: names that are not known; sheets that `plan.data_sheet_reader` refuses, with the line of each fault.
 """

@@ -1,6 +1,6 @@
 """The device below a file system that Mileage makes, or below a raw loop target: found, attached, emptied, let go.
 
-What it models: two kinds of device with one life. A block device of the user's is given up with `--destroy` and is
+Scope: two kinds of device with one life. A block device of the user's is given up with `--destroy` and is
 discarded; a loop device stands over a file that Mileage makes, which is made anew.
 What it refuses: what the guards refuse; a loop file where there is no room for it.
 """
@@ -27,7 +27,7 @@ from mileage.targets.workfile import WorkFile
 
 
 class Device(ABC):
-    """A device that Mileage may do with as it likes."""
+    """A block device whose data may be destroyed."""
 
     @property
     @abstractmethod
@@ -203,7 +203,7 @@ class LoopDevice(Device):
 
     @property
     def free_bytes(self) -> int:
-        """Room for the file where it is, what it has already included."""
+        """Bytes that a work file can have: free space of its file system plus its present size."""
         return look_at(self.folder, root=self._root).free_bytes + self._file.allocated_bytes
 
     def is_whole(self) -> bool:

@@ -1,6 +1,6 @@
 """`dir:PATH`: a work file of Mileage's own in a directory of the user's.
 
-What it models: a file target whose file Mileage makes, names and removes. Other files in the directory are
+Scope: a file target whose file Mileage makes, names and removes. Other files in the directory are
 neither read nor touched, so the directory need not be empty.
 What it refuses: a directory that is missing, not a directory, or read-only by mount or by mode (for root
 too); a name that is taken by something that is not its own; `--destroy`, since nothing is destroyed.

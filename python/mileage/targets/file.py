@@ -1,6 +1,6 @@
 """`file:PATH`: one file that the user names.
 
-What it models: a file target where the user chose. A missing file is made and removed at the end;
+Scope: a file target where the user chose. A missing file is made and removed at the end;
 a file that is there is taken over in place (keeping owner, mode, attributes) and left empty at the end.
 What it refuses: a file with content, unless `--destroy PATH` names it exactly or the same plan left it there;
 symbolic links, devices, pipes and directories by name; files that are swap, back a loop device or are mounted

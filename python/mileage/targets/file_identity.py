@@ -1,6 +1,6 @@
 """Identity of a file, directory or block device, compared on the descriptor that is then used.
 
-What it models: what stays the same as long as it is the same one: device and inode of a file or directory, number and
+Scope: what stays the same as long as it is the same one: device and inode of a file or directory, number and
 sequence of a disk. The kernel gives a disk's sequence number to no other disk until the machine is started again, so
 that a loop device attached to another file, or another drive under the same number, is noticed. The engine has the
 same in `identity.rs`.

@@ -1,6 +1,6 @@
 """The storage below a path: file system, mount, device, space and memory.
 
-What it models: the facts that statvfs, mountinfo and /sys report of an existing directory, file or block device.
+Scope: the facts that statvfs, mountinfo and /sys report of an existing directory, file or block device.
 What it refuses: writing. The one exception is `probe_direct`, which makes an empty file that has no name (or,
 where the file system has no such files, one that is removed at once) and is called after the guards passed.
 """
@@ -47,7 +47,7 @@ _SERVED = frozenset(
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """The file system below an existing directory. Text fields are "unknown" where the kernel does not say."""
+    """File system, device and free space below a path. Text fields are "unknown" where the kernel does not say."""
 
     fs_type: str
     """File system type, such as "ext4"."""
@@ -109,7 +109,7 @@ def _memory_has_direct() -> bool:
 
 
 def look_at(path: Path, *, root: Path = ROOT) -> Ground:
-    """The ground of an existing directory, file or block device. Raises OSError where it cannot be looked at."""
+    """Describe the file system and device below an existing path. Raises OSError when it cannot be read."""
     resolved = path.resolve(strict=True)
     if resolved.is_block_device():
         return _look_at_device(resolved, root)
@@ -195,7 +195,7 @@ def disk_of(path: Path, *, root: Path = ROOT) -> str:
 
 
 def queue_word(path: Path, name: str, *, root: Path = ROOT) -> str | None:
-    """A file of the request queue of a block device's whole disk; None where the kernel does not say."""
+    """Read a setting of a disk's request queue from /sys/block/DISK/queue; None when the kernel does not have it."""
     _, disk = _device_names(device_number(path.stat().st_rdev), None, root)
     return read_word(root / "sys/block" / disk / "queue" / name)
 

@@ -1,6 +1,6 @@
 """The condition of a file system and its work file: facts that measuring and torture change.
 
-What it models: bytes that ext4 has written in its life, extents of the work file (FIEMAP), extents of free space, and
+Scope: bytes that ext4 has written in its life, extents of the work file (FIEMAP), extents of free space, and
 how much of the work file is in memory. All keys begin with "now.": they are expected to change.
 What it refuses: guessing. A fact that the file system, a missing program or missing rights hide is omitted.
 """

@@ -1,6 +1,6 @@
 """A file system that Mileage makes on a device, and a work file in it.
 
-What it models: a cycle's start: the device emptied, the file system made and mounted, its options read back from the
+Scope: a cycle's start: the device emptied, the file system made and mounted, its options read back from the
 kernel; then everything that a directory target does. Steps stand in the ledger and are undone on the way out.
 What it refuses: a mount whose options the kernel did not take.
 """
@@ -244,7 +244,7 @@ class PlacedTarget(Target):
         self._check_options()
 
     def _check_options(self) -> None:
-        """Refuse a mount of which the kernel's own table says other options than were asked for."""
+        """Verify in /proc/self/mountinfo that the mount has the requested options. Raises Refused if not."""
         mount = next(m for m in reversed(read_mounts(self._root)) if m.mount_point == str(self._mount_point))
         shown = {*mount.all_options}
         for option in self._made.mount:

@@ -1,6 +1,6 @@
 """Guards that keep Mileage from writing to devices and files in use.
 
-What it models: the ways the kernel can be using a block device or a file: mounted, swap, backing a device
+Scope: the ways the kernel can be using a block device or a file: mounted, swap, backing a device
 mapper, md, LVM or loop device, member of a btrfs, or opened exclusively by anything else. A whole disk is in
 use when one of its partitions is, and a partition when its whole disk is; a neighbouring partition is no
 obstacle.

@@ -1,6 +1,6 @@
 """Where the profiles of modelled hosts are found, their text, and the two parts of NAME@HOST.
 
-What it models: one TOML file per host, named as the host, shipped in the package as `mileage/profiles/hosts`; or the
+Scope: one TOML file per host, named as the host, shipped in the package as `mileage/profiles/hosts`; or the
 user's own (NAME@PATH.toml).
 What it refuses: an unknown host. The host itself parses its profile and reports what is wrong.
 """

@@ -1,6 +1,6 @@
 """`virtual:DRIVE@HOST`: a file on a modelled host above a virtual drive, in virtual time.
 
-What it models: a host that was just started, with a new file system on a factory-fresh drive. The work file is made by
+Scope: a host that was just started, with a new file system on a factory-fresh drive. The work file is made by
 writing it once; then everything is synced and the cache emptied. A purge starts again from nothing.
 What it refuses: drives that look at what is written, since the host hands no content on; work files larger than the
 file system; what the host refuses in its profile.

@@ -1,6 +1,6 @@
 """The identity of a block device, and where it begins.
 
-What it models: the identity of a device as text, from what the kernel knows of it: a serial number or name that stays
+Scope: the identity of a device as text, from what the kernel knows of it: a serial number or name that stays
 with the hardware, the unique ids of stacked devices, the file below a loop device, the start of a partition; its size.
 What it refuses: trusting a path. /dev/sdb may be another drive after a restart, or after a cable was moved.
 """

@@ -1,6 +1,6 @@
 """A file or a block device that is used as it is, in place: never created, truncated, emptied or removed.
 
-What it models: the target of a study whose state starts "kept". Reading needs no permission of the guards, and the
+Scope: the target of a study whose state starts "kept". Reading needs no permission of the guards, and the
 device may be mounted; writing in place happens only where `--destroy` named the path exactly and the guards passed.
 What it refuses: a path that is missing or is neither a regular file nor a block device; sizes beyond its end.
 """

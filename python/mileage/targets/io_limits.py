@@ -1,6 +1,6 @@
 """The limits that control groups put on the I/O of this process, on the disk below a path.
 
-What it models: `io.max` of version 2 (bytes and operations a second) and `blkio.throttle.*` of version 1, of the
+Scope: `io.max` of version 2 (bytes and operations a second) and `blkio.throttle.*` of version 1, of the
 group of this process and of those that enclose it. A drive behind such a limit is not measured; the limit is.
 Where the kernel does not report it, there is no sentence.
 """

@@ -1,6 +1,6 @@
 """Test whether this process may use io_uring: containers often forbid it, and old kernels do not have it.
 
-What it models: one io_uring_setup(2) with the smallest ring, which is closed at once. Its number is the same on every
+Scope: one io_uring_setup(2) with the smallest ring, which is closed at once. Its number is the same on every
 architecture that Mileage runs on.
 """
 

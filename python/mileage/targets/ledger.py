@@ -1,6 +1,6 @@
 """The ledger: every privileged step is written down before it is done, so that it can be undone whatever happens.
 
-What it models: one file for each process that takes such steps, in a folder of the machine's, as one JSON object per
+Scope: one file for each process that takes such steps, in a folder of the machine's, as one JSON object per
 line: who, then each step before it is done, and its number again when it has been undone. The file is locked as long
 as its process lives, or a program that it called, and removed when all is undone. What a killed process left behind is
 undone by the next one that opens a target or takes a step, and by `mileage doctor --repair`.
@@ -307,7 +307,7 @@ def _undo_step(step: Step) -> str | None:
 
 
 def _named(step: Step) -> tuple[str, str]:
-    """Description of a step and its object for the log, without passwords."""
+    """Describe a privileged step (such as mount /dev/sdb) for the log; passwords are removed."""
     fields = msgspec.to_builtins(step)
     what = str(fields.pop("type"))
     return what, ", ".join(f"{name} {value}" for name, value in fields.items() if name != "password")

@@ -1,6 +1,6 @@
 """Find files that killed studies left in a directory: their work files, and files of single runs.
 
-What it models: the names that Mileage gives, each with eight digits of its plan's hash. A study that is resumed needs
+Scope: the names that Mileage gives, each with eight digits of its plan's hash. A study that is resumed needs
 its work file; what a run made for itself alone nobody needs.
 What it refuses: to remove what a running study has (its work file is locked), and what belongs to another user.
 """

@@ -1,6 +1,6 @@
 """`loop:SIZE` or `loop:SIZE@FOLDER`: a raw loop device over a file that Mileage makes and removes.
 
-What it models: a block device for somebody who has none to spare. Its speed is that of the file system below it; what
+Scope: a block device for somebody who has none to spare. Its speed is that of the file system below it; what
 a device does with discards, flushes and direct I/O can be tried on it.
 What it refuses: what is refused for a directory target in its folder.
 """

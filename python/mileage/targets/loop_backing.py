@@ -1,6 +1,6 @@
 """Find the file behind a loop device, as the kernel knows it: by device and inode, whatever paths show.
 
-What it models: LOOP_GET_STATUS64 of loop(4).
+Scope: LOOP_GET_STATUS64 of loop(4).
 None where the device is not attached, or may not be asked.
 """
 

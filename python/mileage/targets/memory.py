@@ -1,6 +1,6 @@
 """Memory: a limit around what this process does, by a control group.
 
-What it models: control groups of version 1 (memory.limit_in_bytes) and 2 (memory.max). The whole process is moved
+Scope: control groups of version 1 (memory.limit_in_bytes) and 2 (memory.max). The whole process is moved
 into a group of its own and back again. What it reads or writes in between is charged to that group, but only pages
 that are not in the page cache already: they stay charged to whoever read them first, so the caller empties the cache
 of the target before it comes here.

@@ -1,6 +1,6 @@
 """The kernel's tables of mounts and swap areas, as values.
 
-What it models: /proc/self/mountinfo and /proc/swaps, field by field (proc_pid_mountinfo(5), proc_swaps(5)).
+Scope: /proc/self/mountinfo and /proc/swaps, field by field (proc_pid_mountinfo(5), proc_swaps(5)).
 What it refuses: guessing. A line that does not have the documented fields raises ValueError.
 """
 

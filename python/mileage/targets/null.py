@@ -1,6 +1,6 @@
 """`null:`: nothing at all.
 
-What it models: a target whose operations complete at once, so that what is measured is the engine itself: offsets,
+Scope: a target whose operations complete at once, so that what is measured is the engine itself: offsets,
 clock, histograms.
 The engine refuses what has no meaning without a file.
 """

@@ -1,6 +1,6 @@
 """One file under several names of an overlay: its path in the overlay, and those in the layers below.
 
-What it models: overlayfs, whose mount options name the directories of the layers. A file of a layer has an identity of
+Scope: overlayfs, whose mount options name the directories of the layers. A file of a layer has an identity of
 its own there, and another one in the overlay.
 Layers that are not visible here, as in a container, are ignored.
 """

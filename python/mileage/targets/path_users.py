@@ -1,6 +1,6 @@
 """Find the processes that use a path: working directory, root, open files, mapped files.
 
-What it models: the links under /proc/PID, which the kernel keeps for every process.
+Scope: the links under /proc/PID, which the kernel keeps for every process.
 Processes that may not be looked at, or that end meanwhile, are skipped.
 """
 

@@ -1,6 +1,6 @@
 """The privileged steps that leave something behind, and how each is undone.
 
-What it models: a step as a value that can be written down before it is done. `undo` works from that value alone, in
+Scope: a step as a value that can be written down before it is done. `undo` works from that value alone, in
 another process and whether or not the step was ever done: it looks at the kernel's tables, undoes what it finds there,
 and says so in one line; None means that there was nothing to undo. Undoing twice does no harm.
 What it refuses: undoing what is not this step's own. A loop device is known by the path that backs it, a mount by its
@@ -52,7 +52,7 @@ class AttachedLoop(msgspec.Struct, frozen=True, tag="loop"):
     persists: ClassVar[bool] = False
 
     def undo(self) -> str | None:
-        """Detach every loop device over this file, and wait until it is removed."""
+        """Detach every loop device backed by this file, and wait until each has disappeared."""
         found = self.devices()
         for name in found:
             call(f"loop device {name}", "losetup", "--detach", f"/dev/{name}")

@@ -1,6 +1,6 @@
 """Find the profiles of virtual drives and read their text.
 
-What it models: one TOML file per drive, named as the drive, shipped in the package as `mileage/drives`; a
+Scope: one TOML file per drive, named as the drive, shipped in the package as `mileage/drives`; a
 checkout that is not installed is read from its `drives` folder.
 What it refuses: judging a profile. The drive itself parses it and names what is wrong; here only the rated
 endurance is looked up, because a plan must know it.
@@ -78,7 +78,7 @@ def virtual_name(target: str) -> str | None:
 def load_profile(name: str, folder: Path | None = None) -> str:
     """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
 
-    Behind the name may stand changes of its figures: "plain-64gib,read_us=50".
+    The name may be followed by changed figures: "plain-64gib,read_us=50".
     Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
     """
     return _loaded(name, 0, folder)
@@ -110,7 +110,7 @@ def _text_of(base: str, folder: Path | None) -> str:
 
 
 def _figures_if_array(text: str) -> Mapping[str, Any] | None:
-    """The figures of a profile of an array; None of any other, also of one that is no TOML, which the core refuses."""
+    """Parse the profile of a drive array into its figures; None when the text is no array profile (or no TOML)."""
     import tomllib
 
     if '"array"' not in text:

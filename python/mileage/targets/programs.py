@@ -1,6 +1,6 @@
 """Calls of other programs: mkfs, mount, losetup and their like.
 
-What it models: one call, its output, and why it failed, in one line. A program is started in a process group of its
+Scope: one call, its output, and why it failed, in one line. A program is started in a process group of its
 own, so that Ctrl-C at a terminal does not cut it off half-way: what it does is short, and is undone afterwards.
 What it refuses: a program that is not installed, with the package that brings it on Debian.
 """
@@ -32,7 +32,7 @@ _SYSTEM_PATHS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 def find_program(name: str) -> str | None:
-    """Find a program, also in administrators' folders; None when it is not installed. None when it is not installed."""
+    """Find a program, also in administrators' folders; None when it is not installed."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_PATHS))
     return shutil.which(name, path=path)
 

@@ -1,6 +1,6 @@
 """Purging a block device: as good as new, by what the device itself offers.
 
-What it models: discarding all of it, formatting an NVMe namespace with erasing, the ATA security erase. The guards have
+Scope: discarding all of it, formatting an NVMe namespace with erasing, the ATA security erase. The guards have
 passed; before each method that a program carries out, nothing may have the device open.
 What it refuses: a method that the device has not, by name; an ATA drive that its firmware has frozen, that has a
 password already, or whose erase would not reach the whole of what the path names (a partition); an NVMe format that

@@ -1,6 +1,6 @@
 """Settings of a device's request queue: changed for a study, and set back.
 
-What it models: files of /sys/block/DISK/queue such as `scheduler` and `write_cache`, as steps of the ledger.
+Scope: files of /sys/block/DISK/queue such as `scheduler` and `write_cache`, as steps of the ledger.
 What it refuses: a value that the kernel does not take, or takes without keeping it.
 """
 

@@ -1,6 +1,6 @@
 """The text that names a target, as a value.
 
-What it models: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
+Scope: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
 TargetSpec gives back the text it was parsed from.
 What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
 difference is destructive), empty names, unknown virtual drives, and unknown modelled hosts (NAME@HOST).

@@ -1,6 +1,6 @@
 """From the text that names a target to an open one.
 
-What it models: the one place that knows which class serves which kind. Each class has `as_asked`, which runs the guards
+Scope: the one place that knows which class serves which kind. Each class has `as_asked`, which runs the guards
 and reads, `guarded`, which only runs the guards, and `claim`, after which the target may be written.
 What it refuses: `--destroy` that does not name the file or device of the target exactly, and a plan hash that is not
 hexadecimal. Every guard runs here, before anything is written.

@@ -1,6 +1,6 @@
 """`virtual:NAME`: a drive that ships with Mileage, or one from the user's own profile (`virtual:PATH.toml`).
 
-What it models: a factory-fresh drive in virtual time. A purge replaces it by a new drive
+Scope: a factory-fresh drive in virtual time. A purge replaces it by a new drive
 without wear.
 What it refuses: work areas larger than the drive, and whatever the drive itself refuses in its profile.
 """

@@ -1,6 +1,6 @@
 """The one file that a study fills and measures.
 
-What it models: a file of a given size with its blocks allocated, locked against a second study, and tied to
+Scope: a file of a given size with its blocks allocated, locked against a second study, and tied to
 the directory it was opened in, so that an unmounted or replaced directory is noticed and not written to.
 What it refuses: following symbolic links, files of other users, sparse files, a size that does not fit, and a
 file that another Mileage has locked.

@@ -1,6 +1,6 @@
 """Detect whether any process or kernel driver has a file open for writing, as the kernel counts it.
 
-What it models: a read lease of fcntl(2), which the kernel grants only while nothing has the file open for writing. It
+Scope: a read lease of fcntl(2), which the kernel grants only while nothing has the file open for writing. It
 sees what no table of paths shows: the server of a network block device, a SCSI or NVMe target over a file, the bitmap
 file of an md array, a virtual machine; through whatever name, mount or container they opened it.
 What it refuses: to conclude anything where leases are not the kernel's own: on network file systems, and where this

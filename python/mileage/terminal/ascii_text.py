@@ -1,6 +1,6 @@
 """Text for terminals and files that know ASCII alone: each sign of ours has a stand-in that means the same.
 
-Models the signs that Mileage writes. What is not ours, such as a letter with an accent, is shown as
+Scope: the signs that Mileage writes. What is not ours, such as a letter with an accent, is shown as
 its escape, since to drop it would change a name.
 """
 

@@ -1,6 +1,6 @@
 """Columns that a text takes on a terminal, and text brought into them.
 
-Models wide characters as two columns and combining signs as none. A sign whose width depends on the terminal's font
+Scope: wide characters as two columns and combining signs as none. A sign whose width depends on the terminal's font
 (as the verdicts' own do) counts as one.
 """
 

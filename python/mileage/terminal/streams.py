@@ -1,6 +1,6 @@
 """Standard output and standard error of the command line, guarded.
 
-Models one seam: whoever writes, with print, click or a traceback, what arrives at the stream has passed `harmless`,
+Scope: one seam: whoever writes, with print, click or a traceback, what arrives at the stream has passed `harmless`,
 and what the stream's encoding cannot say has its stand-in. Colours and the live view, which need escape codes of
 their own, write `beneath` the guard what they have made harmless themselves. A full disk or a closed pipe at standard
 output ends the process (OutputFailed); at standard error it does not.

@@ -1,6 +1,6 @@
 """A report in colours, where a terminal wants them: the same text, with the first paragraph bold and signs coloured.
 
-Models colour as an addition: every coloured word has a sign of its own, and without the colours the text is the same.
+Scope: colour as an addition: every coloured word has a sign of its own, and without the colours the text is the same.
 """
 
 from __future__ import annotations

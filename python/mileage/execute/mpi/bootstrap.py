@@ -1,6 +1,6 @@
 """Makes this process a rank of an MPI run: the leader, or one that serves it.
 
-What it models: every rank other than the first does the leader's orders and prints nothing. A rank that receives no
+Scope: every rank other than the first does the leader's orders and prints nothing. A rank that receives no
 heartbeat of the leader until its time-out ends itself.
 What it refuses: a launcher without mpi4py, and a rank with another command or version.
 """
@@ -134,7 +134,7 @@ def _identify_all(messages: Messages) -> None:
 
 
 def _difference(messages: Messages, rank: int, own: Introduction, other: Introduction) -> str:
-    """In what a rank differs from the first one that all must have in common; empty where it does not."""
+    """Name the setting (version, arguments, ...) in which an MPI rank differs from rank 0; empty when all agree."""
     words, first = messages.identities[rank].words, messages.identities[0].words
     if other.get("version") != own["version"]:
         found = other.get("version", "an older one")

@@ -1,6 +1,6 @@
 """Estimate the offset between two clocks from round-trip messages.
 
-What it models: an exchange is (sent here, read there, received here). Whatever the way took in each direction, the
+Scope: an exchange is (sent here, read there, received here). Whatever the way took in each direction, the
 other clock was read between the two readings here, so the offset lies in [there - received, there - sent]; all
 exchanges together leave the intersection of these. Its middle is the estimate, half its width the bound; with one
 exchange that is Cristian's rule: the round trip halved (F. Cristian, "Probabilistic clock synchronization", 1989).

@@ -1,6 +1,6 @@
 """Independent work spread over the ranks of an MPI run by mpi4py.futures, or over processes of this machine.
 
-What it models: a function of one value, done for many; the results come in the order of the values, whoever made them.
+Scope: a function of one value, done for many; the results come in the order of the values, whoever made them.
 The function and the values must be known by name to every process (they are pickled).
 """
 

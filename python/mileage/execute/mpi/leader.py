@@ -1,6 +1,6 @@
 """Rank 0: has the ranks do a step together, and says which of them was lost.
 
-What it models: a step in four messages: the order, "ready" from each when its threads wait, the instant at which all
+Scope: a step in four messages: the order, "ready" from each when its threads wait, the instant at which all
 begin (a barrier without the way of its last message), and the answer. Clocks are compared before and after; ranks that
 read one clock are not. A thread of its own sends and receives all messages, so that a rank is known to live between
 steps too.
@@ -75,7 +75,7 @@ class Leader:
 
     @property
     def identities(self) -> list[Identity]:
-        """Identities of all ranks, in order."""
+        """Host name, process and version of every MPI rank, by rank number."""
         return [self._messages.identities[rank] for rank in range(self.size)]
 
     @property

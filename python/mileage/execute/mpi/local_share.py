@@ -1,6 +1,6 @@
 """The share of a run that this process does in a separate thread while the caller supervises.
 
-What it models: a start barrier with one member: when the threads of the share are ready, the caller says when they
+Scope: a start barrier with one member: when the threads of the share are ready, the caller says when they
 begin.
 What the core refuses is the answer.
 """

@@ -32,7 +32,7 @@ Handler = Callable[[str], None]
 
 
 class LossWatch:
-    """Watches the ranks of this machine, and reports those that others find to be lost."""
+    """Detects dead MPI ranks on this machine, and reports those that other machines found dead."""
 
     def __init__(self, messages: Messages) -> None:
         """Watch the ranks after all of them have sent their identities."""

@@ -1,6 +1,6 @@
 """Messages between the ranks, and the failure detector: identity, host and last heartbeat of each rank.
 
-What it models: small messages, sent at once and received as they arrive. No rank blocks inside MPI, so a dead rank
+Scope: small messages, sent at once and received as they arrive. No rank blocks inside MPI, so a dead rank
 blocks no other. A rank on the same machine is dead when its process has ended; a rank elsewhere is dead when its
 heartbeat times out.
 What it refuses: a time-out in the environment that is not a positive number.
@@ -165,7 +165,7 @@ class AskNow(TypedDict):
 
 @final
 class Now(TypedDict):
-    """To the leader: a reading of CLOCK_MONOTONIC_RAW, in nanoseconds."""
+    """Message of a rank to the leader: its clock reading (CLOCK_MONOTONIC_RAW, ns), to estimate clock offsets."""
 
     now: int
 
