@@ -60,7 +60,7 @@ def test_list_drives_loads_the_target_alone(tmp_path: Path) -> None:
     modules = modules_of(tmp_path, "list drives", 0)
     # Of `plan` what a name of an array needs: sizes, and values as TOML.
     assert rooms_among(modules) == {"app", "plan", "targets"}
-    assert not {"mileage.plan.study", "mileage.plan.api"} & modules
+    assert not {"mileage.plan.study", "mileage.plan.transfer_api"} & modules
     assert not libraries_among(modules)
 
 

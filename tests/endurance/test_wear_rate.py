@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.endurance.watch import watched
 from mileage.endurance.watch_text import watch_text, wear_out_day
 from mileage.endurance.wear_log import Counter, Sample
+from mileage.endurance.wear_monitor import watched
 from mileage.endurance.wear_rate import WRAP, wear_rate
 
 TB, YEAR_S = 1e12, 365 * 86_400

@@ -22,7 +22,7 @@ from pathlib import Path
 from mileage.store import StudyFolder
 from mileage.targets.guard import loop_devices
 from mileage.targets.ledger import LEDGER_VARIABLE
-from mileage.targets.memory import find_controller
+from mileage.targets.memory_limit import find_controller
 from mileage.targets.mounts import read_mounts
 from tests.execute.conftest import run_keys
 from tests.execute.kill_kinds import KINDS, Kind, block_device, quick_place, write_drive

@@ -8,9 +8,9 @@ import pytest
 
 from mileage.execute.run import _PERFORM
 from mileage.plan import WORKLOADS, parse_study
-from mileage.plan.action import FILE_JOBS, Action
 from mileage.plan.file_job import Job
 from mileage.plan.resolver import resolve
+from mileage.plan.run_action import FILE_JOBS, Action
 from tests.plan.conftest import directory_facts
 
 PROGRAM = """

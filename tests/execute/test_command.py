@@ -17,8 +17,8 @@ from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.command import perform_command
 from mileage.model.journal_entries import Run
 from mileage.model.run_record import RunRecord
+from mileage.plan.external_program import Program
 from mileage.plan.file_job import Programs
-from mileage.plan.program import Program
 from mileage.plan.sizes import parse_time_ns
 from mileage.store import StudyFolder
 from tests.command import mileage
@@ -212,7 +212,7 @@ def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compare
 def test_a_program_does_not_outlive_a_mileage_that_is_killed(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path; from mileage.execute.command import perform_command; "
-        "from mileage.plan.file_job import Programs; from mileage.plan.program import Program; "
+        "from mileage.plan.file_job import Programs; from mileage.plan.external_program import Program; "
         "job = Program.running(Programs(('sh', '-c', 'sleep 60 & echo $! $$ > pids; wait'))); "
         f"perform_command(job, Path({str(tmp_path)!r}), 'it', lambda _bytes, _operations: False)"
     )

@@ -15,7 +15,7 @@ from mileage.plan.privileged_steps import steps_of
 from mileage.store import measured_cells
 from mileage.targets.kernel_text import read_word
 from mileage.targets.ledger import LEDGER_VARIABLE
-from mileage.targets.memory import find_controller
+from mileage.targets.memory_limit import find_controller
 from mileage.targets.mounts import read_mounts
 
 pytestmark = pytest.mark.xdist_group("devices")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mileage import app
-from mileage.app import session
+from mileage.app import plan_execution as session
 from mileage.errors import MileageError
 from mileage.execute import cycle, study
 from mileage.execute.workers import for_other_machine

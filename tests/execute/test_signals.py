@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mileage import app
-from mileage.app import session
+from mileage.app import plan_execution as session
 from mileage.errors import Interrupted
 from mileage.execute.signals import count_signals, raise_on_signals
 from tests.command import mileage

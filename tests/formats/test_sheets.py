@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.errors import Refused
-from mileage.formats.sheet import biff2, refuse_unwritable, write_sheet
+from mileage.formats.worksheet import biff2, refuse_unwritable, write_sheet
 
 PLACES = st.tuples(st.integers(0, 40), st.integers(0, 12))
 VALUES = st.one_of(

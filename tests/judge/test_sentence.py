@@ -16,7 +16,7 @@ from mileage.judge import (
     compare_stages,
     verdict_sentence,
 )
-from mileage.judge.grid import MeanRatio
+from mileage.judge.mean_over_cells import MeanRatio
 from mileage.judge.standings import ranking_words, standings
 
 Make = Callable[..., list[Sample]]

@@ -6,7 +6,7 @@ import random
 import pytest
 from scipy import stats
 
-from mileage.judge.grid import trend_of_runs
+from mileage.judge.mean_over_cells import trend_of_runs
 from mileage.judge.standings import standings
 
 RATE = "rate_bytes_per_s"

@@ -9,7 +9,6 @@ import pytest
 
 from mileage import _core
 from mileage.plan import Study, TargetFacts, Workload, parse_study, to_toml
-from mileage.plan.api import ApiTable, EngineOptions, Uring, api_word, read_api
 from mileage.plan.content import (
     ContentTable,
     IozoneDedup,
@@ -23,6 +22,7 @@ from mileage.plan.load_model import Cap, Open, Ramp, Think
 from mileage.plan.pattern import Access, AccessLine, PatternTable, Stride, Zipf
 from mileage.plan.plan_text import describe
 from mileage.plan.resolver import resolve
+from mileage.plan.transfer_api import ApiTable, EngineOptions, Uring, api_word, read_api
 
 Facts = Callable[..., TargetFacts]
 

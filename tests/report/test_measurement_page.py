@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mileage.report.evidence import Evidence, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
-from mileage.report.scan import scan_chart
+from mileage.report.scan_chart import scan_chart
 from tests.command import mileage
 from tests.report.test_figures import hostile_view
 

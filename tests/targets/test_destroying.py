@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mileage.app.session import do, facts_of
+from mileage.app.plan_execution import do, facts_of
 from mileage.errors import MileageError, Refused
 from mileage.execute import Silent
 from mileage.plan import parse_study

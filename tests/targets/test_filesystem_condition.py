@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mileage.targets import open_target
-from mileage.targets.cache import drop_caches, empty_cache, fill_cache, resident_bytes
 from mileage.targets.filesystem_condition import condition_of, extents
+from mileage.targets.page_cache import drop_caches, empty_cache, fill_cache, resident_bytes
 
 pytestmark = pytest.mark.xdist_group("devices")
 

@@ -5,9 +5,9 @@ import pytest
 from mileage.errors import Refused
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of, drive_and_host
-from mileage.plan.api import EngineOptions
-from mileage.plan.caching import Caching, Mode
 from mileage.plan.io_options import Reach
+from mileage.plan.page_cache_state import Caching, Mode
+from mileage.plan.transfer_api import EngineOptions
 from mileage.plan.workload import Stop, Workload
 from mileage.targets.host_profiles import host_names, load_hosted
 from mileage.targets.host_target import HostTarget

@@ -11,7 +11,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.targets import open_target
-from mileage.targets.cache import empty_cache
+from mileage.targets.page_cache import empty_cache
 
 pytestmark = pytest.mark.xdist_group("devices")
 

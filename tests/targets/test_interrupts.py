@@ -14,7 +14,7 @@ import pytest
 from mileage.plan.filesystems import file_system_of
 from mileage.targets import open_target
 from mileage.targets.ledger import LEDGER_VARIABLE, Ledger, repair
-from mileage.targets.memory import find_controller, limited_memory
+from mileage.targets.memory_limit import find_controller, limited_memory
 from mileage.targets.mounts import read_mounts
 
 pytestmark = pytest.mark.xdist_group("devices")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mileage.targets.guard import block_device_refusal, loop_devices, uses_elsewhere
 from mileage.targets.kernel_text import fields_of, lines_of, printable, read_text, unescape
-from mileage.targets.memory import find_controller
+from mileage.targets.memory_limit import find_controller
 from mileage.targets.mounts import parse_mountinfo, parse_swaps, read_mounts, read_swaps
 from tests.house.repository import PACKAGE, modules, name_of
 

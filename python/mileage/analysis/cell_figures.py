@@ -12,8 +12,8 @@ from typing import Final
 from mileage.analysis.evidence import layouts_of, picked, places_of, tails_of, traces_of
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
+from mileage.report.change_grid import number_of
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
-from mileage.report.grid import number_of
 from mileage.report.measurement_text import quantile_ns, spread_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mileage.analysis.planned_comparison import compares_cells, compares_levels, places
 from mileage.judge import Comparison
 from mileage.judge.comparison import RESAMPLING_SEED
-from mileage.judge.grid import MeanRatio, mean_ratio
+from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.plan import Plan
 from mileage.plan.estimate import bytes_written
 from mileage.plan.sizes import format_bytes

@@ -12,11 +12,11 @@ from typing import Final
 from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
+from mileage.report.change_grid import number_of
 from mileage.report.evidence import ScanPoint
-from mileage.report.grid import number_of
 from mileage.report.imported_study import ImportedCurve, ReportedCell
 from mileage.report.measurement_text import spread_of
-from mileage.report.scan import LEVELS_MIN
+from mileage.report.scan_chart import LEVELS_MIN
 
 _LINES_MAX: Final = 4
 

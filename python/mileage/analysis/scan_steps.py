@@ -13,7 +13,7 @@ from typing import Final
 
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report.evidence import Landmark, ScanPoint
-from mileage.report.scan import scan_series
+from mileage.report.scan_chart import scan_series
 from mileage.report.wording import percent, plain, quantity
 
 _RATIO_MIN: Final = 1.1

@@ -31,7 +31,7 @@ from mileage.model.journal_entries import Accepted, DidNotFinish, Failed, Run
 from mileage.model.run_record import Series
 from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
-from mileage.plan.program import Program
+from mileage.plan.external_program import Program
 from mileage.report import StudyView, TortureTrace
 from mileage.report.evidence import Evidence
 from mileage.report.measurement_page import MeasuredPage

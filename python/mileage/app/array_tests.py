@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mileage.errors import Refused
-from mileage.judge.grid import Rank, ranking
+from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.judge.standings import CellStandings
 from mileage.model.array_tests import ArrayFigure, SimulatedFigure
 

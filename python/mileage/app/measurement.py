@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mileage.app.plan_execution import check_built, do, facts_of, facts_of_all, traces_of
 from mileage.app.report_level import report_level
-from mileage.app.session import check_built, do, facts_of, facts_of_all, traces_of
 from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent

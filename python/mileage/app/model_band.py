@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mileage.app.session import check_built, do, facts_of_all
+from mileage.app.plan_execution import check_built, do, facts_of_all
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals

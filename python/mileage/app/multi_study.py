@@ -13,8 +13,8 @@ from mileage.analysis.setting_differences import setting_differences
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
 from mileage.judge import Comparison, compare_arms, compare_stages
-from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
+from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.model.cell_key import alike
 from mileage.plan import Plan
 from mileage.plan.study import WORKLOAD_ARMS

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from mileage.app.session import opened
+from mileage.app.plan_execution import opened
 from mileage.errors import Refused
 from mileage.execute.run import perform
 from mileage.execute.signals import raise_on_signals
-from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.judge.highest_rate_search import Probe, best_of, next_rate, probe_of
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load_model import Load, Open, Spacing

@@ -17,7 +17,7 @@ from mileage.plan.consistency import inconsistency
 from mileage.store import StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.store.line_check import brief
-from mileage.store.outcome import edits
+from mileage.store.study_outcome import edits
 from mileage.terminal import wrapped
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class StudyResult:
         from mileage.plan.estimate import remaining_s
         from mileage.plan.sizes import duration
         from mileage.store.durations import closed_s, spent_s
-        from mileage.store.outcome import outcome_of
+        from mileage.store.study_outcome import outcome_of
 
         content = self.content()
 

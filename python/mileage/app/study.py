@@ -11,9 +11,9 @@ import msgspec
 
 from mileage.analysis.machine_levels import session_now
 from mileage.app.model_band import Choices, choice_plans, run_band
+from mileage.app.plan_execution import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult, load_plan
-from mileage.app.session import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.progress import Progress, Silent

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mileage.app.session import check_built, do, facts_of_all
+from mileage.app.plan_execution import check_built, do, facts_of_all
 from mileage.app.study import study_of
 from mileage.errors import Refused
 from mileage.execute import Silent

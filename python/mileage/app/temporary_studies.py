@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from mileage.app.session import targets_of
+from mileage.app.plan_execution import targets_of
 from mileage.errors import Refused, RunFailed
 from mileage.scratch import abandoned, remove_abandoned, scratch_directory
 from mileage.store import StudyFolder

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from mileage.judge import Comparison
-    from mileage.judge.gate import GatedCell, Rule
+    from mileage.judge.gate_rules import GatedCell, Rule
     from mileage.judge.published_differences import Reanalysis
 
 
@@ -143,7 +143,7 @@ class _Gate:
 
     def __init__(self, rules: Sequence[str], allow_missing: bool, form: str) -> None:
         """Raises UsageError for what is no rule."""
-        from mileage.judge.gate import parse_rule
+        from mileage.judge.gate_rules import parse_rule
 
         try:
             self.rules = [parse_rule(text) for text in rules]
@@ -159,8 +159,8 @@ class _Gate:
 
     def show(self, comparison: Comparison) -> None:
         """Print a comparison. Raises Refused for a rule about no cell of it."""
-        from mileage.judge.gate import gated_cells
-        from mileage.report.gate import FORMATS, compared_text
+        from mileage.judge.gate_rules import gated_cells
+        from mileage.report.gate_output import FORMATS, compared_text
         from mileage.terminal import report_width, say
 
         missing, broken = self._missing(comparison), self._broken(gated_cells(comparison))
@@ -173,7 +173,7 @@ class _Gate:
 
     def end(self, comparison: Comparison) -> None:
         """Raises JudgedFailure for a rule that a printed comparison breaks."""
-        from mileage.judge.gate import gated_cells
+        from mileage.judge.gate_rules import gated_cells
 
         self._end(self._broken(gated_cells(comparison)), self._missing(comparison), len(comparison.cells))
 
@@ -186,7 +186,7 @@ class _Gate:
 
     def _broken(self, cells: Sequence[GatedCell]) -> list[tuple[Rule, GatedCell]]:
         from mileage.errors import Refused
-        from mileage.judge.gate import failing
+        from mileage.judge.gate_rules import failing
 
         try:
             return [(rule, cell) for rule in self.rules for cell in failing(rule, cells)]
@@ -251,7 +251,7 @@ def _table(
 ) -> None:
     from mileage.errors import Refused
     from mileage.formats.published_table import prints_arms
-    from mileage.judge.gate import GatedCell
+    from mileage.judge.gate_rules import GatedCell
     from mileage.report.published_table_text import published_text
 
     if prints_arms(table):

@@ -68,7 +68,7 @@ def command(as_json: bool, **given: Any) -> None:
     mileage endurance choose --capacity 1TB --price optane-16gb=30 --budget 500
     mileage endurance choose --case zfs-zil --from my-drive.toml
     """
-    from mileage.endurance.choice import Terms, choose
+    from mileage.endurance.drive_selection import Terms, choose
     from mileage.errors import Refused
     from mileage.targets.data_sheets import all_data_sheets, load_data_sheet
 

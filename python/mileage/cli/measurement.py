@@ -17,13 +17,13 @@ from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refusal, Refused
 from mileage.execute.live_view import Terminal
 from mileage.plan import MeasurementRequest, Plan, Study, TraceFile, to_toml
-from mileage.plan.area import UNEVEN
 from mileage.plan.faults import BrokenStudy, steps_of
 from mileage.plan.io_options import IoOptions
 from mileage.plan.load_model import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.one_off_study import one_off
 from mileage.plan.resolver import NO_ROOM
+from mileage.plan.work_area import UNEVEN
 from mileage.report.measurement_setup import labels_of, setting_text
 
 if TYPE_CHECKING:

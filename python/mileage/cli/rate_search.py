@@ -11,7 +11,7 @@ from mileage.app.rate_search import SearchResult, read_goal, search
 from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
-from mileage.judge.search import Probe
+from mileage.judge.highest_rate_search import Probe
 from mileage.plan import MeasurementRequest, PlannedRun
 from mileage.plan.load_model import Spacing
 from mileage.plan.one_off_study import one_off

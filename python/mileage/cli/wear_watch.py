@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mileage.endurance.watch import WearEvaluation
     from mileage.endurance.wear_log import Sample
+    from mileage.endurance.wear_monitor import WearEvaluation
     from mileage.endurance.write_counters import Reading
 
 
@@ -46,8 +46,8 @@ def command(target: str, log: Path, every: str, lasting: str | None, once: bool,
     from mileage.app.check_findings import place_of
     from mileage.cli.endurance_values import time_s_of
     from mileage.cli.target_choice import chosen_target
-    from mileage.endurance.watch import begin, watch, watched
     from mileage.endurance.wear_log import WearLog
+    from mileage.endurance.wear_monitor import begin, watch, watched
     from mileage.errors import Refused
 
     if once and lasting is not None:
@@ -70,7 +70,7 @@ def command(target: str, log: Path, every: str, lasting: str | None, once: bool,
 def _print_progress(samples: Sequence[Sample]) -> None:
     """A line on standard error for each sample: the rate so far."""
     from mileage.endurance.conversions import TB
-    from mileage.endurance.watch import watched
+    from mileage.endurance.wear_monitor import watched
     from mileage.plan.write_rates import S_PER_YEAR
 
     rate = watched(samples).rate

@@ -226,7 +226,7 @@ def _table(
 def _target(given: GivenFlags, path: str, writes: bool) -> tuple[str, bool, int | None]:
     """The target, whether it is used in place, and its size in bytes where it has one."""
     if capabilities_of(path).simulated:
-        from mileage.app.session import facts_of
+        from mileage.app.plan_execution import facts_of
 
         return path, False, facts_of(path, None, state=State()).capacity_bytes
     found = Path(path)

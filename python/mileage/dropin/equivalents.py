@@ -18,12 +18,12 @@ from msgspec import UNSET
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.api import ApiTable, api_word
 from mileage.plan.content import Content, ContentTable
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.task_jobs import IorRun
+from mileage.plan.transfer_api import ApiTable, api_word
 from mileage.plan.workload import Workload
 
 TOOLS: Final = ("fio", "iozone", "ior", "elbencho")

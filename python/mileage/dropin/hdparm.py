@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from mileage.app.session import facts_of
+from mileage.app.plan_execution import facts_of
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused

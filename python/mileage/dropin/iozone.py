@@ -17,7 +17,7 @@ from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_n
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import is_modelled
 from mileage.errors import Refused, RunFailed
-from mileage.formats.sheet import refuse_unwritable
+from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.formats import iozone_print as layout
-from mileage.formats.sheet import write_sheet
+from mileage.formats.worksheet import write_sheet
 from mileage.model.run_record import Moved, RunRecord, TestResult
 from mileage.plan.iozone_suite import Suite, SuiteValue
 

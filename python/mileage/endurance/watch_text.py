@@ -10,7 +10,7 @@ from typing import Final
 
 from mileage.endurance.conversions import TB
 from mileage.endurance.life_text import columns_of_rows
-from mileage.endurance.watch import WearEvaluation
+from mileage.endurance.wear_monitor import WearEvaluation
 from mileage.endurance.wear_rate import WearRate
 from mileage.endurance.write_counters import TITLES
 from mileage.plan.sizes import duration

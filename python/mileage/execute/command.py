@@ -5,7 +5,7 @@ is started until it has ended. Bytes are those that it and the processes that it
 (`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
 largest memory are counters.
 What it refuses: to call a program that failed a measurement; its last words are in the message. Whether programs may be
-run at all is asked before anything is touched, by `mileage.app.session`.
+run at all is asked before anything is touched, by `mileage.app.plan_execution`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_failure import Poll
 from mileage.execute.workers import ranks_here
 from mileage.model.run_record import RunRecord
-from mileage.plan.program import Program
+from mileage.plan.external_program import Program
 from mileage.targets.file_identity import FileIdentity, opened_as
 from mileage.targets.kernel_text import fields_of, lines_of, read_text
 

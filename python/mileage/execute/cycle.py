@@ -23,7 +23,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.device_failure import gave_up, unfinished_arms
 from mileage.execute.environment_guard import EnvironmentGuard
-from mileage.execute.monitor import Monitor
+from mileage.execute.machine_monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.run import perform
@@ -35,7 +35,7 @@ from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
-from mileage.targets.base import Simulation
+from mileage.targets.target_interface import Simulation
 
 # Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
 # twentieth of the time. A crash loses time only, since the runs after the saved state are repeated.

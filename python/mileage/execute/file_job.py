@@ -20,9 +20,9 @@ import msgspec
 from mileage.errors import Interrupted, Refused
 from mileage.execute.run_failure import Poll, failure_of
 from mileage.model.run_record import RunRecord, TestResult
+from mileage.plan.external_program import Program
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
-from mileage.plan.program import Program
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
 from mileage.targets.file_identity import FileIdentity, opened_as

@@ -20,11 +20,11 @@ from mileage.execute.run_failure import Poll, failure_of
 from mileage.execute.workers import refuse_elsewhere
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Workload
-from mileage.plan.action import Idle, Io, Mirror, Reset
+from mileage.plan.external_program import Program
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
-from mileage.plan.program import Program
+from mileage.plan.run_action import Idle, Io, Mirror, Reset
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
 
@@ -213,4 +213,4 @@ _PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     MetaratesRun: partial(_on_files, perform_task_run),
     Program: partial(_on_files, perform_program),
 }
-"""The function that performs each type of action in `mileage.plan.action`."""
+"""The function that performs each type of action in `mileage.plan.run_action`."""

@@ -14,10 +14,10 @@ from typing import Final
 
 from mileage.errors import Interrupted
 from mileage.execute.run_failure import Poll
-from mileage.plan.caching import Caching
+from mileage.plan.page_cache_state import Caching
 from mileage.targets import Target
-from mileage.targets.cache import drop_caches, empty_cache, fill_cache
-from mileage.targets.memory import limited_memory
+from mileage.targets.memory_limit import limited_memory
+from mileage.targets.page_cache import drop_caches, empty_cache, fill_cache
 
 _SLICE_S: Final = 0.1
 """Seconds between two polls for an interruption during a rest."""

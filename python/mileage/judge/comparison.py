@@ -23,7 +23,7 @@ from mileage.judge.evidence import (
     of_stages,
     with_known_spread,
 )
-from mileage.judge.grid import MeanRatio, mean_ratio
+from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique

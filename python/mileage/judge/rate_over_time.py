@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mileage.judge.grid import trend
+from mileage.judge.mean_over_cells import trend
 from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, Segment, regimes
 from mileage.judge.steady_state import drift
 

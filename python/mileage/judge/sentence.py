@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.judge.comparison import CellVerdict, Comparison, Interval
-from mileage.judge.grid import MeanRatio
+from mileage.judge.mean_over_cells import MeanRatio
 from mileage.judge.model_band import range_words
 from mileage.judge.verdict import VERDICTS, Verdict
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.judge.grid import TREND_LEVELS_MIN, Trend, ranking, trend_of_runs
+from mileage.judge.mean_over_cells import TREND_LEVELS_MIN, Trend, ranking, trend_of_runs
 
 _MOST_ORDERS: Final = 4
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from mileage.model.cell_key import CellKey
 from mileage.plan import sizes
-from mileage.plan.area import named_in, records_in, words
 from mileage.plan.custom_workloads import how_in, own_workloads
 from mileage.plan.factors import Setting, at_setting
 from mileage.plan.families import WORKLOADS
@@ -23,6 +22,7 @@ from mileage.plan.named_workloads import NamedWorkload, as_done
 from mileage.plan.pattern import pattern_word
 from mileage.plan.planned_runs import Cell, Plan
 from mileage.plan.study import Level, Measure, Size, listed
+from mileage.plan.work_area import named_in, records_in, words
 
 _VERB: Final = re.compile(r"[_.](read|write)$")
 

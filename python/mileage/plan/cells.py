@@ -15,10 +15,6 @@ import msgspec
 from mileage.errors import Refusal, Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
-from mileage.plan.action import FileJob
-from mileage.plan.api import ApiTable, api_word
-from mileage.plan.area import Own, named_in, refuse, words
-from mileage.plan.caching import read_cache
 from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
@@ -27,11 +23,15 @@ from mileage.plan.file_job import JobRequest
 from mileage.plan.io_options import Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done
+from mileage.plan.page_cache_state import read_cache
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
+from mileage.plan.run_action import FileJob
 from mileage.plan.study import Measure, Size, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of
 from mileage.plan.tasks import OWN_KEYS
+from mileage.plan.transfer_api import ApiTable, api_word
+from mileage.plan.work_area import Own, named_in, refuse, words
 from mileage.plan.workload import Stop, Workload
 
 _FIELDS: Final = {

@@ -16,6 +16,7 @@ import msgspec
 
 from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
+from mileage.plan.external_program import Program
 from mileage.plan.families import WORKLOADS, find_workloads
 from mileage.plan.faults import BrokenStudy, Faults, join
 from mileage.plan.file_job import Programs
@@ -30,7 +31,6 @@ from mileage.plan.pattern import (
     TraceFile,
     pattern_word,
 )
-from mileage.plan.program import Program
 from mileage.plan.rules import U32_MAX
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
 from mileage.plan.workload import Stop, Workload

@@ -17,12 +17,12 @@ import msgspec
 
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
-from mileage.plan.action import FileJob
 from mileage.plan.cell_keys import workload_pairs
 from mileage.plan.factors import Setting
 from mileage.plan.io_options import Reach
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
 from mileage.plan.planned_runs import READ_BACK, Arm, Cell, PlannedRun, Role
+from mileage.plan.run_action import FileJob
 from mileage.plan.study import PURGE_EACH, Stage, Study
 from mileage.plan.workload import Workload
 

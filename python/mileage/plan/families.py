@@ -15,7 +15,6 @@ import msgspec
 
 from mileage.errors import Refusal, closest
 from mileage.model.target_kind import capabilities_of
-from mileage.plan.action import FILE_JOBS
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.file_job import FILES, Job
 from mileage.plan.io_options import IoOptions
@@ -32,6 +31,7 @@ from mileage.plan.pattern import (
     Stride,
     Zipf,
 )
+from mileage.plan.run_action import FILE_JOBS
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import StopRule
 

@@ -16,9 +16,9 @@ from msgspec import UNSET, UnsetType
 
 from mileage.errors import Refusal
 from mileage.plan import sizes
-from mileage.plan.caching import Caching, read_cache
 from mileage.plan.io_options import HOW_KEYS, IoOptions
 from mileage.plan.iozone_switches import IozoneSwitches
+from mileage.plan.page_cache_state import Caching, read_cache
 from mileage.plan.study import Measure, StopRule
 
 ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000

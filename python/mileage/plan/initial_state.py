@@ -14,9 +14,9 @@ import msgspec
 from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
-from mileage.plan.caching import read_cache
 from mileage.plan.filesystems import FileSystem, file_system_of
 from mileage.plan.io_options import IoOptions
+from mileage.plan.page_cache_state import read_cache
 from mileage.plan.preconditioning import PRECONDITIONS
 from mileage.plan.study import Size, State, Study
 

@@ -16,13 +16,13 @@ import msgspec
 from mileage.errors import Refusal
 from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
-from mileage.plan.api import URING, EngineOptions, read_api
-from mileage.plan.caching import Caching, read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load_model import Load, Open, Ramp, Spacing, Think, read_cap
+from mileage.plan.page_cache_state import Caching, read_cache
 from mileage.plan.pattern import RECORD_BYTES_MAX
 from mileage.plan.ranges import Count, Generation, Percent, Processor, Rate, TaskDistance, Threads, Whole
 from mileage.plan.tasks import read_reorder, read_tree
+from mileage.plan.transfer_api import URING, EngineOptions, read_api
 from mileage.plan.workload import Files, Sync
 
 INTERVAL_MIN_NS: Final = 10_000_000

@@ -11,16 +11,16 @@ import textwrap
 from collections.abc import Iterator
 
 from mileage.model.target_kind import capabilities_of
-from mileage.plan.area import uses_file
 from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.external_program import Program
 from mileage.plan.factor_rows import factor_rows
 from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
 from mileage.plan.privileged_steps import PrivilegedStep, steps_of
-from mileage.plan.program import Program
 from mileage.plan.sizes import duration, format_bytes
 from mileage.plan.study import Repeat, Stage, Study, Torture
+from mileage.plan.work_area import uses_file
 from mileage.plan.workload import Workload
 
 CELLS_MAX = 60

@@ -16,11 +16,11 @@ import msgspec
 from mileage.json_text import decode_json
 from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
-from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.factors import Setting
 from mileage.plan.import_origin import Imported
 from mileage.plan.io_options import Reach
 from mileage.plan.named_workloads import Metric
+from mileage.plan.run_action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.study import Study
 from mileage.plan.toml_writer import plan_to_toml
 from mileage.plan.workload import Workload

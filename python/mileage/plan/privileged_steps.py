@@ -12,9 +12,9 @@ import msgspec
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
-from mileage.plan.caching import Caching
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.initial_state import file_system, settings_of_device
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.planned_runs import PlannedRun
 from mileage.plan.study import Study
 

@@ -16,8 +16,8 @@ import msgspec
 
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
-from mileage.plan.area import Own, common_multiple, named_in, uses_file, work_area_bytes
 from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture, listed
+from mileage.plan.work_area import Own, common_multiple, named_in, uses_file, work_area_bytes
 
 FILE_BYTES_MAX: Final = 256 << 20
 FREE_SHARE: Final = 4

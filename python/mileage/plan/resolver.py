@@ -15,7 +15,6 @@ import msgspec
 from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
-from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
 from mileage.plan.cell_keys import at_factors, labelled, workload_pairs
 from mileage.plan.cells import cells_of, tortures_of
 from mileage.plan.custom_workloads import Traces, own_workloads
@@ -30,6 +29,7 @@ from mileage.plan.privileged_steps import steps_of
 from mileage.plan.quick_study import quicken
 from mileage.plan.study import Measure, Study, listed
 from mileage.plan.study_checks import blocks_of, check_study
+from mileage.plan.work_area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
 
 WEAR_SHARE_MAX: Final = 0.10
 """Share of a real device's rated endurance that a study may write unless the user allows more."""

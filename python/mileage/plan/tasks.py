@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from mileage._core import metadata_problem
 from mileage.errors import Refusal
-from mileage.plan.api import EngineOptions
 from mileage.plan.content import Content, Verify
 from mileage.plan.pattern import Ior as IorPattern
 from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, Reordered
+from mileage.plan.transfer_api import EngineOptions
 from mileage.plan.workload import Files, Stop, Sync, Workload
 
 IOR: Final = {

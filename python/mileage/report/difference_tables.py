@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mileage.judge import CellVerdict
 from mileage.judge.rules import arithmetic_change, relative_deviation
 from mileage.report.aspects import DrawnTest, aspect_title, axes_of, grouped_tests, level_words
-from mileage.report.grid import ordered_levels
+from mileage.report.change_grid import ordered_levels
 from mileage.report.view import StudyView, cleaned
 from mileage.report.wording import NOT_AVAILABLE, VERDICT_GLYPHS, barely_words
 from mileage.store.safe_directory import Directory

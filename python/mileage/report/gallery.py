@@ -15,6 +15,7 @@ import msgspec
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import file_name
+from mileage.report.before_after_chart import before_after_chart
 from mileage.report.charts import (
     MOST_PANELS,
     before_after_svg,
@@ -24,18 +25,17 @@ from mileage.report.charts import (
     variant_ranges,
 )
 from mileage.report.forest import narrow_forest_chart
-from mileage.report.layout import layout_chart, layout_words
+from mileage.report.ior_layout_chart import layout_chart, layout_words
+from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.run_order import run_order_chart
 from mileage.report.series_axes import series_axes
-from mileage.report.stages import before_after_chart
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
-from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
-from mileage.report.wear import wear_chart
+from mileage.report.wear_chart import wear_chart
 from mileage.report.wording import distinct_names, largest_changes, plain
 from mileage.report.workload_charts import (
     FEW_CELLS,

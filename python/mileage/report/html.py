@@ -19,7 +19,7 @@ from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
 from mileage.report.aspects import aspect_title, drawn_tests, undrawn_tests
 from mileage.report.dark_mode import night_style
-from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
+from mileage.report.detail_tables import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
 from mileage.report.gallery import (
     FIRST_SCREEN_ROWS,

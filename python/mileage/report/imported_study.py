@@ -23,7 +23,7 @@ from mileage.report.level_charts import levels_chart
 from mileage.report.measurement_text import answer, spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.render_pool import svg_of
-from mileage.report.scan import scan_chart
+from mileage.report.scan_chart import scan_chart
 from mileage.report.view import ValidityCheck, cleaned_text
 from mileage.report.wording import CHECK_GLYPHS, plain
 from mileage.store.safe_directory import Directory

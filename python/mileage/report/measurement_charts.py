@@ -14,13 +14,13 @@ from mileage.report import vega
 from mileage.report.aspects import file_name
 from mileage.report.evidence import Evidence, Layout
 from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
-from mileage.report.layout import layout_chart, layout_words
+from mileage.report.ior_layout_chart import layout_chart, layout_words
+from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import levels_chart
 from mileage.report.render_pool import svg_of
-from mileage.report.scan import scan_chart
+from mileage.report.scan_chart import scan_chart
 from mileage.report.series_axes import series_axes
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
-from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.wording import plain
 

@@ -10,12 +10,12 @@ import textwrap
 from collections.abc import Sequence
 
 from mileage.plan import Cell, Plan, Workload
-from mileage.plan.api import api_word
-from mileage.plan.caching import Caching
 from mileage.plan.io_options import Reach
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import PURGE_EACH
+from mileage.plan.transfer_api import api_word
 from mileage.report.quantity import duration
 
 

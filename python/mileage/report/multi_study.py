@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from mileage.judge.grid import Rank
 from mileage.judge.history import Change
+from mileage.judge.mean_over_cells import Rank
 from mileage.report.wording import percent
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import Axes, aspect_of, axis_title, level_words
-from mileage.report.grid import ordered_levels, quoted_name
+from mileage.report.change_grid import ordered_levels, quoted_name
 from mileage.report.theme import BASELINE, CANDIDATE, INK, marks, texts
 from mileage.report.wording import quantity, scale_of, shortened
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mileage.model.published_rate import HIT_WITHIN, REASON_ABOVE, PublishedRate, rate_text
+from mileage.report.datasheet import confidence_word
 from mileage.terminal import wrapped
 
 _HEAD: Final = (

@@ -16,11 +16,11 @@ import msgspec
 from mileage.judge.published_differences import PublishedCell, PublishedVerdict, Reanalysis
 from mileage.judge.rules import barely
 from mileage.report.aspects import file_name
+from mileage.report.change_grid import Field, change_charts
 from mileage.report.dark_mode import night_style
 from mileage.report.difference_tables import PrintedTable
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import Picture
-from mileage.report.grid import Field, change_charts
 from mileage.report.html import templates
 from mileage.report.published_table_text import counts_rows, sentence_of
 from mileage.report.render_pool import svg_of

@@ -7,7 +7,7 @@ neighbours; a trend is named only with its test.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mileage.judge.grid import Trend
+from mileage.judge.mean_over_cells import Trend
 from mileage.judge.standings import CellStandings, Standing
 from mileage.report.wording import p_value, plain, quantity
 from mileage.store.text_cells import csv_text

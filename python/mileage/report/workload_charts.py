@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import DrawnTest, axes_of, drawn_tests, file_name, grouped_tests
-from mileage.report.grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
+from mileage.report.change_grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
 from mileage.report.paired_bars import paired_bars
 from mileage.report.view import StudyView
 from mileage.report.wording import distinct_names

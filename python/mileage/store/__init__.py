@@ -18,8 +18,8 @@ from mileage.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mileage.store.cell_measurements import Latency, MeasuredCell, measured_cells
     from mileage.store.journal import FORMAT, Journal, read_journal, skipped_runs
-    from mileage.store.outcome import Outcome, outcome_of
     from mileage.store.study_folder import StudyFolder
+    from mileage.store.study_outcome import Outcome, outcome_of
     from mileage.store.tables import sample_rows, write_tables
 else:
     __getattr__ = lazy_names(
@@ -28,7 +28,7 @@ else:
             "mileage.store.study_folder": ("StudyFolder",),
             "mileage.store.journal": ("FORMAT", "Journal", "read_journal", "skipped_runs"),
             "mileage.store.cell_measurements": ("Latency", "MeasuredCell", "measured_cells"),
-            "mileage.store.outcome": ("Outcome", "outcome_of"),
+            "mileage.store.study_outcome": ("Outcome", "outcome_of"),
             "mileage.store.tables": ("sample_rows", "write_tables"),
         },
     )

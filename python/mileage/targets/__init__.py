@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mileage.targets.base import Target
-    from mileage.targets.cache import empty_cache
+    from mileage.targets.page_cache import empty_cache
     from mileage.targets.spec import TargetSpec, parse_target
+    from mileage.targets.target_interface import Target
     from mileage.targets.target_kinds import guard_target, open_target
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "mileage.targets.base": ("Target",),
-            "mileage.targets.cache": ("empty_cache",),
+            "mileage.targets.target_interface": ("Target",),
+            "mileage.targets.page_cache": ("empty_cache",),
             "mileage.targets.target_kinds": ("guard_target", "open_target"),
             "mileage.targets.spec": ("TargetSpec", "parse_target"),
         },

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
 from mileage.model.target_facts import TargetFacts
-from mileage.targets.base import Opening, Target
+from mileage.targets.device_identity import may_take_steps
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
-from mileage.targets.identity import may_take_steps
 from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 from mileage.targets.workfile import NoRoom, WorkFile
 
 PURGED_FILE = "fresh file only: a file target cannot purge the device below it"

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
-from mileage.targets.base import Opening, Target
 from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, probe_direct
@@ -23,6 +22,7 @@ from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, r
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.path_users import users_of
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark
 from mileage.targets.write_lease import LOCAL, is_open_for_writing
 

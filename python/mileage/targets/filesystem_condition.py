@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import MileageError
-from mileage.targets.base import Target
-from mileage.targets.cache import resident_bytes
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import read_word
+from mileage.targets.page_cache import resident_bytes
 from mileage.targets.programs import call
+from mileage.targets.target_interface import Target
 
 FS_IOC_FIEMAP: Final = 0xC020660B
 """ioctl(2): the extents of a file; with room for none, only their number."""

@@ -15,18 +15,18 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan.filesystems import LABEL_PREFIX, SAFE_MOUNT, FileSystem
 from mileage.plan.initial_state import FillState
 from mileage.targets.aging import age, fill
-from mileage.targets.base import Opening, Target
+from mileage.targets.device_identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.devices import Device, GivenDevice, LoopDevice
 from mileage.targets.directory import DirectoryTarget, work_file_name
 from mileage.targets.file_identity import FileIdentity, held_device
 from mileage.targets.filesystem import memory_bytes
 from mileage.targets.guard import ROOT
-from mileage.targets.identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
 from mileage.targets.privileged_steps import MadeDirectory, Mounted
 from mileage.targets.programs import call, find_program, missing
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 from mileage.targets.workfile import read_mark
 
 MOUNTS = Path("/run/mileage")

@@ -17,10 +17,10 @@ from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import HOSTED
 from mileage.plan.io_options import Reach
-from mileage.targets.base import Opening, Target
 from mileage.targets.host_profiles import load_hosted
 from mileage.targets.profiles import alternatives_of, profile_identity, rated_write_bytes, trims
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 from mileage.targets.virtual import BLOCK_BYTES
 
 

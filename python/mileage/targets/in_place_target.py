@@ -14,15 +14,15 @@ from pathlib import Path
 from mileage.errors import Refused, RunFailed
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import capabilities_of
-from mileage.targets.base import Opening, Target
+from mileage.targets.device_identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.file import guard_file
 from mileage.targets.file_identity import REPLACED, FileIdentity, check_identity
 from mileage.targets.filesystem import hole_bytes, look_at, memory_bytes
 from mileage.targets.guard import ROOT, block_device_refusal, kind_of
-from mileage.targets.identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.ledger import Ledger
 from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 
 
 class KeptTarget(Target):

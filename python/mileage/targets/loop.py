@@ -11,18 +11,18 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
-from mileage.targets.base import Opening, Target
 from mileage.targets.block_ioctls import discard
+from mileage.targets.device_identity import may_take_steps
 from mileage.targets.devices import LoopDevice
 from mileage.targets.directory import refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import memory_bytes
 from mileage.targets.guard import ROOT
-from mileage.targets.identity import may_take_steps
 from mileage.targets.in_place_target import refuse_more_files
 from mileage.targets.ledger import Ledger
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import LoopName, TargetSpec
+from mileage.targets.target_interface import Opening, Target
 
 _NOT_ATTACHED = Path("/run/mileage/not-attached")
 

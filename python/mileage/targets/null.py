@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from mileage.model.target_facts import TargetFacts
-from mileage.targets.base import Opening, Target
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 
 CAPACITY_BYTES: Final = 1 << 40
 

@@ -17,11 +17,11 @@ from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.filesystems import FileSystem
 from mileage.plan.initial_state import FillState
-from mileage.targets.base import Opening, Target
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import repair
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import TargetSpec, parse_target
+from mileage.targets.target_interface import Opening, Target
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
 CLASSES: Final = {

@@ -15,7 +15,6 @@ from typing import Any
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.io_options import Reach
-from mileage.targets.base import Opening, Target
 from mileage.targets.profiles import (
     alternatives_of,
     load_profile,
@@ -24,6 +23,7 @@ from mileage.targets.profiles import (
     trims,
 )
 from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import Opening, Target
 
 BLOCK_BYTES = 512
 """Logical block size of every virtual drive."""

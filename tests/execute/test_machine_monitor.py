@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from mileage.execute import environment_guard, monitor
+from mileage.execute import environment_guard
+from mileage.execute import machine_monitor as monitor
 from mileage.model.journal_entries import Run
 from mileage.store import StudyFolder
 from mileage.targets import open_target

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mileage.endurance.cases import case_named
-from mileage.endurance.choice import Choice, Terms, choose
+from mileage.endurance.drive_selection import Choice, Terms, choose
 from mileage.endurance.requirement import Requirement
 from mileage.targets.data_sheets import all_data_sheets, load_data_sheet
 from tests.command import mileage

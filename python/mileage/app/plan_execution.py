@@ -18,13 +18,13 @@ from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals, raise_on_signals
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
+from mileage.plan.external_program import Program
 from mileage.plan.faults import Faults
 from mileage.plan.initial_state import check_state, file_system, settings_of_device, used
 from mileage.plan.pattern import PatternTable, pattern_word
-from mileage.plan.program import Program
 from mileage.plan.study import Repeat, State
 from mileage.store.study_folder import StudyFolder
-from mileage.targets.base import Target
+from mileage.targets.target_interface import Target
 from mileage.targets.target_kinds import open_target
 
 if TYPE_CHECKING:

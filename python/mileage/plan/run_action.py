@@ -11,13 +11,13 @@ from typing import ClassVar, Final, get_args
 
 import msgspec
 
-from mileage.plan.caching import Caching
+from mileage.plan.external_program import Program
 from mileage.plan.file_job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S, Job
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.pattern import is_sequential
-from mileage.plan.program import Program
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.plan.workload import Workload
 

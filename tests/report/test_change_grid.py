@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from mileage.report.evidence import LevelRuns
-from mileage.report.grid import (
+from mileage.report.before_after_chart import before_after_chart
+from mileage.report.change_grid import (
     Grid,
     change_charts,
     fields_of,
@@ -17,7 +17,7 @@ from mileage.report.grid import (
     most_changed,
     number_of,
 )
-from mileage.report.stages import before_after_chart
+from mileage.report.evidence import LevelRuns
 from tests.report.conftest import comparison
 
 CELL = comparison().headline[0]

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from mileage.judge import Comparison, compare_arms
-from mileage.judge.gate import GatedCell, Rule, failing, gated_cells, parse_rule
+from mileage.judge.gate_rules import GatedCell, Rule, failing, gated_cells, parse_rule
 from mileage.judge.samples import Sample
-from mileage.report.gate import compared_text, github, junit, markdown
+from mileage.report.gate_output import compared_text, github, junit, markdown
 
 NAMES = {"read | *all*, 100 %: <b>": 1.0, "write": 0.5, "mixed": 0.97}
 """By cell, the candidate's rate over the baseline's."""

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.judge.search import TOLERANCE, Probe, best_of, next_rate, probe_of
+from mileage.judge.highest_rate_search import TOLERANCE, Probe, best_of, next_rate, probe_of
 
 GOAL_NS = 1e6
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused, RunFailed
-from mileage.targets.cache import empty_cache, fill_cache, resident_bytes
 from mileage.targets.ledger import LEDGER_VARIABLE
-from mileage.targets.memory import find_controller, limited_memory
+from mileage.targets.memory_limit import find_controller, limited_memory
+from mileage.targets.page_cache import empty_cache, fill_cache, resident_bytes
 
 pytestmark = pytest.mark.xdist_group("devices")
 

@@ -10,7 +10,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.gate import GatedCell, Rule
+from mileage.judge.gate_rules import GatedCell, Rule
 from mileage.judge.sentence import unmatched, verdict_sentence
 from mileage.report.text import comparison_table
 from mileage.report.wording import interval, percent, row_name, verdict_words

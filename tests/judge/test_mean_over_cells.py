@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mileage.judge.grid import mean_ratio, ranking, trend
+from mileage.judge.mean_over_cells import mean_ratio, ranking, trend
 
 
 def test_the_interval_of_the_mean_ratio_covers_the_truth() -> None:
