@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mileage.plan.named_workloads import NamedWorkload
 
 
 def listing(what: str) -> list[dict[str, str]]:
@@ -45,7 +48,14 @@ def _studies() -> list[dict[str, str]]:
 def _workloads() -> list[dict[str, str]]:
     from mileage.plan import WORKLOADS
 
-    return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
+    judged = [one for name, one in WORKLOADS.items() if name.startswith(("throughput.", "iops."))]
+    same = {(one.pattern, one.read_percent, one.how): one.name for one in judged}
+
+    def title(one: NamedWorkload) -> str:
+        twin = same.get((one.pattern, one.read_percent, one.how)) if one.name.startswith("pattern.") else None
+        return f"{one.title} (the same as {twin})" if twin else one.title
+
+    return [{"name": name, "title": title(one)} for name, one in WORKLOADS.items()]
 
 
 def _tortures() -> list[dict[str, str]]:

@@ -53,10 +53,6 @@ _PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
 }
 
 
-_SAME_WORK: Final = {"sequential": "throughput.", "random": "iops.random_", "shuffled": "iops.shuffled_"}
-"""Patterns that `throughput.*` and `iops.*` have, too: the beginning of the names there."""
-
-
 def _judged() -> Iterator[NamedWorkload]:
     for name, title, reads in (("write", "sequential writes", 0), ("read", "sequential reads", 100)):
         yield NamedWorkload(f"throughput.{name}", title, "sequential", reads, "throughput", ("throughput",))
@@ -73,8 +69,7 @@ def _judged() -> Iterator[NamedWorkload]:
 def _patterns() -> Iterator[NamedWorkload]:
     for name, (pattern, title) in _PATTERNS.items():
         for verb, reads in (("read", 100), ("write", 0)):
-            same = f" (the same as {_SAME_WORK[name]}{verb})" if name in _SAME_WORK else ""
-            yield of_pattern(f"pattern.{name}_{verb}", f"{verb}s: {title}{same}", pattern, reads)
+            yield of_pattern(f"pattern.{name}_{verb}", f"{verb}s: {title}", pattern, reads)
     yield of_pattern("pattern.mix", "70 % reads, 30 % writes at uniformly random offsets", "random", 70)
     yield of_pattern(
         "pattern.sequential_mix", "70 % reads, 30 % writes, one record after the other", "sequential", 70
