@@ -8,10 +8,10 @@ import pytest
 from mileage.errors import Refused
 from mileage.execute.host_files import names_on_host, suite_on_host, tasks_on_host
 from mileage.model.run_record import RunRecord
-from mileage.plan.caching import Caching
 from mileage.plan.file_job import JobOptions
 from mileage.plan.iozone_suite import Suite, SuiteValue
 from mileage.plan.name_operations import METADATA, Names, NamesValue
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.tasks import MDTEST, Ior, Mdtest, Metarates
 from mileage.plan.workload import Files
 from mileage.targets.host_target import HostTarget

@@ -21,9 +21,9 @@ from mileage.execute.run_failure import Poll, failure_of
 from mileage.execute.tasks import Conductor, phases_of
 from mileage.execute.workers import Member, Step, Workers
 from mileage.model.run_record import RunRecord, TaskRecord, TestResult
-from mileage.plan.caching import Caching
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.tasks import Ior, Mdtest, Metarates, Share, mdtest_share
 
 _PLACE: Final = "mileage"
