@@ -300,3 +300,45 @@ fn more_streams_are_more_random_for_the_disk() {
         before = (distance, sequential);
     }
 }
+
+/// The longest latency of a run.
+struct Longest(u64);
+
+impl Observer for Longest {
+    fn completed(&mut self, completion: &Completion) {
+        self.0 = self.0.max(completion.complete_ns - completion.submit_ns);
+    }
+}
+
+/// Reading ahead makes the next read of a stream the nearest one, so that an order by position alone leaves another stream
+/// waiting until the first ends. Disks that ship change to the other one at their age limit.
+#[test]
+fn one_of_two_streams_waits_for_the_age_limit_of_the_disk_and_no_longer() {
+    for text in [
+        include_str!("../../../../profiles/drives/sas-15k.toml"),
+        include_str!("../../../../profiles/drives/sata-7k2.toml"),
+        include_str!("../../../../profiles/drives/hpe-7k2-500gb.toml"),
+    ] {
+        let longest_s = |text: &str| {
+            let mut drive = Drive::new(DiskProfile::parse(text).unwrap());
+            let workload = Workload {
+                pattern: PatternKind::Sequential,
+                read_percent: 100,
+                record_bytes: 131_072,
+                span_bytes: 20 << 30,
+                threads: 2,
+                depth: 2,
+                stop: Stop { bytes: Some(1 << 30), ..Stop::default() },
+                ..Workload::default()
+            };
+            let mut longest = Longest(0);
+            let record = drive.run(&workload, &mut longest, &mut |_, _| false).unwrap();
+            (longest.0 as f64 / 1e9, record.elapsed_ns as f64 / 1e9)
+        };
+        let (waits_s, _) = longest_s(text);
+        assert!((2.0..2.1).contains(&waits_s), "{waits_s} s");
+        let (before, limit) = text.split_once("[age_limit_ms]").unwrap();
+        let (waits_s, lasts_s) = longest_s(&[before, &limit[limit.find("[[rate]]").unwrap()..]].concat());
+        assert!(waits_s > 0.4 * lasts_s, "{waits_s} s of {lasts_s} s");
+    }
+}
