@@ -107,11 +107,20 @@ impl Arm {
         }
     }
 
-    /// Time until the first sector at a place passes under the head, if the access is decided at `now_ns`.
+    /// Time until the first sector at a place passes under the head, if the access is decided at `now_ns`; if that is more
+    /// than `most_ns`, any number above `most_ns`.
     #[inline]
-    pub(super) fn reach_ns(&self, geometry: &Geometry, to: (u32, u32, u64), writes: bool, now_ns: u64) -> u64 {
+    pub(super) fn reach_ns(
+        &self,
+        geometry: &Geometry,
+        to: (u32, u32, u64),
+        writes: bool,
+        (now_ns, most_ns): (u64, u64),
+    ) -> u64 {
         let moved_ns = self.begin_ns(now_ns) + geometry.move_ns(self.track, (to.0, to.1), writes);
-        moved_ns + geometry.wait_ns(to.2, moved_ns) - now_ns
+        let least_ns = moved_ns - now_ns;
+        // Most commands of a long queue are too far away; the angle of the platter costs a division.
+        if least_ns > most_ns { least_ns } else { least_ns + geometry.wait_ns(to.2, moved_ns) }
     }
 
     /// Read or write `sectors` from `lba` on, as decided at `now_ns`.

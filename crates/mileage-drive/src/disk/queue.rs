@@ -63,21 +63,29 @@ impl Rules {
                 return entries.iter().position(|entry| entry.sequence == oldest.sequence);
             }
         }
-        let cost = |entry: &Entry| match self.scheduling {
+        // The cost of an entry, or any number above `most` if it costs more.
+        let cost = |entry: &Entry, most: u64| match self.scheduling {
             Scheduling::Fcfs => 0,
             Scheduling::Sstf => u64::from(arm.track.0.abs_diff(entry.at.0)),
             Scheduling::Sptf => {
                 let streams = if entry.writes { None } else { arm.streams(entry.lba) };
                 let cost_ns = match streams {
                     Some(at_ns) => at_ns.saturating_sub(now_ns),
-                    None => arm.reach_ns(geometry, entry.at, entry.writes, now_ns),
+                    None => arm.reach_ns(geometry, entry.at, entry.writes, (now_ns, most)),
                 };
                 // The command that continues the last access needs no estimate, because its first sector passes next.
                 let estimates = self.error_ns > 0 && !arm.is_at(entry.lba);
                 cost_ns + if estimates { draw(entry.sequence, choice, self.error_ns + 1) } else { 0 }
             }
         };
-        let best = |entry: &(usize, &Entry)| (cost(entry.1), entry.1.sequence);
-        entries.iter().enumerate().min_by_key(best).map(|(index, _)| index)
+        let mut best = None;
+        let mut least = (u64::MAX, u64::MAX);
+        for (index, entry) in entries.iter().enumerate() {
+            let found = (cost(entry, least.0), entry.sequence);
+            if found < least {
+                (best, least) = (Some(index), found);
+            }
+        }
+        best
     }
 }
