@@ -1,5 +1,5 @@
-//! A device that knows its completions at once, as a general block device: requests are answered when they are submitted,
-//! and decided when the clock moves on.
+//! Adapter from the immediate to the general block-device contract: [`Queued`] wraps a device that computes a completion time
+//! as soon as it has a request, and reports the completion when the clock reaches that time.
 
 use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
@@ -35,7 +35,7 @@ impl Entry {
     }
 }
 
-/// A device of the immediate form behind the general contract.
+/// Wraps an [`crate::Immediate`] device so that it can be used as a [`BlockDevice`].
 #[derive(Clone, Debug)]
 pub struct Queued<D> {
     device: D,

@@ -1,4 +1,4 @@
-//! The block-device contract, general form: the text, and the trait [`BlockDevice`]. [`crate::conformance::general`] checks
+//! The general block-device contract: the trait [`BlockDevice`] and its rules. [`crate::conformance::general`] checks
 //! it.
 //!
 //! A device that reorders its queue, or whose second phase follows its first, does not know a completion when it has the
@@ -112,7 +112,7 @@ impl Decisions {
     }
 }
 
-/// Whether the host waits for an event.
+/// Whether an event can complete a request of the host or is background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventClass {
     /// It serves a request of the host.
@@ -121,7 +121,7 @@ pub enum EventClass {
     Background,
 }
 
-/// Instant at which something may happen inside a device.
+/// The next time at which the state of a device may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Event {
     /// The earliest instant, in nanoseconds of the device's clock.
@@ -130,7 +130,7 @@ pub struct Event {
     pub class: EventClass,
 }
 
-/// A mistake of the layer above; nothing was changed, except by [`Misuse::Endless`].
+/// Wrong use of a device by its caller. The call had no effect, except with [`Misuse::Endless`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misuse {
     /// The clock, or an earlier submission, stands later.
@@ -194,7 +194,7 @@ pub struct Loss {
     pub fate: Fate,
 }
 
-/// A virtual block device. The module's text is the contract.
+/// A virtual block device; the module states the rules that an implementation must keep.
 pub trait BlockDevice {
     /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;
@@ -287,8 +287,8 @@ pub enum ManagementError {
     },
 }
 
-/// A block device with power and a life: what is managed rather than read or written. A wrapper forwards every method to the
-/// device that it wraps, or says why not.
+/// Management of a block device besides reads and writes: power, erasing and remaining life. A wrapper forwards every
+/// method to the device inside, or documents why not.
 pub trait ManagedDevice: BlockDevice {
     /// Properties that profiles of all kinds have.
     fn basics(&self) -> &Basics;

@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// A device that takes the same time for every request. The module's text says what it does.
+/// A device that takes the same time for every request, as the module describes.
 #[derive(Clone, Debug)]
 pub struct ConstantTime {
     basics: Basics,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const FORMAT: Format = Format { magic: "MILECONT", version: 1 };
 const NEVER: u64 = u64::MAX;
 
-/// Content of a sector.
+/// Stored content of one sector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// Nothing was written, or it was discarded.
@@ -50,7 +50,7 @@ struct Version {
     durable_sectors: u64,
 }
 
-/// What the sectors of a device hold. The module's text says who keeps one.
+/// Contents of the written sectors of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentStore {
     sector_bytes: u32,

@@ -1,4 +1,4 @@
-//! Names of counters that are put together when a device is wrapped.
+//! Concatenated lists of counter names: a wrapper adds its own counters to those of the device inside.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,5 @@
-//! A general device with faults, or a slower one: it wraps any other and keeps the general contract.
+//! Fault injection for general devices: [`Disturbed`] wraps a device and makes it stall, lose commands, drop off or answer
+//! more slowly.
 //!
 //! # Model
 //! Stalls, lost commands and the drop-off are those of [`crate::Faulty`], with one difference: a command that arrives during a
@@ -39,7 +40,7 @@ struct Entry {
     is_decided: bool,
 }
 
-/// A general device with faults, or a slower one. The module's text says what it does.
+/// A general device wrapped with injected faults or a constant delay, as the module describes.
 #[derive(Clone, Debug)]
 pub struct Disturbed<D> {
     inner: D,

@@ -1,4 +1,4 @@
-//! A drive as its profile describes it: a device of the profile's kind, and around it the faults that it is given.
+//! Build a virtual drive from its profile: a flash, disk or other device, wrapped with the faults that the profile injects.
 
 use crate::array::Array;
 use crate::array_member::{Member, array};
@@ -20,7 +20,7 @@ use crate::xpoint::XpointDrive;
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Op, Workload};
 
-/// A device without wrappers, by its kind.
+/// A virtual device of one of the supported kinds, without injected faults.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box would cost flash, the fastest of them, a part of its speed")]
 pub enum Device {

@@ -1,4 +1,4 @@
-//! The runner's loop for layers above a device.
+//! Run a workload on any [`crate::RunnerDevice`], for example on a modelled host above a drive.
 
 use crate::run::{Error, run_on};
 use crate::runner_device::RunnerDevice;

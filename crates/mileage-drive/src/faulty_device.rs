@@ -1,4 +1,4 @@
-//! A device with faults: it wraps any other and keeps the block-device contract.
+//! Fault injection: [`Faulty`] wraps an immediate device and makes it stall, lose commands or drop off the bus.
 //!
 //! # Model
 //! - *Stall*: from its beginning to its end the device takes no command and answers none. A command that arrives
@@ -35,7 +35,7 @@ const STALL_WAIT: usize = 1;
 const LOST: usize = 2;
 const DROPPED: usize = 3;
 
-/// A device and what goes wrong with it.
+/// A device wrapped with injected faults.
 #[derive(Clone, Debug)]
 pub struct Faulty<D> {
     inner: D,

@@ -1,5 +1,5 @@
-//! The block-device contract of devices that know a completion as soon as they have the request: its text, and the trait
-//! [`Immediate`]. [`crate::conformance`] checks it. [`crate::block_device`] is the contract of all other devices, and
+//! The block-device contract of devices that compute a completion as soon as they have the request: the trait [`Immediate`]
+//! and its rules. [`crate::conformance`] checks it. [`crate::block_device`] is the contract of all other devices, and
 //! [`crate::Queued`] turns a device of this form into one of that.
 //!
 //! 1. **Batches.** [`Immediate::submit`] takes operations in the order of their submission times, which never run
@@ -22,7 +22,7 @@ use crate::device::{Completion, Request};
 use crate::saved_state::StateError;
 use mileage_workload::{Op, Workload};
 
-/// A virtual block device whose completions are known at submission. The module's text is the contract.
+/// A virtual block device that knows each completion time at submission; the module states its rules.
 pub trait Immediate {
     /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;

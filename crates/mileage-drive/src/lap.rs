@@ -1,8 +1,8 @@
-//! Laps of a thread over its part of a device: the content of every lap differs.
+//! Count how often a thread has written its whole part of a device (its laps), since each lap writes other content.
 
 use mileage_workload::Writing;
 
-/// Current lap of a thread: a lap has as many operations as the thread visits places.
+/// Current lap of a thread. A lap has one operation for each record of the thread's part.
 pub(crate) struct Lap {
     number: u32,
     operations: u64,

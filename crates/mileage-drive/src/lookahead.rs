@@ -1,4 +1,4 @@
-//! The next operations of a thread, announced to the device before they come.
+//! Announce a thread's next operations to the device, so that it can load their table entries into the processor's cache.
 
 use crate::runner_device::RunnerDevice;
 use mileage_workload::Op;
@@ -10,7 +10,7 @@ const SOON: usize = 8;
 /// Operations are announced in groups, so that what is waited for is waited for together; 16 are slower again.
 const GROUP: usize = 8;
 
-/// Number of a thread's next operations that were announced to the device.
+/// Counts how many of a thread's next operations were already announced to the device.
 #[derive(Default)]
 pub(crate) struct Announcements {
     later: usize,

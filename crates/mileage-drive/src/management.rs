@@ -81,7 +81,8 @@ pub enum PowerCutError {
     },
 }
 
-/// A block device with power and a life. A wrapper forwards every method to the device that it wraps, or says why not.
+/// Management of an immediate device: power, erasing and remaining life. A wrapper forwards every method to the device
+/// inside, or documents why not.
 pub trait ManagedImmediate: Immediate {
     /// Properties that profiles of all kinds have.
     fn basics(&self) -> &Basics;

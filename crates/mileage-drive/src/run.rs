@@ -24,7 +24,7 @@ const INTERVAL_NS: u64 = 1_000_000;
 /// Operations of a page between two reports of progress; longer ones count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 
-/// Why a workload cannot run on a device.
+/// Reason why a workload cannot run on a virtual device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The workload itself is not valid.

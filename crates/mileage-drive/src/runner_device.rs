@@ -1,5 +1,5 @@
-//! Interface that the runner needs of a device, whether it answers at once or when time has passed. A layer above a device,
-//! such as a modelled host, implements it too, and runs workloads by the same loop ([`crate::run_driven`]).
+//! Interface between the loop that runs workloads in virtual time ([`crate::run_driven`]) and a device. Every kind of device
+//! implements it, and so does a layer above a device, such as a modelled host.
 
 use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
@@ -7,7 +7,7 @@ use crate::immediate_device::Immediate;
 use crate::single_host::SingleHost;
 use mileage_workload::{Op, Workload};
 
-/// A device that is driven.
+/// A device, or a layer above one, on which a workload can be run in virtual time.
 pub trait RunnerDevice {
     /// Whether every submission is answered at once.
     const AT_ONCE: bool;
@@ -47,7 +47,7 @@ pub trait RunnerDevice {
     fn series_names(&self) -> &'static [&'static str];
 }
 
-/// A device that answers at once.
+/// An [`Immediate`] device as a [`RunnerDevice`].
 pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
 
 impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {

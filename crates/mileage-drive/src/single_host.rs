@@ -1,5 +1,5 @@
-//! A general device with its host: the host counts its writes, so that a lost one can be listed by its number, and may wait
-//! for what it submits, so that the device has the immediate form too.
+//! Adapter from the general to the immediate block-device contract: [`SingleHost`] submits requests to a general device and
+//! waits for them. It numbers its writes, so that a write lost in a power cut can be listed by its number.
 //!
 //! In that form operations of one batch are outstanding together, and the clock moves on until all of them are decided; a
 //! batch that comes later begins then at the earliest. [`crate::run_general`] keeps operations outstanding as a workload asks.
@@ -13,7 +13,7 @@ use crate::saved_state::{Format, StateError};
 
 const FORMAT: Format = Format { magic: "MILEHOST", version: 1 };
 
-/// A general device and the host that uses it.
+/// A general device and its only user, which waits for every request.
 #[derive(Clone, Debug)]
 pub struct SingleHost<D> {
     device: D,

@@ -1,4 +1,4 @@
-//! Chance without a state: a number that follows from a seed and an index.
+//! Random numbers without a state (SplitMix64): a pure function of a seed and an index.
 
 /// One of 2^64 numbers, for the `index`-th draw of a seed (Steele, Lea and Flood 2014, `SplitMix`).
 pub(crate) fn draw(seed: u64, index: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! Numbers in a saved state for the kind of a request and its outcome.
+//! Encode the kind of a request and its outcome as numbers in a saved state.
 
 use crate::device::{Refusal, RequestKind, Status, WornOut};
 use crate::saved_state::{Reader, StateError, Writer, corrupt};

@@ -8,7 +8,7 @@ use std::hint::select_unpredictable;
 /// An instant that never comes.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// `n` instants and who has the earliest.
+/// `n` instants, and the index of the earliest.
 #[derive(Clone, Debug)]
 pub(crate) struct Earliest {
     leaves: usize,

@@ -1,4 +1,4 @@
-//! `XPoint`: a memory that is written in place, sector by sector, without erasing.
+//! Model of an `XPoint` (3D XPoint) drive: a memory that is written in place, sector by sector, without erasing.
 //!
 //! # Model
 //! The controller begins commands one after the other, with an interval between them. Stripes of the addresses lie on the
@@ -31,7 +31,7 @@ const SERIES: &[&str] = &[
     "region_bytes_written_most",
 ];
 
-/// An `XPoint` drive in virtual time. The module's text says what it models.
+/// A simulated `XPoint` drive in virtual time; the module describes the model.
 #[derive(Clone, Debug)]
 pub struct XpointDrive {
     profile: XpointProfile,

@@ -1,4 +1,4 @@
-//! The engine's one clock.
+//! The clock that times all operations of the engine.
 //!
 //! Where the processor has an invariant time stamp counter and the kernel keeps time by it, the counter is read
 //! directly (about 10 ns) and converted with a multiplier found once per process against `CLOCK_MONOTONIC_RAW`;

@@ -27,13 +27,13 @@ const COUNTERS: [(&str, usize, u64); 11] = [
     ("flush_ms", 16, 1),
 ];
 
-/// A run's device, which may be several that a file system joins.
+/// The block devices under the target of a run: one, or several that a file system joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Device {
     stats: Vec<PathBuf>,
 }
 
-/// Its counters at an instant.
+/// Values of the kernel's counters of a device at one time; `None` if they cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters(Option<[u64; COUNTERS.len()]>);
 

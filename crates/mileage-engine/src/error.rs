@@ -1,4 +1,4 @@
-//! Errors: refused runs, and runs that are void.
+//! Errors of the engine: runs that were refused, and runs whose results are invalid.
 
 use crate::errno;
 use mileage_units::format_bytes;

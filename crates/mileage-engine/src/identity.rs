@@ -17,7 +17,7 @@ use std::path::Path;
 /// `BLKGETDISKSEQ` of linux/fs.h: `_IOR(0x12, 128, u64)`. Linux 5.15 and later.
 const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280;
 
-/// Properties that stay the same as long as a file, a directory or a block device is the same one.
+/// Device and inode numbers (or the like) by which a file, a directory or a block device is recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {

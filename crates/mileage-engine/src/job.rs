@@ -1,4 +1,4 @@
-//! Work in progress that is more than one run of a workload: started, watched, stopped, finished.
+//! Background jobs that consist of several runs: start, progress, stop and result. IOzone's tests and metadata runs are jobs.
 
 use crate::error::{Error, words_of};
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Progress {
     pub operations_total: Option<u64>,
 }
 
-/// Control of a running job by others: progress and stop.
+/// Control of a running job from other threads: read its progress, stop it.
 pub(crate) trait Control: Send + Sync {
     /// End it; asked a second time, skip what can be skipped.
     fn stop(&self);

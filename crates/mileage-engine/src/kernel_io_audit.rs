@@ -1,4 +1,4 @@
-//! The kernel's own account of what a thread read and wrote, to hold against the record.
+//! Read the kernel's count of bytes and calls per thread (`/proc/thread-self/io`), to compare it with the run record.
 
 use crate::errno;
 use crate::error::Error;

@@ -1,5 +1,5 @@
-//! Does a workload on real storage: positioned reads and writes (`pread`, `pwrite`), one operation outstanding per
-//! thread, or `io_uring` with many, on a regular file or a block device.
+//! The I/O engine: run a workload on real storage, by positioned reads and writes (`pread`, `pwrite`), one operation
+//! outstanding per thread, or `io_uring` with many, on a regular file or a block device.
 //!
 //! [`start`] refuses what the target cannot honour, then returns a [`Handle`] at once; every thread turns its own
 //! [`Execution`](mileage_workload::Execution) with the wall clock. [`start_metadata`] does a

@@ -1,4 +1,4 @@
-//! Measures the engine's own cost of an operation: the run's loop on a target that does nothing.
+//! Measure the engine's own cost per operation: run the I/O loop on a target that does nothing.
 
 use crate::options::{Api, Options};
 use crate::run_context::RunContext;

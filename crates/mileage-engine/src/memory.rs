@@ -1,4 +1,4 @@
-//! Buffers: page-aligned memory of its own.
+//! Page-aligned buffers, mapped apart from the heap.
 
 use crate::error::Error;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Zeroed, page-aligned, already present memory of its own.
+/// A page-aligned buffer: zeroed, and already present in physical memory.
 #[derive(Debug)]
 pub(crate) struct Pages {
     start: NonNull<u8>,

@@ -28,7 +28,7 @@ pub struct Finished {
     pub audit: Option<Vec<ThreadIo>>,
 }
 
-/// Result of one share, to be merged with those of the others.
+/// Result of one process's share of a run, to be merged with the results of the other processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShareFinished {

@@ -1,4 +1,4 @@
-//! Options of a run: how it accesses its target.
+//! Options of a run: how it accesses its target, such as the I/O API, direct I/O and registered buffers.
 
 use crate::identity::Identity;
 use serde::{Deserialize, Serialize};

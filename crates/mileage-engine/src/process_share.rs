@@ -1,4 +1,4 @@
-//! A run whose threads are spread over several processes.
+//! Runs whose threads are spread over several processes: each process starts its share.
 //!
 //! Each process does a contiguous part of the workload's threads with [`start_share`]; all begin at one instant (see
 //! [`StartBarrier`]). What each leaves behind, a [`ShareFinished`](crate::ShareFinished), holds every histogram and series
@@ -19,9 +19,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// Its first thread, of the workload's.
+    /// Number of this process's first thread among all threads of the workload, from 0.
     pub first_thread: u32,
-    /// Number of threads of the share.
+    /// Number of threads that this process runs.
     pub threads: u32,
     /// The file that [`StartBarrier::create`] made for the run.
     pub barrier: PathBuf,

@@ -1,4 +1,4 @@
-//! The context of a run, which explains its figures: the device's counters, the clock's drift, the engine's own cost.
+//! Facts recorded next to a run's results to explain them: device counters, clock drift, the engine's own cost.
 
 use crate::clock::Drift;
 use crate::cpu_affinity;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The sources of the facts about one process's part of a run.
+/// Readings taken at the start of a run, from which its [`Facts`] are computed at the end.
 #[derive(Debug)]
 pub(crate) struct RunContext {
     device: Option<Device>,
@@ -24,7 +24,7 @@ struct StartFacts {
     drift: Drift,
 }
 
-/// The facts about one process's part of a run.
+/// Device counters, clock drift and engine cost of one process's part of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     device: BTreeMap<String, u64>,

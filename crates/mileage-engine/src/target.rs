@@ -1,4 +1,4 @@
-//! Opens the target, and refuses what it cannot honour before anything is done.
+//! Open the target of a run; refuse requests that it cannot fulfil before any I/O.
 
 use crate::api::file::TargetFile;
 use crate::error::{Error, failed};

@@ -1,4 +1,4 @@
-//! Calls outside the timed path that may never return, each on a thread of its own and with a time limit.
+//! Make calls that may hang (such as `open` or `close`), each on its own thread and with a time limit.
 
 use crate::error::{Error, words_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,7 +4,7 @@ use mileage_measure::Usage;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// A thread's account: what it had spent at an instant, or between two.
+/// Processor time, context switches and page faults of a thread, in total or over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ThreadUsage {
     /// Processor time by the thread's clock, which is exact; `getrusage` is as old as the last tick of the scheduler.

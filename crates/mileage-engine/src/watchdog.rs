@@ -10,7 +10,7 @@ use crate::in_flight::HandOver;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Remembers since when each thread has been at its operation.
+/// Records when each thread began its current operation, and ends the run after the time-out.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     timeout_ns: u64,

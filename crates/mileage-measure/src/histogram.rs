@@ -23,7 +23,7 @@ pub struct Histogram {
 }
 
 stored! {
-    /// A histogram as it is stored: only the buckets that hold something.
+    /// The stored form of a histogram: only its non-empty buckets.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct HistogramData {
         /// Values recorded.

@@ -1,4 +1,4 @@
-//! Record of one run, as it is written to the journal. Made by every driver of the execution contract.
+//! The run record: all results of one run, as it is written to the journal.
 
 use crate::{HistogramData, SeriesData};
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ impl LogRecord {
 }
 
 stored! {
-    /// A read that did not return what was written.
+    /// A read that returned other data than was written.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Mismatch {
         /// First byte that differs.

@@ -37,7 +37,7 @@ struct Open {
     latency: Histogram,
 }
 
-/// An operation that is complete, as a series counts it.
+/// A completed operation, to be counted in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Completion time, in nanoseconds since the run began.

@@ -1,4 +1,4 @@
-//! Histograms of many intervals in one piece of memory: only the buckets that hold something, packed.
+//! Compact histograms of many intervals in one buffer: only non-empty buckets are stored.
 //!
 //! A bucket is its distance from the one before and its count, each in groups of seven bits, low group first, the top
 //! bit of a byte saying that another follows. An interval of ten milliseconds takes some hundred bytes.

@@ -1,4 +1,4 @@
-//! A virtual drive.
+//! Python class for a virtual drive.
 
 use crate::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};

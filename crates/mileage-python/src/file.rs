@@ -1,4 +1,4 @@
-//! A workload on a real file.
+//! Python functions that run a workload on a real file or device.
 
 use crate::{ask, parse_workload, refused, to_json};
 use mileage_engine::{Error, Handle, Options, Share, ShareFinished, StartBarrier, ThreadIo, start, start_share};

@@ -1,4 +1,4 @@
-//! A modelled host above a virtual drive.
+//! Python class for a modelled host above a virtual drive.
 
 use crate::{ask, parse_workload, refused, to_json};
 use mileage_drive::{Profile, general_drive};

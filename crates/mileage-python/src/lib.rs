@@ -1,4 +1,4 @@
-//! The module `mileage._core`: extract, release the interpreter, call, wrap. No logic lives here.
+//! The Python extension module `mileage._core`: bindings to the Rust crates, without logic of their own.
 //!
 //! # Invariant
 //! Only this crate sees Python, and nothing here decides anything. *Guard:* the house test on the manifests; the

@@ -1,4 +1,4 @@
-//! Forwards what the engine logs by `tracing` to Python's `logging`. Without it an event costs one atomic load.
+//! Forwards the log events of the engine (`tracing`) to Python's `logging`. Without it an event costs one atomic load.
 
 use pyo3::prelude::*;
 use std::fmt::{Debug, Write};

@@ -1,4 +1,4 @@
-//! Suites on real files and directories: IOzone's tests and metadata operations.
+//! Python functions that run IOzone's tests and metadata operations on real files and directories.
 
 use crate::file::shifted;
 use crate::{ask, refused, to_json};

@@ -1,4 +1,4 @@
-//! Positions of the values of a TOML text, and of its first syntax error.
+//! Locate values and the first syntax error in a TOML text, for error messages with line and column.
 
 use pyo3::prelude::*;
 use std::ops::Range;

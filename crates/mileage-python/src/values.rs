@@ -1,4 +1,4 @@
-//! Values that Python reads and writes: byte sizes, histogram quantiles, the schema of a run record.
+//! Conversions for Python: byte sizes, histogram quantiles, the schema of a run record.
 
 use mileage_measure::{Histogram, HistogramData};
 use pyo3::exceptions::PyValueError;

@@ -1,4 +1,4 @@
-//! The rules of the workload value.
+//! Check a workload from Python by the rules of the core.
 
 use crate::file::parse_options;
 use crate::{parse_workload, to_json};

@@ -1,4 +1,4 @@
-//! Errors of workloads that cannot be done, and the checks of single figures.
+//! Errors of invalid workloads, and range checks of single fields.
 
 use mileage_units::format_bytes;
 
@@ -78,7 +78,7 @@ impl Error {
         }
     }
 
-    /// The field as the sentence has it.
+    /// Name of the wrong field, in the words of the error message.
     fn what(&self) -> &'static str {
         match self {
             Self::OutOfRange { what, .. } | Self::NotAMultiple { what, .. } | Self::Refused { what, .. } => what,

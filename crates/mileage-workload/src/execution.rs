@@ -1,4 +1,4 @@
-//! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
+//! The state machine of one thread of a workload: which operation to issue next, when to wait, when to stop.
 
 use crate::error::Error;
 use crate::issue_gates::{Gate, Gates};
@@ -6,7 +6,7 @@ use crate::op::{Op, OpKind};
 use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 use crate::workload::{Sync, Workload};
 
-/// Next action of a driver.
+/// The next action that a driver must take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Issue the operations that were appended, then ask again.
@@ -36,14 +36,14 @@ pub struct Completion {
     pub counted: bool,
 }
 
-/// Sees every completion, those of the warm-up too; the conformance suite's window into a driver. Nothing in
-/// production.
+/// Receives every completion, including those of the warm-up. Used by the conformance suite; in production it does
+/// nothing.
 pub trait Observer {
     /// An operation has completed.
     fn completed(&mut self, completion: &Completion);
 }
 
-/// The observer of production code: sees nothing, costs nothing.
+/// The observer of production code; ignores all completions at no cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

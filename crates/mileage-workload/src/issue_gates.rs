@@ -9,7 +9,7 @@ use crate::pace::{Arrivals, Throttle};
 use crate::pattern::Chunk;
 use crate::workload::Workload;
 
-/// Gate in front of an operation.
+/// One reason to delay an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
     /// No gate: the operation can start.
@@ -22,7 +22,7 @@ pub(crate) enum Gate {
     Sync,
 }
 
-/// The gates of one thread. Times inside are since the thread's start.
+/// All reasons to delay the operations of one thread. Times are since the thread's start.
 #[derive(Clone, Debug)]
 pub(crate) struct Gates {
     arrivals: Option<Arrivals>,

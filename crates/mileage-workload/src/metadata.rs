@@ -1,4 +1,4 @@
-//! Workloads on names and inodes instead of bytes: create, open, stat, rename, remove, list.
+//! Description of a metadata workload: create, open, stat, rename, remove and list files or directories.
 //!
 //! A [`Metadata`] value is to a directory what a [`Workload`](crate::Workload) is to a file: valid once
 //! [`Metadata::check`] has passed, and everything that takes one checks it. Where the files lie and what they are called
@@ -110,7 +110,7 @@ impl Default for Tree {
     }
 }
 
-/// In which order a worker takes its files.
+/// Order in which a worker visits its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetadataOrder {
@@ -188,7 +188,7 @@ impl Default for Names {
     }
 }
 
-/// A workload on names and inodes. Valid once [`Metadata::check`] has passed.
+/// A metadata workload. Valid once [`Metadata::check`] has passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metadata {

@@ -212,7 +212,7 @@ fn push_number(path: &mut Vec<u8>, mut number: u64) {
     path.extend_from_slice(&digits[first..]);
 }
 
-/// The numbers of what one worker visits, in order, until its last pass is done.
+/// Iterator over the numbers of the items that one worker visits, in order, pass by pass.
 #[derive(Clone, Debug)]
 pub struct MetadataVisits {
     count: u64,

@@ -1,4 +1,4 @@
-//! Names of files and directories with places for numbers.
+//! Name templates of files and directories, such as `file.{worker}.{item}`.
 
 use crate::error::Error;
 
@@ -15,7 +15,7 @@ enum Piece {
     Node,
 }
 
-/// A name with places for numbers.
+/// A parsed name template.
 #[derive(Clone, Debug)]
 pub(crate) struct Template(Vec<Piece>);
 

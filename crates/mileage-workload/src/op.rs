@@ -1,4 +1,4 @@
-//! One operation, and its kind.
+//! One I/O operation (offset, length, kind) and the kinds of operations.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};

@@ -1,4 +1,4 @@
-//! Requirements of a workload on its target: kinds of operations, duration; and for each thread: file, number of
+//! What a workload needs of its target: kinds of operations, duration; and for each thread: file, number of
 //! operations.
 
 use crate::load_model::Load;

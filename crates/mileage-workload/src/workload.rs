@@ -1,4 +1,4 @@
-//! The value that says what I/O to do, and the rules that make one valid.
+//! The [`Workload`]: a full description of the I/O of a run, and the rules for a valid one.
 
 use crate::content::Content;
 use crate::error::{Error, in_range, multiple};
@@ -72,7 +72,7 @@ pub struct Stop {
     pub time_ns: Option<u64>,
 }
 
-/// What I/O to do. Valid once [`Workload::check`] has passed; everything that takes one checks it.
+/// Description of the I/O of a run. Valid once [`Workload::check`] has passed; everything that takes one checks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {

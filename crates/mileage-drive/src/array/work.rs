@@ -107,7 +107,7 @@ pub(crate) struct MemberRequest {
     pub offset: u64,
     pub length: u64,
     pub content: Content,
-    /// The device has it.
+    /// Whether the request was handed to the member drive.
     pub is_sent: bool,
     /// How it ended, once the device said so.
     pub end: Option<Status>,

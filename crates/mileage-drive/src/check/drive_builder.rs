@@ -1,11 +1,11 @@
-//! Drives made for a check.
+//! Build small flash drives for the checks, each with the few figures that a check is about.
 
 use crate::profile::FlashProfile;
 use crate::{Completion, FlashDrive, Immediate, Request, RequestKind};
 
 pub(super) const PAGE_BYTES: u64 = 4096;
 
-/// A profile whose figures a check states; what it does not state is out of the way.
+/// A drive profile for a check: figures that the check does not set have values without effect on the result.
 #[derive(Clone, Debug)]
 pub(super) struct Sketch {
     pub channels: u32,
@@ -101,7 +101,7 @@ impl Sketch {
     }
 }
 
-/// A drive and a stream of operations on it; numbers of a fixed sequence (`SplitMix64`).
+/// A drive and a reproducible stream of random operations on it (`SplitMix64`).
 pub(super) struct Work {
     pub drive: FlashDrive,
     state: u64,

@@ -61,7 +61,7 @@ impl Row {
     }
 }
 
-/// Something that can be checked.
+/// One check: its name, and the function that simulates and computes the theory.
 pub struct Case {
     /// Whether the short check includes it.
     pub quick: bool,

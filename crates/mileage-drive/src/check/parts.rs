@@ -1,4 +1,4 @@
-//! Flash pages that hold several units of the map: amplification, rate and reads against arithmetic.
+//! Check flash pages that hold several mapping units: write amplification, rate and reads against arithmetic.
 
 use super::drive_builder::{Sketch, Work};
 use super::{Case, Row, theory};

@@ -1,4 +1,4 @@
-//! The quick part of the check in every test run, and that a miss is a miss.
+//! Tests of the checks: the quick ones pass, and a deviation from theory is reported as a miss.
 
 use super::{Case, Row, cases};
 use std::sync::Mutex;

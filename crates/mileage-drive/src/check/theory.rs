@@ -93,9 +93,11 @@ fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Greedy collection with one frontier in a drive: bad blocks, those that stay free and the unwritten part of its open block
-/// in each plane hold no data. A collection gains b / A pages, so the open block, which begins with the survivors,
-/// lacks half of that on average.
+/// Write amplification A of a drive under uniform random writes, with greedy garbage collection and one open block per plane.
+///
+/// Bad blocks, the reserve of free blocks and the unwritten part of the open blocks hold no data, so they do not count as
+/// space for data. Collecting a block of b pages frees b / A of them; an open block is therefore unwritten by
+/// b / (2 A) pages on average.
 pub fn of_drive(profile: &FlashProfile) -> f64 {
     let logical = profile.logical_pages() as f64;
     let (planes, pages) = (profile.planes() as f64, f64::from(profile.pages_per_block));

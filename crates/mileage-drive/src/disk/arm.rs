@@ -19,7 +19,7 @@ pub(super) struct Access {
     pub wait_ns: u64,
 }
 
-/// Reading on behind a read.
+/// Read-ahead in progress: the sectors that pass the head after the end of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     /// The first sector that has not passed yet.
@@ -34,12 +34,12 @@ pub(super) struct Stream {
     pub limit: u64,
 }
 
-/// The moving parts.
+/// Position of the arm, and the time at which it is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arm {
     /// Cylinder and head.
     pub track: (u32, u32),
-    /// End of the access that was begun last.
+    /// Simulated time at which the latest access ends and the arm is free.
     pub free_ns: u64,
     pub stream: Option<Stream>,
     /// Behind the last sector of the last access.

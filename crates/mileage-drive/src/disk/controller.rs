@@ -15,7 +15,7 @@ use crate::profile::disk::DiskProfile;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What a command does.
+/// Kind of a command: read, write, flush or other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Discard,
 }
 
-/// A command that was not refused.
+/// An accepted command that has not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub tag: u64,
@@ -38,7 +38,7 @@ pub(super) struct Command {
     pub submit_ns: u64,
 }
 
-/// A command whose end is known.
+/// A command whose completion time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decided {
     pub tag: u64,
@@ -64,7 +64,7 @@ impl PartialOrd for Arriving {
     }
 }
 
-/// Controller and mechanism.
+/// State of the disk: its controller with queue and caches, and the arm.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     pub rules: Rules,

@@ -1,4 +1,4 @@
-//! Counters of a disk.
+//! Event counters of a simulated disk, such as seeks and cache hits, and their names.
 
 use super::arm::Access;
 
@@ -37,7 +37,7 @@ pub(super) const SERIES_NAMES: &[&str] = &{
     names
 };
 
-/// A counter, by its place among the names.
+/// One counter; its value is its index in the list of names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counter {
     HostRead,
@@ -59,7 +59,7 @@ pub(super) enum Counter {
     Service,
 }
 
-/// The counters of a disk.
+/// Values of all counters of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters(pub [u64; COUNTER_NAMES.len()]);
 

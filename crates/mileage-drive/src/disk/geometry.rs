@@ -16,7 +16,7 @@ struct Zone {
     first_skew_ns: u64,
 }
 
-/// A part of a track, and where it begins.
+/// A run of sectors on one track: cylinder, head, angle and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub cylinder: u32,
@@ -31,7 +31,7 @@ pub(super) struct Place {
     sectors: u32,
 }
 
-/// The layout of a disk, and how long its arm takes.
+/// Zones, tracks and skew of a disk, with its seek and rotation times.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     zones: Vec<Zone>,

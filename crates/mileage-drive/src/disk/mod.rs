@@ -57,7 +57,7 @@ struct Outstanding {
     complete_ns: u64,
 }
 
-/// A disk in virtual time. The module's text says what it models.
+/// A simulated hard disk in virtual time; the module describes the model.
 #[derive(Clone, Debug)]
 pub struct DiskDrive {
     profile: DiskProfile,

@@ -8,7 +8,7 @@ use super::geometry::Geometry;
 use crate::block_device::{Fate, Loss, Persisted, Tag};
 use std::collections::BTreeMap;
 
-/// A write of the host that is not durable.
+/// A write of the host, or a part of one, that a power cut would lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub tag: u64,
@@ -28,7 +28,7 @@ pub(super) enum Source {
     Cache(u64),
 }
 
-/// The write that the arm is doing, or did last.
+/// The write that the arm is doing, or the last one that it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writing {
     /// Whole physical sectors.
@@ -70,7 +70,7 @@ impl Writing {
     }
 }
 
-/// The writes that are not durable.
+/// All writes that a power cut would lose now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Volatile {
     /// Parts of writes that are not durable, by submission.

@@ -1,4 +1,4 @@
-//! The commands that wait for the arm, and which of them is next.
+//! Command queue of a disk: the commands that wait for the arm, and the choice of the next one (scheduling).
 
 use super::arm::Arm;
 use super::geometry::Geometry;

@@ -1,6 +1,6 @@
 //! The cache for reads: segments, each with sectors that follow each other, the least recently used one replaced first.
 
-/// Sectors that follow each other.
+/// One segment of the read cache: a range of consecutive sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub first: u64,
@@ -12,7 +12,7 @@ pub(super) struct Segment {
     pub used: u64,
 }
 
-/// The segments of a disk.
+/// The read cache of a disk: all its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segments {
     pub list: Vec<Segment>,

@@ -23,7 +23,7 @@ pub(crate) fn fingerprint(profile: &DiskProfile) -> u64 {
     checksum(text.join("\n").as_bytes())
 }
 
-/// A list with its length.
+/// Write the length of a list, then each of its items with `one`.
 fn save_all<T>(out: &mut Writer, list: impl ExactSizeIterator<Item = T>, mut one: impl FnMut(&mut Writer, T)) {
     out.word(list.len() as u64);
     list.for_each(|it| one(out, it));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// Sectors that wait to be written.
+/// A range of cached sectors that are not yet on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub first: u64,
@@ -13,7 +13,7 @@ pub(super) struct Extent {
     pub sequence: u64,
 }
 
-/// The extents, by place and by age.
+/// All extents of the write cache, ordered by address and by age.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dirty {
     by_place: BTreeMap<u64, (u64, u64)>,

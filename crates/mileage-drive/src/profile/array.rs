@@ -78,7 +78,7 @@ pub enum Protocol {
     Other,
 }
 
-/// What becomes of a discard.
+/// What the controller does with a discard (TRIM).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discards {
     /// It is passed to the members.
@@ -210,7 +210,7 @@ pub trait MemberProfile: Sized + Clone {
     fn basics_of(&self) -> &Basics;
 }
 
-/// An array's profile, checked.
+/// A valid profile of an array of drives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayProfile<P> {
     /// What it shares with drives of other kinds.

@@ -1,10 +1,10 @@
-//! Properties that profiles of all kinds of drives have.
+//! Fields that every drive profile has: name, capacity, rated endurance, injected faults and published rates.
 
 use super::faults::Faults;
 use super::figure::{FigureText, ProfileError, alternatives_hold, impossible};
 use super::rates::{PublishedRate, rates_hold};
 
-/// Properties of a drive of any kind.
+/// The fields that profiles of all kinds of drives share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Basics {
     /// Short name, as in `virtual:NAME`.
@@ -15,12 +15,12 @@ pub struct Basics {
     pub capacity_bytes: u64,
     /// Rated endurance in bytes written by the host; `None` when the profile does not state it.
     pub rated_write_bytes: Option<u64>,
-    /// Faults that it is given on purpose; [`crate::Drive`] honours them.
+    /// Injected faults; [`crate::Drive`] applies them.
     pub faults: Faults,
     /// Every figure with its source and confidence, in the order of the data sheet; a policy that the profile does not
     /// state has the confidence [`super::Confidence::Default`].
     pub figures: Vec<FigureText>,
-    /// The published rates that the drive is held to, and what it does.
+    /// Published rates of the drive, to compare with those of the simulation.
     pub rates: Vec<PublishedRate>,
 }
 

@@ -1,8 +1,8 @@
-//! Faults that a drive is given on purpose: it stalls, loses commands, and drops off.
+//! Profile of injected faults: the drive stalls, loses commands, or drops off the bus.
 
 use super::figure::{Figure, ProfileError, impossible};
 
-/// A time in which the drive answers nothing, once in every period of its clock.
+/// A periodic stall: once per period the drive answers nothing for a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// Period in ns; one fault begins and ends in every period.
@@ -11,7 +11,7 @@ pub struct Stall {
     pub length_ns: u64,
 }
 
-/// A command that is never answered, one in every group of this number.
+/// Lost commands: one command in every group of [`Lost::every`] is never answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Commands in a group, of which one is lost.

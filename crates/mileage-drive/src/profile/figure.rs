@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Degree of confidence in a figure.
+/// How well a figure of a profile is supported by its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {

@@ -57,7 +57,7 @@ text! {
     fault_seed: u64;
 }
 
-/// An `XPoint` drive's data sheet, checked.
+/// A valid profile of an `XPoint` drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XpointProfile {
     /// Properties of drives of all kinds; the capacity is a multiple of the stripe.

@@ -1,4 +1,4 @@
-//! Commands of the host, and what the disk inside is asked for them and for cleaning, instant by instant.
+//! Process the host's commands and the cleaning of bands: which requests each sends to the disk, event by event.
 //!
 //! At one instant first everything is submitted that is due in front of the disk, then the disk decides.
 

@@ -27,7 +27,7 @@ pub(super) struct Extent {
     pub position: u64,
 }
 
-/// Log and map.
+/// The media cache: a log of writes on the disk, and the map of the sectors in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MediaCache {
     sectors: u64,

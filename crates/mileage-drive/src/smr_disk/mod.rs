@@ -77,7 +77,7 @@ enum HostCounter {
     Service,
 }
 
-/// A shingled disk in virtual time. The module's text says what it models.
+/// A simulated shingled (SMR) disk in virtual time; the module describes the model.
 #[derive(Clone, Debug)]
 pub struct ShingledDrive {
     profile: DiskProfile,

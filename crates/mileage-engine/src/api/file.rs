@@ -1,4 +1,4 @@
-//! An open target, and what every API does with it in the same way.
+//! One thread's open file or device, and the operations that all APIs do on it alike: sync, discard and close.
 
 use crate::descriptor_table;
 use mileage_workload::{Op, OpKind, Sync};

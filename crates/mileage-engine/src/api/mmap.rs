@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::ptr::NonNull;
 
-/// A part of the target in memory.
+/// The part of the target that is mapped into memory at present.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     file: TargetFile,

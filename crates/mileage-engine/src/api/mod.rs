@@ -1,5 +1,5 @@
-//! The calls by which bytes are moved. An API of one operation at a time implements [`Transfer`]; the loop
-//! `worker::sync_loop` is compiled once for each.
+//! I/O APIs: the system or library calls that read and write the target. An API of one operation at a time implements
+//! [`Transfer`]; the loop `worker::sync_loop` is compiled once for each.
 
 #[expect(unsafe_code, reason = "calls ioctl")]
 mod discard;

@@ -1,4 +1,4 @@
-//! API without any system call: the remaining cost is the engine's own.
+//! The null API: it makes no system call, so that a run with it measures the engine's own cost.
 
 use super::Transfer;
 use mileage_workload::{Op, Sync};

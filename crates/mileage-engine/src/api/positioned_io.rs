@@ -1,11 +1,11 @@
-//! `pread` and `pwrite`.
+//! The `pread` and `pwrite` API.
 
 use super::Transfer;
 use super::file::TargetFile;
 use mileage_workload::{Op, Sync};
 use rustix::io::Errno;
 
-/// An open file of which no position is used.
+/// An open file that is read and written at explicit offsets (`pread`, `pwrite`).
 #[derive(Debug)]
 pub(crate) struct Positioned(pub(crate) TargetFile);
 

@@ -1,4 +1,5 @@
-//! `lseek`, then `read` or `write`. The position moves only where it is not there already, so that a file read in order
+//! The seek API: `lseek`, then `read` or `write`.
+//! The position moves only where it is not there already, so that a file read in order
 //! is read by `read` alone.
 
 use super::Transfer;
@@ -7,7 +8,7 @@ use mileage_workload::{Op, Sync};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-/// An open file and where its position is, as far as that is known.
+/// An open file and its current position, if known.
 #[derive(Debug)]
 pub(crate) struct Seek {
     file: TargetFile,

@@ -1,6 +1,6 @@
-//! A page of a mapping that cannot be had is a signal, SIGBUS, not an answer. Here it becomes one: a thread says which
-//! mapping it touches, the handler puts an empty page where the missing one should be, so that the copy in progress can
-//! end, and remembers the address. A SIGBUS anywhere else goes to whoever handled it before.
+//! Turn the SIGBUS signal of a failed access to a memory mapping into an I/O error. A thread registers the mapping that it
+//! accesses; the handler puts an empty page in the place of the missing one, so that the copy in progress can end, and
+//! records the address. A SIGBUS anywhere else goes to the handler that was installed before.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

@@ -17,7 +17,7 @@ enum Direction {
     Writing,
 }
 
-/// A stream, where it is, and what it did last.
+/// A C stream (`FILE`), its position, and its latest operation.
 #[derive(Debug)]
 pub(crate) struct Stream {
     handle: NonNull<libc::FILE>,

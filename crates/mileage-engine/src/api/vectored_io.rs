@@ -6,7 +6,7 @@ use mileage_workload::{Op, Sync};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 
-/// An open file and room for the array of a call.
+/// An open file and the `iovec` array for its calls.
 #[derive(Debug)]
 pub(crate) struct Vectored {
     file: TargetFile,

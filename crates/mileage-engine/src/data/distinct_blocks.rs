@@ -43,7 +43,7 @@ struct Table {
     mask: u64,
 }
 
-/// The blocks seen so far.
+/// Estimator of the number of distinct blocks (a sketch in constant memory).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DistinctBlocks {
     contents: Table,

@@ -11,7 +11,7 @@ use super::laps::Laps;
 use super::vector_width::Width;
 use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
 
-/// Source of the bytes.
+/// Source of the bytes that are written.
 #[derive(Debug)]
 pub(super) enum Source {
     Blocks(Blocks, Width),
@@ -51,7 +51,7 @@ pub(super) fn file_of(workload: &Workload, thread: u32) -> u16 {
     workload.file_of(thread) as u16
 }
 
-/// Makes a thread's writes.
+/// Fills the write buffers of one thread.
 #[derive(Debug)]
 pub(super) struct Filler {
     source: Source,

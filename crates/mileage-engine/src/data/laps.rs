@@ -73,7 +73,7 @@ impl LapSnapshot {
     }
 }
 
-/// Content with which a unit may be compared.
+/// Whether the content of a unit is known, and of which lap it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Lap(Lap),

@@ -8,7 +8,7 @@ use mileage_workload::{BLOCK_BYTES, Blocks, Expected, Writing};
 /// Room for one block.
 pub(crate) type Scratch = [u8; BLOCK_BYTES];
 
-/// The vectors that are used.
+/// Width of the processor's vector registers that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     /// Instructions that every processor of the architecture has.

@@ -33,7 +33,7 @@ pub(crate) struct Compared {
     pub(crate) mismatches: Vec<Mismatch>,
 }
 
-/// Compares a thread's reads.
+/// Compares the data that one thread reads with the data that was written.
 #[derive(Debug)]
 pub(super) struct Verifier {
     source: Source,

@@ -67,7 +67,7 @@ pub(crate) struct TestFile {
 }
 
 impl TestFile {
-    /// Be at a record, as the test gets there.
+    /// Move the file position to a record, in the way of the test (for example, two records back from the current one).
     #[inline]
     fn go(&mut self, offset_bytes: u64) -> Result<(), Errno> {
         let inside = !offset_bytes.is_multiple_of(self.record_bytes);
@@ -195,7 +195,8 @@ impl TestFile {
 }
 
 impl Drop for TestFile {
-    /// Do the steps after the timed part. A test that failed or was stopped is closed and no more.
+    /// Finish the file at the end of a test: after a successful test do its untimed last steps (such as `fsync`), after a
+    /// failed or stopped one only close the file.
     fn drop(&mut self) {
         if self.finished
             && self.ending.flush_after

@@ -1,4 +1,4 @@
-//! The tests as work on files that another driver than this engine does: a modelled host.
+//! IOzone's tests as file jobs, so that a modelled host can run them instead of this engine.
 //!
 //! # Refused here
 //! What only a real file has: bytes that are compared, calls that may hang.

@@ -1,4 +1,4 @@
-//! Does the tests one after the other, on a thread of the job's own.
+//! Run a set of IOzone's tests one after the other on a background thread.
 
 use super::calls::TestTimes;
 use super::results::{IozoneResults, TestResult, WorkerRates};

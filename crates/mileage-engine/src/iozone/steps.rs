@@ -1,4 +1,4 @@
-//! Steps of each test: before its timed part, inside, and after.
+//! Steps of each of IOzone's tests: before, during and after its timed part.
 
 use super::suite::{Iozone, Mode, Test, comparison, workload_of};
 use mileage_workload::Workload;

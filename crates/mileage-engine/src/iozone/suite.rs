@@ -1,11 +1,11 @@
-//! The value that says which of IOzone's tests are done, on what, and how faithfully.
+//! Description of a set of IOzone's tests: which tests, file and record sizes, workers, and how closely IOzone is followed.
 
 use crate::identity::Identity;
 use mileage_workload::{Content, Error, Files, PatternKind, Stop, Sync, Verify, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Whether the tests do what their names say, or what IOzone does.
+/// Whether a test does what its name says, or exactly what IOzone does (which differs in some tests).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -40,7 +40,7 @@ pub enum Group {
     Mix,
 }
 
-/// One test.
+/// One of IOzone's tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {

@@ -1,4 +1,4 @@
-//! Opens the file of each worker as a test wants it, before the clock.
+//! Prepare the workers of one IOzone test: open each worker's file before the timed part.
 
 use super::calls::{Opened, TestFile, TestTimes};
 use super::steps::{Access, Action, Ending, Moves, Step};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// State of one test that its workers share.
+/// State that the workers of one test share.
 #[derive(Debug)]
 pub(crate) struct Workers {
     pub(super) suite: Arc<Iozone>,

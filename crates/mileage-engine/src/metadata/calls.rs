@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// Bytes that one operation moved.
+/// Number of bytes that one operation read or wrote.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     /// Bytes.

@@ -1,4 +1,4 @@
-//! Does a metadata workload in a real directory: names and inodes instead of bytes.
+//! Run a metadata workload in a real directory: create, stat, rename and remove files instead of reading and writing data.
 //!
 //! [`start_metadata`] refuses what the directory cannot honour, then returns a [`Job`] at once. The run makes its
 //! directories and whatever the operation needs; its workers begin together; each operation is timed from the end of

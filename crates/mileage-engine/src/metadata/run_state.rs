@@ -32,7 +32,7 @@ pub(super) const ABANDONED: u8 = 8;
 pub struct MetadataOptions {
     /// Processors that the workers are bound to, dealt out in turn; empty for the scheduler's choice.
     pub pin_cpus: Vec<u32>,
-    /// A call that has not returned after this long ends the run as failed, in nanoseconds; 0 for never. What the run
+    /// Time-out of a single call, in nanoseconds; 0 for none. When it expires, the run fails and the files that it
     /// made is left then.
     pub timeout_ns: u64,
     /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
@@ -42,7 +42,7 @@ pub struct MetadataOptions {
     pub within: Option<(PathBuf, Identity)>,
 }
 
-/// Results so far.
+/// Results of the workers that have finished.
 #[derive(Default)]
 pub(super) struct Outcomes {
     parts: Mutex<Vec<Option<Result<Part, Error>>>>,

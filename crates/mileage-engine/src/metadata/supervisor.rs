@@ -1,4 +1,4 @@
-//! The workers of a metadata run as threads: started, waited for, and left behind when the target no longer answers.
+//! Start the worker threads of a metadata run and wait for them; abandon threads that hang in a call past the time-out.
 
 use super::run_state::{ABANDONED, FAILED, Shared};
 use super::worker::work;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Number of names to try for a new directory.
 const TRIES: u32 = 1000;
 
-/// The run's directory.
+/// The directory in which a metadata run works.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,

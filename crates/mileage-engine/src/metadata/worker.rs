@@ -1,4 +1,4 @@
-//! One worker of a metadata run: make items, wait at the gate, do the operations, remove the rest.
+//! One worker of a metadata run: create its items, wait at the start gate, do the timed operations, remove what is left.
 
 use super::calls::{Calls, Failure, Moved};
 use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};

@@ -50,7 +50,7 @@ pub(crate) struct Accounting<'a> {
     base_ns: u64,
 }
 
-/// A loop, ready to go.
+/// An I/O loop that is ready to run.
 pub(super) trait Loop<'a> {
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;

@@ -1,4 +1,4 @@
-//! An operation that did not complete, in words.
+//! Describe a failed operation in words for the run record.
 
 use crate::errno;
 use mileage_measure::RunError;

@@ -1,4 +1,4 @@
-//! The loop of `io_uring`: it turns an execution with the wall clock and keeps many operations outstanding.
+//! The I/O loop for `io_uring`: issues the operations of a workload in real time and keeps many of them outstanding.
 //!
 //! # When operations are submitted
 //! The engine's own rule (`batch` 0): everything that may be issued goes to the kernel with one call, which waits for
@@ -64,7 +64,7 @@ struct Outstanding {
     counted: bool,
 }
 
-/// Everything the loop touches; nothing in it grows while operations run.
+/// State of the `io_uring` loop; allocates nothing while operations run.
 pub(super) struct RingLoop<'a, O> {
     shared: &'a Shared,
     thread: u32,

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Work of a thread so far, for progress.
+/// Operations and bytes that a thread has completed so far, for the progress display.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,

@@ -1,4 +1,4 @@
-//! The loop of the APIs that do one operation at a time: it turns an execution with the wall clock.
+//! The I/O loop for APIs with one operation at a time: issues the operations of a workload in real time.
 
 use super::accounting::{Accounting, Completed, Loop};
 use super::failure::{FLUSH, Failure};
@@ -18,7 +18,7 @@ use std::time::Duration;
 const AGAIN_TIMES: u32 = 1000;
 const AGAIN_AFTER: Duration = Duration::from_millis(1);
 
-/// Everything the loop touches; nothing in it grows.
+/// State of the loop; allocates nothing while operations run.
 pub(super) struct SyncLoop<'a, T, O> {
     shared: &'a Shared,
     thread: u32,

@@ -1,4 +1,4 @@
-//! Waits for an instant: asleep until shortly before it, then on the processor.
+//! Wait until a point in time precisely: sleep until shortly before it, then spin.
 
 use crate::clock::RunClock;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! A series whole, as one process hands it to another: unlike the stored form it can still be merged exactly.
+//! Serialised time series for transfer between processes. Unlike the stored form it can still be merged exactly.
 
 use super::{Interval, Open, Series};
 use crate::histogram::{Histogram, HistogramData};
 use crate::sparse_histogram::Sparse;
 use serde::{Deserialize, Serialize};
 
-/// Everything of a [`Series`] but its counters, which are of the process that keeps them.
+/// A [`Series`] without its device counters, which only the process that reads them records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesState {

@@ -1,4 +1,4 @@
-//! Judge a driver's log by the contract.
+//! Check the log of a driver's operations against the execution contract.
 
 use super::{Log, expected};
 use crate::execution::Completion;

@@ -14,7 +14,7 @@ use crate::{Stop, Workload};
 pub use draw::random_workload;
 pub use judge::judge;
 
-/// Collects completions.
+/// Observer that collects all completions.
 #[derive(Clone, Debug, Default)]
 pub struct Log(pub Vec<Completion>);
 
@@ -24,7 +24,7 @@ impl Observer for Log {
     }
 }
 
-/// Features that the suite may ask of a driver.
+/// Optional features of a driver that the suite may use.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent ability of a driver")]
 pub struct Scope {

@@ -39,7 +39,7 @@ pub(super) const PAIR_BYTES: usize = 16;
 /// Place, in pairs of words, from which the repeated pair is taken: beyond the end of every block.
 const REPEATED_PAIR: u64 = 1 << 20;
 
-/// The contents of a workload's blocks.
+/// Generator of the 4 KiB blocks that a workload writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks {
     cipher: Cipher,

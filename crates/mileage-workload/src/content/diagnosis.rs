@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-/// A stretch of a record that is wrong in one way.
+/// A range of a record that is wrong in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Kind of the fault.

@@ -14,7 +14,7 @@ const LAP_BITS: u32 = 20;
 const BLOCKS_BELIEVED: u64 = 1 << 40;
 const FILES_BELIEVED: u16 = 1024;
 
-/// Which writing of which file a block belongs to.
+/// The write to which a block belongs: its file and its lap over the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writing {
     /// Number of the file, from 0; one file for each thread, or 0 for the one that all share.
@@ -41,7 +41,7 @@ pub struct Identity {
     pub shared: bool,
 }
 
-/// The two words from which a block's bytes follow.
+/// The two 64-bit words from which the bytes of a block are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockKey {
     pub(crate) even: u64,
@@ -100,7 +100,8 @@ impl Cipher {
 /// An odd number without pattern: distance of the counters of neighbouring words.
 pub(crate) const STEP: u64 = 0xA076_1D64_78BD_642F;
 
-/// A permutation of 64 bits that leaves no trace of order (multiply and fold, twice).
+/// Mix a 64-bit value: different values give different results, and similar values give unrelated ones. Two rounds of
+/// multiplication and exclusive or with the shifted value; no information is lost.
 #[inline(always)]
 pub(crate) fn avalanche(x: u64) -> u64 {
     let x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);

@@ -1,4 +1,4 @@
-//! IOzone's own bytes, as its version 3.471 writes them on Linux.
+//! The data that IOzone writes: the bytes of version 3.471 on Linux.
 //!
 //! Every record is a function of its number and its length, of the number of records in the file, of the child that
 //! writes and, for `-+d`, of the time at which IOzone was started; here the workload's seed stands for that time.

@@ -1,4 +1,4 @@
-//! Content of writes: pure functions from a position and a number of the writing to bytes.
+//! Generate and check the data that is written: a pure function of seed, position and generation.
 //!
 //! [`Blocks`] makes the contents whose compressibility and duplication are chosen, and knows its own bytes again;
 //! [`IozoneBytes`] makes IOzone's.

@@ -1,4 +1,4 @@
-//! The state machine of a job: which call each task does next.
+//! The state machine of a file job: which system call each task makes next.
 
 use super::file_call::FileCall;
 use super::name_calls::NameCalls;
@@ -112,7 +112,7 @@ struct Task {
     entries: u64,
 }
 
-/// The execution of a job. The module's text is its contract.
+/// The state machine of a file job; the module states how a driver uses it.
 #[derive(Debug)]
 pub struct FileExecution {
     job: FileJob,

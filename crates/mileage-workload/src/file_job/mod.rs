@@ -1,4 +1,4 @@
-//! Work on files by several tasks, as phases with barriers between them, and its execution.
+//! File jobs: work on files by several tasks, in phases with barriers between them.
 //!
 //! # Contract
 //! [`FileExecution`] is to files what [`Execution`](crate::Execution) is to the span of one target: a pure state machine.
@@ -103,7 +103,7 @@ pub struct OpenFile {
     pub how: OpenHow,
 }
 
-/// What a task does of an operation on names.
+/// The part of a metadata operation that a task does: set-up, the timed calls, or removal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum NamesPart {

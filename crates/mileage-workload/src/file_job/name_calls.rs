@@ -1,4 +1,4 @@
-//! Calls of operations on names.
+//! The system calls of metadata operations (create, stat, rename, remove) of one task.
 
 use super::NamesPart;
 use super::file_call::{FileCall, HandleId, OpenHow};

@@ -1,4 +1,4 @@
-//! What a call means to the operation that it belongs to.
+//! Kinds of file operations, and the role of each system call within its operation.
 
 use super::file_call::FileCall;
 
@@ -19,12 +19,12 @@ pub enum FileOperationKind {
     Metadata,
 }
 
-/// What a call means to its operation.
+/// Role of a system call within its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Role {
-    /// It ends the operation.
+    /// Kind of the operation that this call ends, if any.
     pub ends: Option<FileOperationKind>,
-    /// `ENOENT` and `EEXIST` are no failures.
+    /// Whether `ENOENT` and `EEXIST` are accepted.
     pub tolerant: bool,
 }
 
@@ -36,7 +36,7 @@ impl Role {
     }
 }
 
-/// Next call of a work.
+/// Next action of a task within its work.
 pub(super) enum Next {
     Call(FileCall, Role),
     WaitUntil(u64),

@@ -23,7 +23,7 @@ impl Generator {
     }
 }
 
-/// One worker of a specification.
+/// One worker of an IOMeter access specification.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     grid: Box<[AccessLine]>,

@@ -1,4 +1,4 @@
-//! The rules of each pattern: its own numbers, and how they fit the span and the rest of the workload.
+//! Validate access patterns: their parameters, and whether these fit the span and the rest of the workload.
 
 use super::access::{alignment, pauses};
 use super::{AccessLine, IorOrder, PatternKind, TraceOp, ior, iozone};

@@ -1,4 +1,4 @@
-//! Operations that were generated together and are not yet issued.
+//! A chunk of 64 operations that are generated together, ahead of their issue.
 
 use crate::op::Op;
 

@@ -1,4 +1,4 @@
-//! IOzone's own orders, faithful to their flaws.
+//! The access orders of IOzone's random and stride tests, including their flaws.
 
 use super::mersenne::Mersenne;
 

@@ -7,7 +7,7 @@ const TWIST: u64 = 0xB502_6F5A_A966_19E9;
 const UPPER: u64 = 0xFFFF_FFFF_8000_0000;
 const LOWER: u64 = 0x7FFF_FFFF;
 
-/// The generator.
+/// State of the generator.
 pub(crate) struct Mersenne {
     state: [u64; SIZE],
     index: usize,

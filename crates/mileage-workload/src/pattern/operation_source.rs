@@ -1,4 +1,4 @@
-//! Source of a thread's operations, a chunk at a time.
+//! Generate the operations of one thread from its access pattern, a chunk at a time.
 
 use super::PatternKind;
 use super::access::Access;
@@ -10,7 +10,7 @@ use crate::op::{Op, OpKind};
 use crate::workload::Workload;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Makes operations, for ever or until a trace ends.
+/// Generator of operations: endless, or until a trace ends.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Records(OfRecords),
@@ -44,7 +44,7 @@ impl Source {
     }
 }
 
-/// Operations of one size on an order of records, their kinds drawn by shares.
+/// Operations of one size on records in a given order; reads and writes are drawn by their shares.
 #[derive(Clone, Debug)]
 pub(crate) struct OfRecords {
     records: Records,

@@ -1,4 +1,4 @@
-//! Orders that need no random number: sequential, backward, one spot, strides.
+//! Deterministic access orders: sequential, backward, one fixed record, strides.
 
 /// The records `first..first + count` in an order that repeats.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Order {
     }
 }
 
-/// From the last record to the first, and again.
+/// Records from the last to the first, repeatedly.
 #[derive(Clone, Debug)]
 pub(crate) struct Backward {
     first: u64,

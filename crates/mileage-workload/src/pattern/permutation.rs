@@ -1,4 +1,4 @@
-//! A keyed permutation in constant memory, and the shuffle that is made of it.
+//! A pseudo-random permutation in constant memory, and the shuffle of records that is based on it.
 //!
 //! The domain is the numbers of `bits` bits. Each round multiplies by an odd number, adds, and folds the upper half of
 //! the bits into the lower: three steps that can each be undone within the domain, so that any number of rounds is a

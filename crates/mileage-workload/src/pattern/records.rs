@@ -1,4 +1,4 @@
-//! The patterns that are an order of the span's records.
+//! Access patterns that visit fixed-size records, as one enumeration.
 
 use super::PatternKind;
 use super::ior::Ior;
@@ -9,7 +9,7 @@ use super::skew::{HotCold, PartlySequential, Uniform};
 use super::zipf::Zipf;
 use crate::workload::Workload;
 
-/// The records of one thread, in order, for ever.
+/// Endless sequence of the records that one thread visits.
 #[derive(Clone, Debug)]
 pub(crate) enum Records {
     Order(Order),

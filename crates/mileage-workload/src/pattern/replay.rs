@@ -1,4 +1,4 @@
-//! The operations of a trace, dealt to the threads in turn.
+//! Replay of a trace: its operations are distributed over the threads in turn.
 
 use super::{Chunk, LOOKAHEAD_MAX, TraceOp};
 use crate::op::{Op, OpKind};

@@ -1,4 +1,4 @@
-//! Random offsets: uniform, hot and cold, and partly sequential.
+//! Random access patterns: uniform, hot and cold areas, and partly sequential.
 
 use super::random::{below, stream};
 use crate::workload::Workload;
@@ -51,7 +51,7 @@ impl HotCold {
     }
 }
 
-/// Sequential with jumps.
+/// Sequential records with random jumps.
 #[derive(Clone, Debug)]
 pub(crate) struct PartlySequential {
     count: u64,

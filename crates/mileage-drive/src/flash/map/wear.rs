@@ -60,7 +60,7 @@ impl Map {
         spread
     }
 
-    /// Blocks that were replaced.
+    /// Number of blocks that went bad in use and were replaced by spare blocks.
     pub(crate) fn bad_blocks(&self) -> u64 {
         self.units.iter().map(|unit| unit.bad.len() as u64).sum()
     }

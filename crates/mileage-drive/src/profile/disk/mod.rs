@@ -17,7 +17,7 @@ use text::Text;
 pub use text::figure_names;
 pub use zones::Zones;
 
-/// A disk's data sheet, checked.
+/// A valid profile of a hard disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskProfile {
     /// Properties of drives of all kinds; the capacity is a multiple of the physical sector.

@@ -1,4 +1,4 @@
-//! The order in which a disk does its commands.
+//! Scheduling policy of a disk: the order in which it serves its queued commands.
 
 use crate::profile::flash::choices::choices;
 

@@ -1,4 +1,4 @@
-//! A disk profile as it is written: every key with its type. What the keys mean together is checked by who reads them.
+//! The TOML form of a disk profile: every key with its type. The parent module checks how the values fit together.
 
 use super::queue_order::Scheduling;
 use super::zones::Zones;

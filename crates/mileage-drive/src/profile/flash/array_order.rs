@@ -1,4 +1,4 @@
-//! In which order the arrays do what they are asked.
+//! Scheduling policy of the flash arrays: in order of arrival, or reads first.
 
 use super::choices::{Combining, EndOfLife, Mapping, PlaneWork, Reads, Scheduling};
 use super::policies::Policies;

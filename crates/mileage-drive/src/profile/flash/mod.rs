@@ -31,7 +31,7 @@ pub use reliability::BitErrors;
 pub use slc::{SlcCache, SlcSize};
 use text::Text;
 
-/// A flash drive's data sheet, checked.
+/// A valid profile of a flash drive: its geometry, timings and policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashProfile {
     /// Properties of drives of all kinds; the capacity is a multiple of the page.

@@ -1,4 +1,4 @@
-//! Compression and deduplication in the controller, and what they exclude.
+//! Profile of compression and deduplication in the controller, and the choices that they cannot be combined with.
 
 use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Victim};
 use super::policies::Policies;

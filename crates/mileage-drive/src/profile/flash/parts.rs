@@ -1,4 +1,4 @@
-//! A map of units smaller than a flash page: which other choices it allows.
+//! Mapping units smaller than a flash page: check which other choices of a profile they allow.
 
 use super::FlashProfile;
 use super::choices::{Allocation, Copies, Frontiers, Mapping};

@@ -5,7 +5,7 @@ use super::policies::Policies;
 use super::text::Text;
 use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
-/// Rate of bit errors, and the number that the controller corrects.
+/// Raw bit error rate, and the number of wrong bits that the error correction corrects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitErrors {
     /// Share of bits that are wrong in a block that was never erased.

@@ -1,4 +1,4 @@
-//! A cache of blocks that are programmed with one bit in a cell.
+//! Profile of the SLC cache: flash blocks that are programmed with one bit per cell to absorb writes quickly.
 
 use super::FlashProfile;
 use super::choices::{Allocation, Cell, Frontiers, Mapping, PlaneWork, SlcDesign};
@@ -15,7 +15,7 @@ pub enum SlcSize {
     ShareOfFree(f64),
 }
 
-/// The cache of a profile that has one.
+/// Properties of the SLC cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcCache {
     /// Size of the cache.

@@ -1,4 +1,4 @@
-//! A flash profile as it is written: every key with its type. What the keys mean together is checked by who reads them.
+//! The TOML form of a flash profile: every key with its type. The parent module checks how the values fit together.
 
 use super::choices::{
     Allocation, Cell, Combining, Copies, Duplex, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneReads,

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Time-out for cancelled operations when a ring is given up.
 const CANCEL_WAIT: Duration = Duration::from_millis(100);
 
-/// Operation requested from the kernel.
+/// A system call that is submitted to the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Read into the slot.
@@ -33,7 +33,7 @@ pub(crate) enum Call {
     Discard,
 }
 
-/// A call that has returned.
+/// A completed call and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReturnedCall {
     /// The slot it was queued for.

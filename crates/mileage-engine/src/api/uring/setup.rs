@@ -1,4 +1,4 @@
-//! Makes rings, and refuses what the kernel or the target cannot do.
+//! Create `io_uring` rings; refuse settings that the kernel or the target does not support.
 
 use super::slots::slots_of;
 use crate::errno;
@@ -25,7 +25,7 @@ const TRIAL_WAIT: Duration = Duration::from_secs(5);
 /// The flags of a ring that one thread uses alone, as the log names them.
 const ISSUER_FLAGS: &str = "single_issuer defer_taskrun taskrun_flag";
 
-/// Requested settings of the ring.
+/// Settings of a ring: depth, polling, registered buffers and others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) registered: bool,

@@ -1,4 +1,4 @@
-//! Kernel threads that work for a ring: those to which operations are handed that cannot be done at once
+//! Processor time of the kernel threads that serve a ring: those that do operations which would block
 //! (`iou-wrk-TID`), and the one that submits when asked for (`iou-sqp-TID`). Their processor time is not in the
 //! thread's own account, so a target that needs them looks cheaper than it is.
 
