@@ -1,6 +1,6 @@
 //! Python class for a virtual drive.
 
-use crate::{ask, parse_workload, refused, to_json};
+use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
 use mileage_drive::{Drive, Error, Immediate, ManagedImmediate, Profile, Reliability, Request, RequestKind};
 use mileage_workload::Unobserved;

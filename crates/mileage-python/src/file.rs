@@ -1,6 +1,6 @@
 //! Python functions that run a workload on a real file or device.
 
-use crate::{ask, parse_workload, refused, to_json};
+use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_engine::{Error, Handle, Options, Share, ShareFinished, StartBarrier, ThreadIo, start, start_share};
 use mileage_measure::RunRecord;
 use pyo3::exceptions::{PyOSError, PyValueError};

@@ -1,6 +1,6 @@
 //! Python class for a modelled host above a virtual drive.
 
-use crate::{ask, parse_workload, refused, to_json};
+use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_drive::{Profile, general_drive};
 use mileage_engine::{iozone_file_job, iozone_results};
 use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, Opening, WORK_FILE, run, run_job};

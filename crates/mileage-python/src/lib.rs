@@ -4,6 +4,7 @@
 //! Only this crate sees Python, and nothing here decides anything. *Guard:* the house test on the manifests; the
 //! stub that is generated from this crate and compared with the committed one.
 
+mod conversions;
 mod drive;
 mod file;
 mod host;
@@ -14,8 +15,6 @@ mod values;
 mod workload;
 
 use pyo3::prelude::*;
-
-pyo3::import_exception!(mileage.errors, Refused);
 
 /// The compiled core of Mileage: sizes, the load engine and virtual drives.
 #[pymodule(gil_used = false)]
@@ -47,24 +46,4 @@ mod _core {
     /// The version of Mileage.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
-}
-
-/// The exception for what the core refuses: a sentence, which belongs to no option or file.
-#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
-fn refused(sentence: impl ToString) -> PyErr {
-    Refused::new_err((String::new(), sentence.to_string()))
-}
-
-/// Call Python's poll function; true means stop now.
-fn ask(py: Python<'_>, poll: Option<&Py<PyAny>>, bytes: u64, operations: u64) -> PyResult<bool> {
-    py.check_signals()?;
-    poll.map_or(Ok(false), |poll| poll.call1(py, (bytes, operations))?.extract(py))
-}
-
-fn parse_workload(text: &str) -> PyResult<mileage_workload::Workload> {
-    serde_json::from_str(text).map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("workload: {cause}")))
-}
-
-fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|cause| pyo3::exceptions::PyValueError::new_err(cause.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Python functions that run IOzone's tests and metadata operations on real files and directories.
 
+use crate::conversions::{ask, refused, to_json};
 use crate::file::shifted;
-use crate::{ask, refused, to_json};
 use mileage_engine::{
     Error, Job, MetadataShare, iozone_differences, start_iozone, start_metadata, start_metadata_share,
 };

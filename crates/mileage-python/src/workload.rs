@@ -1,7 +1,7 @@
 //! Check a workload from Python by the rules of the core.
 
+use crate::conversions::{parse_workload, to_json};
 use crate::file::parse_options;
-use crate::{parse_workload, to_json};
 use mileage_engine::Generator;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

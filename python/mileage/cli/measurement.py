@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from mileage.app.measurement import Measurement, asked_of, measure, planned, refuse_existing
+from mileage.app.measurement import Measurement, asked_of, measure, refuse_existing
 from mileage.cli.foreign_options import refuse_elsewhere
+from mileage.cli.one_off_plan import plan_of
 from mileage.cli.target_choice import chosen_target
-from mileage.errors import Refusal, Refused
+from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
-from mileage.plan import MeasurementRequest, Plan, Study, TraceFile, to_toml
-from mileage.plan.faults import BrokenStudy, steps_of
+from mileage.plan import MeasurementRequest, TraceFile, to_toml
 from mileage.plan.io_options import IoOptions
 from mileage.plan.load_model import Spacing
-from mileage.plan.measure_options import OPTIONS, option_of
+from mileage.plan.measure_options import OPTIONS
 from mileage.plan.one_off_study import one_off
-from mileage.plan.resolver import NO_ROOM
-from mileage.plan.work_area import UNEVEN
 from mileage.report.measurement_setup import labels_of, setting_text
 
 if TYPE_CHECKING:
@@ -82,43 +80,6 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
             command=("mileage", *arguments),
         )
     _print(done, found, given)
-
-
-def plan_of(study: Study, destroy: str | None) -> Plan:
-    """The plan of a one-off study. Raises Refused in the words of the command line."""
-    try:
-        return planned(study, destroy)
-    except BrokenStudy as broken:
-        # The filling run has the same options and repeats the faults of the measurement: report its own only if there
-        # are no others.
-        faults = broken.refusals
-        asked = [fault for fault in faults if not fault.where.startswith("torture.")] or faults
-        cold = any(table.cache == "cold" for table in study.measure.values())
-        raise Refused.because(*dict.fromkeys(_in_options(fault, cold=cold) for fault in asked)) from broken
-
-
-_ADVICE: Final = {
-    NO_ROOM: "free some space, or give a smaller --size",
-    UNEVEN: "choose a --record and a --size that divide evenly",
-}
-"""Advice in terms of command-line options, by the code of a refusal whose own advice names keys of a study file."""
-
-
-def _in_options(fault: Refusal, *, cold: bool) -> Refusal:
-    """Reword an error of the generated study so that it gives the command-line option that set the faulty key.
-
-    `cold`: the page cache was set by --cold rather than by --direct.
-    """
-    fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
-    steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
-    if steps == ["state", "file"]:
-        return fault._replace(where="--size")
-    if steps == ["record"]:
-        return fault._replace(where="--record")
-    if len(steps) < 3 or steps[0] not in ("measure", "torture"):
-        return fault
-    key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
-    return fault._replace(where="--cold" if key == "cache" and cold else f"--{option_of(key)}")
 
 
 def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:

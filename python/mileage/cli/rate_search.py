@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from mileage.app.rate_search import SearchResult, read_goal, search
-from mileage.cli.measurement import plan_of
+from mileage.cli.one_off_plan import plan_of
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
 from mileage.judge.highest_rate_search import Probe

@@ -138,14 +138,27 @@ def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     given = GivenFlags(tool, words=tuple(words))
     own = len(words)
     if tool.starts:
-        from mileage.dropin.task_tools import begins_program
-
-        own = begins_program(words)
+        own = _program_at(words)
         given.operands = list(words[own:])
     reader = _Words(tool, list(words[:own]), given)
     while reader.left:
         reader.step()
     return given
+
+
+_ALONE: Final = ("oversubscribe", "allow-run-as-root", "help")
+"""Options of mpirun that take no value."""
+
+
+def _program_at(words: Sequence[str]) -> int:
+    """Index of the program among the words of mpirun: everything after it belongs to the program."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word[:1] not in DASHES:
+            return at
+        at += 1 if "=" in word or word.lstrip("-") in _ALONE else 2
+    return at
 
 
 class _Words:

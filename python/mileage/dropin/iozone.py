@@ -6,15 +6,14 @@ What it refuses: combinations that IOzone refuses, tests that have nothing to re
 
 from __future__ import annotations
 
-import os
 import sys
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.dropin.task_tools import is_modelled
 from mileage.errors import Refused, RunFailed
 from mileage.formats.worksheet import refuse_unwritable
@@ -33,23 +32,6 @@ _CHILDREN_MAX: Final = 1024
 _CROSSOVER_KB: Final = 16 << 10
 """With -a: files above this have no records under `_LARGE_KB`."""
 _LARGE_KB: Final = 64
-
-
-@dataclass(frozen=True)
-class IozoneRequest:
-    """Request parsed from a command line of IOzone; sizes in bytes."""
-
-    tests: tuple[str, ...]
-    """Names such as "random_read"."""
-    sizes: tuple[tuple[int, int], ...]
-    """File and record of each row."""
-    records_kb: tuple[int, ...]
-    """The columns of the reports."""
-    children: tuple[int, ...]
-    """Numbers of children; none for a single stream."""
-    place: Path
-    name: str
-    files: tuple[str, ...]
 
 
 def run(given: GivenFlags) -> None:
@@ -499,19 +481,6 @@ def _steps(first: int, last: int, factor: int) -> list[int]:
     return found
 
 
-def size_of(flag: str, text: str) -> int:
-    """A size as IOzone reads it, in bytes: kB, or with k, m, g, binary. Raises Refused."""
-    factors = {"k": _KB, "m": _KB**2, "g": _KB**3}
-    digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
-        raise Refused(
-            f"iozone: {flag} {text}",
-            expected="kB as a whole number, or one with k, m or g, such as 64k",
-            code="wrong-value",
-        )
-    return int(digits) * factor
-
-
 def _number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
     text = given.last(flag)
     return alone if text is None else _count(given, flag, text, least, most)
@@ -525,9 +494,3 @@ def _count(given: GivenFlags, flag: str, text: str, least: int = 1, most: int = 
             code="wrong-value",
         )
     return int(text)
-
-
-def uname() -> str:
-    """The machine in one line, as `uname -a` begins."""
-    found: Any = os.uname()
-    return f"{found.sysname} {found.nodename} {found.release} {found.version} {found.machine}"

@@ -6,6 +6,7 @@ What it refuses: a worksheet that cannot be written.
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
 from mileage.model.run_record import Moved, RunRecord, TestResult
 from mileage.plan.iozone_suite import Suite, SuiteValue
 
 if TYPE_CHECKING:
-    from mileage.dropin.iozone import IozoneRequest
     from mileage.plan import PlannedRun
 
 _KB: Final = 1024
@@ -72,8 +73,6 @@ def version_text() -> str:
 
 def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
     """Everything above the first figures."""
-    from mileage.dropin.iozone import size_of, uname
-
     lines = [version_text(), f"\tRun began: {time.ctime()}", ""]
     for flag, value in given.flags:
         if flag.spelling in _SPLASH:
@@ -83,7 +82,7 @@ def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
         elif flag.spelling in _SPLASH_VALUES:
             lines.append(f"\t{_SPLASH_VALUES[flag.spelling].format(value)}")
         elif flag.spelling == "-M":
-            lines.append(f"\n\tMachine = {uname()}\n")
+            lines.append(f"\n\tMachine = {_machine()}\n")
     lines.append(f"\tCommand line used: {_command(given)}")
     if not given.has("-O") and not given.has("-N"):
         lines.append("\tOutput is in kBytes/sec")
@@ -272,3 +271,8 @@ def _block(given: GivenFlags, suite: SuiteValue, result: TestResult) -> layout.B
     children = tuple(layout.Child(child.bytes / size, rate(child)) for child in workers.children)
     cpu_s = record.usage.cpu_ns / _S
     return layout.Block(result.test, children, rate(workers.parent), record.elapsed_s, cpu_s)
+
+
+def _machine() -> str:
+    """The machine in one line, as `uname -a` begins."""
+    return " ".join(os.uname())

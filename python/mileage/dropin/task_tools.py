@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.flags import DASHES, GivenFlags, read
+from mileage.dropin.flags import GivenFlags, read
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
@@ -131,17 +130,3 @@ def _check_hosts(path: Path, count: int) -> None:
             )
     if not hosts:
         raise Refused(f"mpirun: -machinefile {path}", "names no host", expected="a host a line", code="empty")
-
-
-def begins_program(words: Sequence[str]) -> int:
-    """Index of the program among the words of mpirun: everything after it belongs to the program."""
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word[:1] not in DASHES:
-            return at
-        at += 1 if "=" in word or word.lstrip("-") in _ALONE else 2
-    return at
-
-
-_ALONE: Final = ("oversubscribe", "allow-run-as-root", "help")

@@ -1,0 +1,41 @@
+"""A command line of IOzone as a value: its tests, sizes, children and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mileage.errors import Refused
+
+_KB: Final = 1024
+
+
+@dataclass(frozen=True)
+class IozoneRequest:
+    """Request parsed from a command line of IOzone; sizes in bytes."""
+
+    tests: tuple[str, ...]
+    """Names such as "random_read"."""
+    sizes: tuple[tuple[int, int], ...]
+    """File and record of each row."""
+    records_kb: tuple[int, ...]
+    """The columns of the reports."""
+    children: tuple[int, ...]
+    """Numbers of children; none for a single stream."""
+    place: Path
+    name: str
+    files: tuple[str, ...]
+
+
+def size_of(flag: str, text: str) -> int:
+    """A size as IOzone reads it, in bytes: kB, or with k, m, g, binary. Raises Refused."""
+    factors = {"k": _KB, "m": _KB**2, "g": _KB**3}
+    digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
+        raise Refused(
+            f"iozone: {flag} {text}",
+            expected="kB as a whole number, or one with k, m or g, such as 64k",
+            code="wrong-value",
+        )
+    return int(digits) * factor
