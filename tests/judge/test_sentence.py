@@ -382,3 +382,6 @@ def test_all_levels_are_ranked_in_the_sentence() -> None:
     assert ranking == "All levels of drive, fastest first: b > a = c at 3 cells; a > c > b at append."
     assert ranking in verdict_sentence(comparison(SLOWER, **ARMS, ranking=ranking))
     assert ranking_words([standings("read", "ops_per_s", {"a": [1.0, 2.0], "b": [3.0, 4.0]})], "drive") == ""
+    many = {f"d{at}": [at * 100.0, at * 101.0, at * 99.0] for at in range(1, 10)}
+    ranking = ranking_words([standings("read", "ops_per_s", many)], "drive")
+    assert ranking == "All levels of drive, fastest first: d9 > d8 > d7 … d1 at read."

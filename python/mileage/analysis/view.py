@@ -45,6 +45,8 @@ from mileage.store.journal import Entries, JournalContent
 from mileage.store.study_folder import CHECK_TEXT
 
 _TARGETS_MAX: Final = 5
+_HEADING_MAX: Final = 160
+"""Characters of targets in a heading: with more, the verdict would be off the first screen of a phone."""
 """Targets that a heading names."""
 
 
@@ -212,8 +214,9 @@ def targets_of(plan: Plan) -> list[str]:
 
 
 def _named(targets: Sequence[str]) -> str:
-    """Targets in a row, the first three of many."""
-    return listed(targets if len(targets) <= _TARGETS_MAX else [*targets[:3], f"{len(targets) - 3} more"])
+    """Targets in a row, the first three of many; how many they are, where that is too long for a heading."""
+    row = listed(targets if len(targets) <= _TARGETS_MAX else [*targets[:3], f"{len(targets) - 3} more"])
+    return row if len(targets) == 1 or len(row) <= _HEADING_MAX else f"{len(targets)} targets"
 
 
 def _identity(

@@ -19,6 +19,7 @@ import msgspec
 from mileage.judge.mean_over_cells import TREND_LEVELS_MIN, Trend, ranking, trend_of_runs
 
 _MOST_ORDERS: Final = 4
+_MOST_LEVELS: Final = 8
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -74,7 +75,7 @@ def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
     """Rank all levels of a factor in one sentence ("b > a = c at 3 tests"); empty for fewer than three levels.
 
     ">" is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no common
-    one.
+    one. Of many levels the first three and the last are named: "d > c = b … a".
     """
     orders: dict[str, list[str]] = {}
     for cell in cells:
@@ -84,6 +85,8 @@ def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
             for above, place in pairwise(ranked):
                 tied = (place.first or 0) <= (above.last or 0)
                 parts += ["=" if tied else ">", place.level]
+            if len(ranked) > _MOST_LEVELS:
+                parts = [*parts[:5], "…", parts[-1]]
             orders.setdefault(" ".join(parts), []).append(cell.cell)
     if not orders:
         return ""
