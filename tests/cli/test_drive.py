@@ -208,3 +208,17 @@ def test_a_long_value_of_a_data_sheet_is_wrapped() -> None:
     assert max(map(len, sheet.splitlines())) <= 100
     assert zones.split() == [word for word in sheet.split() if re.fullmatch(r"\d+:\d+", word)]
     assert sheet.count("a drawing") == sheet.count("zones") == 1
+
+
+def test_a_profile_that_is_shown_whole_is_a_drive_of_its_own(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    shown = mileage("drive", "show", "intel-x25e-64gb", "--toml")
+    assert shown.returncode == 0, shown.stderr
+    profile.write_text(shown.stdout)
+    assert mileage("drive", "show", str(profile)).stdout == mileage("drive", "show", "intel-x25e-64gb").stdout
+
+
+def test_rates_of_a_drive_with_changed_figures_have_nothing_to_compare_with() -> None:
+    result = mileage("drive", "rates", "intel-x25e-64gb,gc_pace=paced")
+    assert result.returncode == 2
+    assert "one with changed figures (KEY=VALUE) is another drive" in " ".join(result.stderr.split())

@@ -105,3 +105,10 @@ def test_a_name_that_is_not_known_is_refused_with_the_closest(tmp_path: Path) ->
     (tmp_path / "y.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(Refused, match="not UTF-8"):
         load_data_sheet(str(tmp_path / "y.toml"))
+
+
+def test_a_drive_profile_is_no_data_sheet(tmp_path: Path) -> None:
+    path = tmp_path / "drive.toml"
+    path.write_text('name = "drive"\nkind = "flash"\n')
+    with pytest.raises(Refused, match="the profile of a virtual drive"):
+        load_data_sheet(str(path))

@@ -1,6 +1,6 @@
 """Published rates of virtual drives, simulated at their own conditions.
 
-Scope: a new drive, written in order and overwritten at random as the rate says, idle for a minute before it is
+Scope: a new drive, written in order and overwritten at random as the rate says, idle for ten minutes before it is
 read, then one workload. A rate that names a part of the size is simulated on a drive with that part of the blocks, of
 the capacity and of the SLC cache; spans and what was written before are divided as well, what is moved is not.
 What it refuses: profiles that no drive can have, and rates that the drive cannot do.

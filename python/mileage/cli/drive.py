@@ -48,19 +48,32 @@ def _echo_json(value: object) -> None:
 @command.command("show")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def show(name: str, as_json: bool) -> None:
+@click.option("--toml", "as_toml", is_flag=True, help="The profile itself, to begin one of your own with.")
+def show(name: str, as_json: bool, as_toml: bool) -> None:
     """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
     every figure with its source, how far to trust it and what it may be
     instead, and which published rates the simulated drive reaches; of an
     array that states how often members fail, the probability of data loss.
+
+    \b
+    mileage drive show intel-x25e-64gb
+    mileage drive show micron-7450-pro-1920gb --toml > my-drive.toml
     """
     import msgspec
 
     from mileage._core import array_data_loss, drive_alternatives, drive_figures, drive_rates, drive_title
+    from mileage.errors import Refused
     from mileage.report.datasheet import alternative_lines, data_loss_lines, data_sheet, rate_lines
     from mileage.targets.profiles import load_profile
 
+    if as_json and as_toml:
+        raise Refused(
+            "--json and --toml", "two forms of one output", advice="give one of them", code="conflict"
+        )
     profile = load_profile(name)
+    if as_toml:
+        click.echo(profile, nl=False)
+        return
     figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
     alternatives = drive_alternatives(profile)
     loss = array_data_loss(profile, _LOSS_YEARS, _LOSS_ARRAYS, 1)

@@ -38,8 +38,9 @@ def rates(
     if not any(published_rates(name) for name in names):
         raise Refused(
             ", ".join(names),
-            "no rate was published of it",
-            expected="a drive with a [[rate]]",
+            "there is no published rate to compare with",
+            expected="a drive with a [[rate]]; one with changed figures (KEY=VALUE) is another drive and has none",
+            advice="to try a figure, change it in a copy of the profile: mileage drive show NAME --toml",
             code="missing",
         )
     found = simulated_rates(names, processes=processes)

@@ -80,6 +80,13 @@ def _read(path: Path) -> DataSheet:
         raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     except UnicodeDecodeError:
         raise Refused(path, "not UTF-8 text", expected="a TOML data sheet", code="malformed") from None
+    if re.search(r"^kind\s*=", text, re.MULTILINE):
+        raise Refused(
+            path,
+            "the profile of a virtual drive",
+            expected="a data sheet, which has no `kind`: mileage new datasheet PATH.toml writes one",
+            code="wrong-value",
+        )
     try:
         return parse_data_sheet(text, str(path))
     except BrokenStudy as broken:
