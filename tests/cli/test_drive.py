@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mileage import Drive
-from mileage.report.datasheet import bars, data_sheet
+from mileage.report.datasheet import bars, confidence_word, data_sheet
 from mileage.targets.profiles import drive_names
 from tests.command import mileage
 from tests.execute.conftest import small_profile
@@ -24,7 +24,7 @@ def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
     for row in rows:
         line = next(line for line in result.stdout.splitlines() if line.startswith(f"{row['name']} "))
         assert row["value"].split()[0] in line, "a long value continues in the lines below"
-        assert row["confidence"] in line
+        assert confidence_word(row["confidence"]) in line
         assert row["source"]
 
 
