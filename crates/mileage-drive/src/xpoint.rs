@@ -1,4 +1,4 @@
-//! Model of an `XPoint` (3D XPoint) drive: a memory that is written in place, sector by sector, without erasing.
+//! Model of an `XPoint` (3D `XPoint`) drive: a memory that is written in place, sector by sector, without erasing.
 //!
 //! # Model
 //! The controller begins commands one after the other, with an interval between them. Stripes of the addresses lie on the
