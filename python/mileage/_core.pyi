@@ -147,6 +147,10 @@ class Host:
         """
         Read the work file from end to end through the cache.
         """
+    def forget_durability(self, /) -> None:
+        """
+        Forget it again.
+        """
     @property
     def free_bytes(self, /) -> int:
         """
@@ -213,7 +217,7 @@ class Host:
     def survival(self, /, seed: SupportsIndex) -> tuple[int, int]:
         """
         Synced writes since that is tracked, and how many of them a power cut now would lose. Raises `ValueError` when the
-        drive's profile does not say what a cut loses.
+        drive's profile does not say what a cut loses, and when metadata may have been written in place meanwhile.
         """
     def take_requests(self, /) -> list[tuple[str, int, int, bool]]:
         """

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from mileage.store import StudyFolder
+
 pytestmark = pytest.mark.xdist_group("devices")
 
 DRIVE = "/dev/" + 3 * "X"
@@ -137,6 +139,31 @@ def test_a_printed_line_runs(name: str, loop: str, tmp_path: Path) -> None:
         assert (tmp_path / sheet).stat().st_size > 1000
     if "time " in line:
         assert "real\t" in run.stderr
+
+
+HOST = "virtual:intel-x25e-64gb@phenom-8gib"
+PLACES = {"iozone": " -f", "IOzone": " -f", "IOR": " -o"}
+"""The flag by which a program gets the place of its files."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", LINES)
+def test_a_printed_line_runs_on_a_modelled_host(name: str, tmp_path: Path) -> None:
+    """As printed, with the place of the files at its end where the line does not state one."""
+    line = scaled(LINES[name], HOST).replace("-d junk", f"-d {HOST}")
+    if HOST not in line:
+        flag = next(flag for program, flag in PLACES.items() if f"{program} " in line)
+        line += f"{flag} {HOST}"
+    run = done(line, tmp_path)
+    assert run.returncode == 0, run.stderr
+    (study,) = tmp_path.glob("mileage-*")
+    records = [entry.record for entry in StudyFolder.open(study).content().runs() if entry.role == "measure"]
+    assert records
+    assert all(record.operations > 0 for record in records)
+    assert (
+        sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(("iozone.", "testFile")))
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", REFUSED)

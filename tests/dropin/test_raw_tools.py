@@ -112,6 +112,53 @@ def test_hdparm_direct_says_so_and_reads_past_the_cache(tmp_path: Path, loop: st
     assert all("O_RDONLY" in line for line in opened)
 
 
+HOSTED = "virtual:intel-x25e-64gb@phenom-8gib"
+
+
+def test_hdparm_times_memory_read_ahead_and_drive_of_a_modelled_host(tmp_path: Path) -> None:
+    """-T reads memory, -T --direct one place of the drive, -t and -t --direct on and on."""
+    rates = {}
+    for number, direct in enumerate(((), ("--direct",))):
+        done = mileage("hdparm", "-tT", *direct, HOSTED, "--save", f"study-{number}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "of a file on the host's file system" in done.stderr
+        assert "has no host" not in done.stderr
+        rates[direct] = [float(rate) for rate in re.findall(r" = +([0-9.]+) MB/sec", done.stdout)]
+        runs = StudyFolder.open(tmp_path / f"study-{number}").content().runs()
+        first, second = (run.record for run in runs if run.role == "measure")
+        assert first.counters["host_bytes_read"] == (first.bytes_read if direct else 2 << 20)
+        assert second.counters["host_bytes_read"] == pytest.approx(second.bytes_read, rel=0.01)
+        # A direct read of 2 MiB is few large requests at once; read-ahead asks for as much as its window holds.
+        reads = second.counters["host_requests_read"]
+        assert second.bytes_read / reads <= (2 << 20 if direct else 128 << 10)
+    (cached, buffered), (cached_direct, buffered_direct) = rates[()], rates["--direct",]
+    assert cached > 4 * max(buffered, cached_direct, buffered_direct)
+    assert buffered < buffered_direct, "each byte is copied once more, and windows are small"
+
+
+def test_dd_of_a_modelled_host_times_memory_unless_it_syncs(tmp_path: Path) -> None:
+    rates = {}
+    for number, words in enumerate(("", "conv=fdatasync", "oflag=direct", "oflag=dsync")):
+        line = ("if=/dev/zero", f"of={HOSTED}", "bs=1M", "count=64", *words.split())
+        done = mileage("dd", *line, "--save", f"study-{number}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (entry,) = StudyFolder.open(tmp_path / f"study-{number}").content().runs()
+        assert entry.record.bytes_written == 64 << 20
+        rates[words] = entry.record.bytes_written / entry.record.elapsed_s
+    assert rates[""] > 3 * rates["conv=fdatasync"]
+    assert rates["conv=fdatasync"] > rates["oflag=dsync"]
+    assert rates["oflag=direct"] > rates["oflag=dsync"]
+
+
+def test_dd_reads_a_file_of_a_modelled_host_from_its_drive(tmp_path: Path) -> None:
+    for number, words in enumerate(("", "iflag=direct")):
+        line = (f"if={HOSTED}", "of=/dev/null", "bs=1M", "count=64", *words.split())
+        done = mileage("dd", *line, "--save", f"study-{number}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (entry,) = StudyFolder.open(tmp_path / f"study-{number}").content().runs()
+        assert entry.record.bytes_read == 64 << 20 == entry.record.counters["host_bytes_read"]
+
+
 @pytest.mark.parametrize("words", [("-t",), ("-t", "--direct"), ("-t", "--offset", "2")])
 def test_hdparm_reads_of_a_virtual_drive_what_was_written(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = dropin(tmp_path, "hdparm", *words, DRIVE)

@@ -1,24 +1,23 @@
 """Work on files on a modelled host: metadata, metarates, mdtest and IOR in virtual time."""
 
+import json
 from typing import Literal
 
 import msgspec
 import pytest
 
-from mileage.errors import Refused
 from mileage.execute.host_files import names_on_host, suite_on_host, tasks_on_host
+from mileage.model import run_record
 from mileage.model.run_record import RunRecord
 from mileage.plan.file_job import JobOptions
 from mileage.plan.iozone_suite import Suite, SuiteValue
 from mileage.plan.name_operations import METADATA, Names, NamesValue
-from mileage.plan.page_cache_state import Caching
 from mileage.plan.tasks import MDTEST, Ior, Mdtest, Metarates
 from mileage.plan.workload import Files
 from mileage.targets.host_target import HostTarget
 from mileage.targets.target_kinds import open_target
 
 SMALL = "plain-64gib@server-2025,memory_bytes=268435456,cache_bytes=134217728,journal_bytes=16777216"
-WARM = Caching("warm")
 
 
 def opened(changes: str = "") -> HostTarget:
@@ -28,7 +27,7 @@ def opened(changes: str = "") -> HostTarget:
 
 
 def done(target: HostTarget, wanted: Ior | Mdtest | Metarates) -> dict[str, RunRecord]:
-    found = tasks_on_host(target.host, wanted, WARM, "a test", lambda *_: False)
+    found = tasks_on_host(target.host, wanted, "a test", lambda *_: False)
     return {result.name: result.record for result in found}
 
 
@@ -134,12 +133,6 @@ def test_ior_writes_and_reads_its_blocks(files: Files) -> None:
     assert read.counters["host_cache_pages_missed"] == 0
 
 
-def test_what_is_read_cannot_be_compared() -> None:
-    wanted = Ior(tasks=1, transfer_bytes=65536, block_bytes=65536, segments=1, verify="all")
-    with pytest.raises(Refused, match="keeps no content"):
-        done(opened(), wanted)
-
-
 @pytest.mark.parametrize("test", [test for test in METADATA if test != "read"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_operation_on_names_is_done(test: str, threads: int) -> None:
@@ -179,6 +172,45 @@ def test_children_of_iozone_have_files_and_rates_of_their_own() -> None:
     assert write["bytes_written"] == 3 * value.file_bytes
     host.empty_caches()
     assert free_bytes - host.free_bytes <= 4096, "one block of the root directory at most"
+
+
+def results_of(target: HostTarget, value: SuiteValue) -> list[run_record.TestResult]:
+    text = suite_on_host(target.host, Suite(value, JobOptions(), (), bytes=0), "a test", never)
+    return msgspec.json.decode(json.dumps(json.loads(text)["results"]), type=list[run_record.TestResult])
+
+
+@pytest.mark.parametrize("mode", ["intended", "fidelity"])
+def test_a_flush_of_iozone_is_inside_the_clock_of_reads_too_where_iozone_has_it(
+    mode: Literal["intended", "fidelity"],
+) -> None:
+    value = msgspec.structs.replace(suite(mode, workers=2), flush_timed=True)
+    syncs = {one.name: one.record.latency_of("sync").count for one in results_of(opened(), value)}
+    reads = {test for test in syncs if "read" in test}
+    assert len(reads) == 4
+    # One for each child.
+    assert {test: syncs[test] for test in reads} == dict.fromkeys(reads, 2 if mode == "fidelity" else 0)
+    assert syncs["iozone.write"] == 2
+
+
+def test_close_of_iozone_is_inside_the_clock_where_asked() -> None:
+    value = suite("fidelity", workers=None)
+    timed = msgspec.structs.replace(value, close_timed=True)
+    without, within = (
+        {one.name: one.record.elapsed_ns for one in results_of(opened(), it)} for it in (value, timed)
+    )
+    assert within["iozone.read"] > without["iozone.read"]
+
+
+def test_dirty_pages_are_written_back_while_the_children_of_iozone_pause() -> None:
+    """The next test rewrites what the flusher wrote meanwhile, or what is still dirty."""
+    value = suite("intended", workers=2)
+    ended_ns = {}
+    for pause_ns in (0, 5_000_000_000):
+        target = opened()
+        results = results_of(target, msgspec.structs.replace(value, pause_ns=pause_ns))
+        ended_ns[pause_ns] = target.host.now_ns
+        records = [one.record for one in results]
+    assert ended_ns[5_000_000_000] - ended_ns[0] == pytest.approx(5e9 * len(records), rel=0.01)
 
 
 def test_a_reread_is_from_memory_below_its_size_and_from_the_drive_above() -> None:

@@ -71,6 +71,30 @@ def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(
     assert table(other) != table(whole)
 
 
+HOST = "@server-2025,memory_bytes=268435456,cache_bytes=134217728,journal_bytes=4194304"
+
+
+def test_a_killed_study_of_a_modelled_host_gives_the_same_table(small: Small, tmp_path: Path) -> None:
+    """Cache, files, journal and drive are saved together, and a kill at any time loses nothing of them."""
+    study, *rest = small.virtual(cycles=1)
+    plan = Path(study)
+    # Buffered, so that dirty pages and the journal are part of the state that is saved.
+    text = (
+        plan.read_text()
+        .replace('"32MiB"', '"32MiB"\ncache = "warm"')
+        .replace("drive.toml", f"drive.toml{HOST}")
+    )
+    plan.write_text(text)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    duration_s = run_in_process([study, *rest, "--out", str(whole)])
+    kill_with_a_saved_state([study, *rest], cut)
+    kill_after([study, *rest, "--out", str(cut)], 0.7 * duration_s)
+    assert mileage("run", study, *rest, "--out", str(cut)).returncode == 0
+    assert_every_run_once(cut)
+    for name in ("samples", "series", "latency", "counters"):
+        assert (cut / f"{name}.parquet").read_bytes() == (whole / f"{name}.parquet").read_bytes(), name
+
+
 def test_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
     seed = int(os.environ.get("MILEAGE_SEED", "20101121"))
     print(f"MILEAGE_SEED={seed}")

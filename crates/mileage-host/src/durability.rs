@@ -10,7 +10,18 @@ impl Host {
     /// Remember from now on what is written and what is acknowledged.
     pub fn track_durability(&mut self) {
         self.state.block.log_sent = Some(Vec::new());
-        self.tracking = Some(Tracking::default());
+        self.tracking = Some(Tracking::since(self.state.now_ns));
+    }
+
+    /// Forget it again.
+    pub fn forget_durability(&mut self) {
+        self.state.block.log_sent = None;
+        self.tracking = None;
+    }
+
+    /// For how long it is remembered, in nanoseconds.
+    pub fn tracked_ns(&self) -> u64 {
+        self.tracking.as_ref().map_or(0, |tracking| self.state.now_ns - tracking.began_ns)
     }
 
     /// What of the acknowledged writes a power cut now would lose; nothing is cut. What chance decides is drawn from `seed`.

@@ -38,6 +38,13 @@ pub struct TaskSpans {
     pub close_ns: Option<(u64, u64)>,
 }
 
+impl TaskSpans {
+    /// End of the last operation, or of the `close` after it.
+    fn end_ns(&self) -> Option<u64> {
+        self.operate_ns.max(self.close_ns).map(|(_, last_ns)| last_ns)
+    }
+}
+
 /// Result of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileJobResult {
@@ -281,7 +288,7 @@ impl Phase {
         self.ends[operation.task as usize].push(ended_ns);
     }
 
-    /// The record. Its time runs from the first operation of any task to the last.
+    /// The record. Its time runs from the first operation of any task to the last, and to the last `close` within the phase.
     fn end(mut self, host: &mut Host, now_ns: u64) -> (RunRecord, Vec<TaskSpans>) {
         host.advance_to(now_ns);
         let concurrency = self.note_first_done();
@@ -290,6 +297,7 @@ impl Phase {
         let operated = || spans.iter().filter_map(|spans| spans.operate_ns);
         let first_ns = operated().map(|(first_ns, _)| first_ns).min().unwrap_or(0);
         let durable_ns = operated().map(|(_, last_ns)| last_ns).max().unwrap_or(0) - first_ns;
+        let elapsed_ns = spans.iter().filter_map(TaskSpans::end_ns).max().unwrap_or(0).saturating_sub(first_ns);
         let submit_ns = parts.iter().map(|part| part.moved_ns).max().unwrap_or(0).saturating_sub(first_ns);
         let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
             all.merge(&part);
@@ -298,7 +306,9 @@ impl Phase {
         let threads: Vec<ThreadRecord> = parts
             .into_iter()
             .map(|part| {
-                let elapsed_ns = part.spans.operate_ns.map_or(0, |(first_ns, last_ns)| last_ns - first_ns);
+                let operate_ns = part.spans.operate_ns;
+                let elapsed_ns =
+                    operate_ns.and_then(|(first_ns, _)| Some(part.spans.end_ns()? - first_ns)).unwrap_or(0);
                 ThreadRecord { elapsed_ns, ..part.record }
             })
             .collect();
@@ -321,7 +331,7 @@ impl Phase {
             ops_metadata: sum(|thread| thread.ops_metadata),
             submit_ns,
             durable_ns,
-            elapsed_ns: durable_ns,
+            elapsed_ns,
             latency: LatencyData::of(kinds.map(|kind| (kind, data(kind)))),
             series: series.map(|series| series.to_data()).unwrap_or_default(),
             counters,

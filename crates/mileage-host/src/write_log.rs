@@ -39,6 +39,7 @@ struct Acknowledged {
 /// What was written since tracking began, and what was acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracking {
+    pub began_ns: u64,
     pub carriers: BTreeMap<IoId, Carrier>,
     /// Requests by their tags, and the pieces of I/O in each.
     pub sent: BTreeMap<u64, Vec<IoId>>,
@@ -56,6 +57,10 @@ pub struct Survival {
 }
 
 impl Tracking {
+    pub(crate) fn since(began_ns: u64) -> Self {
+        Self { began_ns, ..Self::default() }
+    }
+
     pub(crate) fn note_data(&mut self, io: IoId, pages: Pages, offset: u64, length: u64) {
         self.carriers.insert(io, Carrier { carried: Carried::Data(pages), offset, length });
     }

@@ -234,9 +234,23 @@ impl PyHost {
         self.host.track_durability();
     }
 
+    /// Forget it again.
+    fn forget_durability(&mut self) {
+        self.host.forget_durability();
+    }
+
     /// Synced writes since that is tracked, and how many of them a power cut now would lose. Raises `ValueError` when the
-    /// drive's profile does not say what a cut loses.
+    /// drive's profile does not say what a cut loses, and when metadata may have been written in place meanwhile.
     fn survival(&mut self, seed: u64) -> PyResult<(u64, u64)> {
+        let (tracked_ns, limit_ns) = (self.host.tracked_ns(), self.host.profile().dirty_age_ns);
+        if tracked_ns > limit_ns {
+            return Err(wrong(format!(
+                "the run took {:.1} s: expected at most {:.1} s (dirty_age_s of the host), after which metadata is written in \
+                 place; make the run shorter",
+                tracked_ns as f64 / 1e9,
+                limit_ns as f64 / 1e9
+            )));
+        }
         let found = self.host.survival(seed).map_err(wrong)?;
         Ok((found.acknowledged, found.lost))
     }

@@ -86,7 +86,7 @@ def targets_of(resolved: Plan) -> Iterator[Target]:
     """
     for setting in {setting.place: setting for setting in resolved.settings}.values():
         kind = capabilities_of(setting.target)
-        if not (kind.has_work_file or kind.is_made):
+        if kind.simulated or not (kind.has_work_file or kind.is_made):
             continue
         with suppress(Refused):
             yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)

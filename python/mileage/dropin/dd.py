@@ -55,7 +55,7 @@ def run(given: GivenFlags) -> None:
     path = sink if writes else source
     destroy = _destroyed(given, path)
     study = study_of(given, path, block, writes=writes)
-    if writes and capabilities_of(study.target).has_work_file:
+    if writes and _is_real_file(study.target):
         done = _do_on_file(given, study, Path(path))
     else:
         done = do_study(given, study, destroy=destroy)
@@ -65,6 +65,12 @@ def run(given: GivenFlags) -> None:
     status = given.last("status")
     if status != "none":
         sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
+
+
+def _is_real_file(target: str) -> bool:
+    """Whether it is a file of this machine, which dd makes or cuts off."""
+    kind = capabilities_of(target)
+    return kind.has_work_file and not kind.simulated
 
 
 def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
@@ -121,7 +127,8 @@ def _destroyed(given: GivenFlags, path: str) -> str | None:
 def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study:
     """The study that does it. Raises Refused."""
     target, kept, size = _target(given, path, writes)
-    virtual = capabilities_of(target).simulated
+    hosted = capabilities_of(target).has_host
+    alone = capabilities_of(target).simulated and not hosted
     flags = _words(given, "oflag" if writes else "iflag", _OFLAG if writes else _IFLAG)
     for other in ("iflag",) if writes else ("oflag",):
         if given.has(other):
@@ -158,11 +165,12 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
             code="out-of-range",
         )
     amount = min(amount or 0, most) if most is not None else amount or 0
-    if writes and capabilities_of(target).has_work_file:
+    if writes and _is_real_file(target):
         _refuse_without_room(path, start + amount)
-    table = _table(given, block, start, amount, writes=writes, virtual=virtual, flags=flags)
-    # Fill a simulated drive before it is read, because pages that were never written are not read from flash.
-    fill = virtual and not writes
+    table = _table(given, block, start, amount, writes=writes, alone=alone, flags=flags)
+    # Fill a simulated drive before it is read, because pages that were never written are not read from flash. The file
+    # of a modelled host is written, and out of the cache, before the study begins.
+    fill = alone and not writes
     filling = Torture(
         workload="throughput.write",
         record=exact_bytes(block),
@@ -171,7 +179,11 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
         span_start=start,
     )
     stages = (Stage(name="fill", prepare=("fill",)),) if fill else ()
-    state = State(start="kept") if kept else State(file=exact_bytes(start + amount), cache="direct")
+    state = (
+        State(start="kept")
+        if kept
+        else State(file=exact_bytes(start + amount), cache=table.cache or "direct")
+    )
     return Study(
         name="dd",
         question=f"How fast is it {'written' if writes else 'read'} from end to end?",
@@ -202,7 +214,7 @@ def _refuse_without_room(path: str, end: int) -> None:
 
 
 def _table(
-    given: GivenFlags, block: int, start: int, amount: int, *, writes: bool, virtual: bool, flags: set[str]
+    given: GivenFlags, block: int, start: int, amount: int, *, writes: bool, alone: bool, flags: set[str]
 ) -> Measure:
     conv = _words(given, "conv", _CONV)
     syncs = [word for word in ("fsync", "fdatasync") if word in conv]
@@ -216,7 +228,7 @@ def _table(
         span=exact_bytes(amount),
         span_start=start,
         repeat=1,
-        cache=None if virtual else "direct" if "direct" in flags else "warm",
+        cache=None if alone else "direct" if "direct" in flags else "warm",
         content=content,
         sync=(syncs[0] if syncs else "none") if writes else None,
         dsync=True if "dsync" in flags else None,

@@ -1,8 +1,9 @@
 """`mileage hdparm -tT [--direct] DEVICE`: two timings of a drive, as hdparm does and prints them.
 
 Scope: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
-What it refuses: anything but a block device or a virtual drive; -T of a virtual drive, which has no page cache; flags
-that change a drive.
+On a modelled host the reads are of a file on its file system, because its drive is reached through files only.
+What it refuses: anything but a block device, a virtual drive or a modelled host; -T of a virtual drive alone, which has
+no page cache; flags that change a drive.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _RECORD: Final = "2MiB"
 _READ_BYTES: Final = 2 << 20
 _SECONDS: Final = "3 s"
 """Duration of -t on a virtual drive; on a device, the workload defines it."""
+_CACHED_SECONDS: Final = "2 s"
+"""Duration of -T on a modelled host."""
 _GIB: Final = 1 << 30
 _SPAN_BYTES: Final = _GIB
-"""The part of a virtual drive that -t reads, again from its start when all of it was read."""
+"""Bytes that -t reads: of a virtual drive again from the start when all were read, of a modelled host once."""
 _SECTOR_BYTES: Final = 512
 """Unit of the sizes in /sys, whatever the sector size of the device."""
 
@@ -57,12 +60,12 @@ def run(given: GivenFlags) -> None:
             code="conflict",
         )
     for device in given.operands:
-        if capabilities_of(device).simulated and given.has("-T"):
+        if _is_drive_alone(device) and given.has("-T"):
             raise Refused(
                 f"hdparm: -T {device}",
                 "reads from the page cache are timed by -T, and a virtual drive has no host with one, so "
                 "there is no such rate",
-                advice="give -t alone, which times reads of the drive",
+                advice="give -t alone, which times reads of the drive, or a host above it, virtual:DRIVE@HOST",
                 code="unsupported",
             )
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
@@ -77,14 +80,25 @@ def _line(given: GivenFlags, run: PlannedRun, record: RunRecord) -> str:
     return timing_line(what, given.has("--direct"), record.bytes_read, _seconds(record))
 
 
+def _is_drive_alone(device: str) -> bool:
+    """Whether it is a virtual drive without a host."""
+    kind = capabilities_of(device)
+    return kind.simulated and not kind.has_host
+
+
 def _notes(given: GivenFlags) -> list[str]:
     """Notes that a reader needs to interpret the figures."""
+    notes = [
+        f"{device}: the reads are of a file on the host's file system, where hdparm reads the device itself"
+        for device in given.operands
+        if capabilities_of(device).has_host
+    ]
     if given.has("--direct"):
-        return []
-    return [
+        return notes
+    return notes + [
         f"{device}: a virtual drive has no host: the figure is that of --direct, without page cache and read-ahead"
         for device in given.operands
-        if capabilities_of(device).simulated
+        if _is_drive_alone(device)
     ]
 
 
@@ -96,6 +110,8 @@ def _seconds(record: RunRecord) -> float:
 
 def study_of(given: GivenFlags, device: str, wanted: list[str]) -> Study:
     """The study of one device. Raises Refused."""
+    if capabilities_of(device).has_host:
+        return _host_study(given, device, wanted)
     if capabilities_of(device).simulated:
         return _virtual_study(given, device)
     tables = {what: _table(given, what, device) for what in wanted}
@@ -113,10 +129,7 @@ def study_of(given: GivenFlags, device: str, wanted: list[str]) -> Study:
 def _virtual_study(given: GivenFlags, device: str) -> Study:
     """The study of a virtual drive, where -t reads what was written before: no drive reads what it never got."""
     start = _offset(given)
-    capacity = facts_of(device, None, state=State()).capacity_bytes
-    span = min(capacity - start, _SPAN_BYTES) // _READ_BYTES * _READ_BYTES
-    if span <= 0:
-        raise _too_small(device, capacity, start)
+    span = _span_bytes(device, start)
     size = exact_bytes(span)
     filling = Torture(workload="throughput.write", record=_RECORD, amount=size, span=size, span_start=start)
     reading = Measure(
@@ -135,6 +148,52 @@ def _virtual_study(given: GivenFlags, device: str) -> Study:
         measure={"buffered": reading},
         torture={"fill": filling},
     )
+
+
+def _host_study(given: GivenFlags, device: str, wanted: list[str]) -> Study:
+    """The study of a modelled host: as on a device, with reads of a file that was written and left the cache."""
+    start = _offset(given)
+    span = _span_bytes(device, start)
+    cache = "direct" if given.has("--direct") else "cold"
+    reads = {
+        "cached": Measure(
+            workload="pattern.fixed_read",
+            record=_RECORD,
+            stop=StopRule(time=_CACHED_SECONDS),
+            span=_RECORD,
+            cache=cache,
+            repeat=1,
+        ),
+        # It ends with the file: a second pass would find the first one's pages.
+        "buffered": Measure(
+            workload="throughput.read",
+            record=_RECORD,
+            stop=StopRule(time=_SECONDS, bytes=exact_bytes(span)),
+            span=exact_bytes(span),
+            span_start=start,
+            cache=cache,
+            repeat=1,
+        ),
+    }
+    tables = {what: reads[what] for what in wanted}
+    return Study(
+        name="hdparm",
+        question=_QUESTION,
+        target=device,
+        order="listed",
+        state=State(file=exact_bytes(start + span), cache=cache),
+        stage=(Stage(name="hdparm", measure=tuple(tables)),),
+        measure=tables,
+    )
+
+
+def _span_bytes(device: str, start: int) -> int:
+    """Bytes that -t reads of a simulated target from `start` on, in whole reads. Raises Refused where none fits."""
+    capacity = facts_of(device, None, state=State()).capacity_bytes
+    span = min(capacity - start, _SPAN_BYTES) // _READ_BYTES * _READ_BYTES
+    if span <= 0:
+        raise _too_small(device, capacity, start)
+    return span
 
 
 def _table(given: GivenFlags, what: str, device: str) -> Measure:

@@ -39,13 +39,15 @@ HDPARM: Final = Tool(
         Flag("-y", "Puts the drive to standby.", instead=f"{_SETTING}."),
     ),
     usage="-t|-T|-tT [--direct] DEVICE...",
-    operands="block devices, or virtual:NAME",
+    operands="block devices, virtual:NAME or virtual:NAME@HOST",
     notes=(
         "A MB is 2^20 bytes. The time is that of the reads, without the loop around them, whose cost hdparm subtracts "
         "in -T. As in hdparm, one byte in each 512 of the buffer is modified after a read, included in its time, and "
         "before a timing dirty data is written back and the drive rests. Nothing is written to the device, so a "
         "mounted one may be read. A virtual drive (virtual:NAME) has no page cache: -T is refused, and -t reads as "
-        "with --direct one GiB repeatedly, which is written first, without the rest and the modification.",
+        "with --direct one GiB repeatedly, which is written first, without the rest and the modification. On a "
+        "modelled host (virtual:NAME@HOST) both read a file of one GiB, -t once, which is written first; there too "
+        "nothing rests and nothing is modified.",
     ),
     examples=("-t virtual:plain-64gib", "-t --direct virtual:plain-64gib"),
 )

@@ -49,7 +49,7 @@ def perform_task_run(
     if target.simulation is not None:
         from mileage.execute.host_files import tasks_on_host
 
-        return _together(tasks_on_host(target.simulation.host, job.value, job.caching, what, poll), job.names)
+        return _together(tasks_on_host(target.simulation.host, job.value, what, poll), job.names)
     from mileage.execute.tasks import perform_tasks
 
     assert target.path is not None

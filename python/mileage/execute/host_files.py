@@ -2,8 +2,8 @@
 
 What it models: the phases of `execute.tasks`, in the same order, as jobs that the host does; its tasks are simulated
 threads. Files lie in a directory made for the run, which is removed with its contents.
-What it refuses: comparing what is read, since the host keeps no content; limited memory, which is a figure of its
-profile.
+What it refuses: names of IOzone's children. What a host cannot honour else, the plan refuses
+(`Job.not_on_a_host`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from mileage.execute.workers import Member, Step, Workers
 from mileage.model.run_record import RunRecord, TaskRecord, TestResult
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
-from mileage.plan.page_cache_state import Caching
 from mileage.plan.tasks import Ior, Mdtest, Metarates, Share, mdtest_share
 
 _PLACE: Final = "mileage"
@@ -63,53 +62,23 @@ def suite_on_host(host: Any, job: Suite, what: str, poll: Poll) -> str:
         raise Refused(
             what, "a modelled host names the children's files itself", advice="leave -F out", code="no-effect"
         )
-    with _in_state(host, job.caching, what):
-        return str(host.run_iozone("iozone", msgspec.json.encode(job.value).decode(), poll))
+    return str(host.run_iozone("iozone", msgspec.json.encode(job.value).decode(), poll))
 
 
 def names_on_host(host: Any, job: Names, what: str, poll: Poll) -> RunRecord:
-    """Do an operation on names in a directory of its own. Raises Refused, RunFailed and Interrupted."""
-    for key in ("pin_cpus", "timeout_ns"):
-        if getattr(job.options, key):
-            raise Refused(
-                what, f"{key} has no effect on a modelled host", advice="leave it out", code="no-effect"
-            )
+    """Do an operation on names in a directory of its own. Raises RunFailed and Interrupted."""
     value = msgspec.json.encode({**msgspec.to_builtins(job.value), "place": "given"}).decode()
-    with _in_state(host, job.caching, what), _own_directory(host):
+    with _own_directory(host):
         return _only(host.run_names(what, [(f"{_PLACE}/", value)], poll), what).record
 
 
-def tasks_on_host(
-    host: Any, wanted: Ior | Mdtest | Metarates, caching: Caching, what: str, poll: Poll
-) -> list[TestResult]:
-    """Do one run of a tool. Raises Refused, RunFailed and Interrupted."""
-    if isinstance(wanted, Ior) and wanted.verify != "off":
-        raise Refused(
-            what,
-            "a modelled host keeps no content to compare with",
-            advice="leave verify out",
-            code="no-effect",
-        )
-    with _in_state(host, caching, what), _own_directory(host):
+def tasks_on_host(host: Any, wanted: Ior | Mdtest | Metarates, what: str, poll: Poll) -> list[TestResult]:
+    """Do one run of a tool. Raises RunFailed and Interrupted."""
+    with _own_directory(host):
         conductor = _HostConductor(host, wanted.tasks, what, poll)
         if isinstance(wanted, Ior):
             return conductor.ior(Path(_PLACE, "ior"), wanted)
         return conductor.metarates(wanted) if isinstance(wanted, Metarates) else conductor.mdtest(wanted)
-
-
-@contextmanager
-def _in_state(host: Any, caching: Caching, what: str) -> Iterator[None]:
-    """Bring the host's page cache to its state before a run."""
-    if caching.mode == "limited":
-        raise Refused(
-            what,
-            "the memory of a modelled host is a figure of its profile",
-            advice="write virtual:DRIVE@HOST,memory_bytes=...,cache_bytes=...",
-            code="unsupported",
-        )
-    if caching.mode in ("cold", "dropped"):
-        host.empty_caches()
-    yield
 
 
 @contextmanager

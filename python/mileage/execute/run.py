@@ -79,6 +79,8 @@ def _io(inputs: RunInputs) -> RunRecord:
     _still_there(target, run)
     try:
         if target.simulation is not None:
+            if isinstance(run.action, Io) and run.action.power_cut:
+                target.simulation.before_power_cut()
             text = target.simulation.run(workload, poll, run.reach)
         else:
             reach = run.reach or Reach()
@@ -116,20 +118,16 @@ def _io(inputs: RunInputs) -> RunRecord:
 
 
 def _power_cut(target: Target, run: PlannedRun, record: RunRecord) -> RunRecord:
-    """Cut the power at the end of a run; the record with two counters more, what that lost.
+    """Cut the power at the end of a run; the record with counters of what that lost.
 
     Raises Refused when the drive's profile does not say what a power cut loses.
     """
     assert target.simulation is not None
+    assert run.workload is not None
     try:
-        lost = target.simulation.power_cut()
+        counters = target.simulation.power_cut(run.workload.seed)
     except ValueError as cause:
         raise Refused(run.cell, str(cause), code="unsupported") from cause
-    # Count a write once even if several of its parts were lost.
-    counters = {
-        "power_cut_writes_lost": len({write for write, _, _ in lost}),
-        "power_cut_bytes_lost": sum(length_bytes for _, _, length_bytes in lost),
-    }
     return msgspec.structs.replace(record, counters={**record.counters, **counters})
 
 

@@ -97,6 +97,7 @@ _HOSTED: Final = Capabilities(
     form="virtual:NAME@HOST",
     simulated=True,
     has_host=True,
+    has_work_file=True,
     file_families=("iozone", "metadata", "metarates", "mdtest", "ior"),
     can_trim=True,
     unused_keys=("pin", "interval", "processes"),

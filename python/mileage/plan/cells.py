@@ -14,13 +14,14 @@ import msgspec
 
 from mileage.errors import Refusal, Refused
 from mileage.model.target_facts import TargetFacts
+from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
 from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
 from mileage.plan.faults import BrokenStudy, Faults
 from mileage.plan.file_job import JobRequest
-from mileage.plan.io_options import Reach, load_of, merged, reach_of, without_effect
+from mileage.plan.io_options import IoOptions, Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done
 from mileage.plan.page_cache_state import read_cache
@@ -151,7 +152,9 @@ class _Making:
         named, cache = slot.named, self._study.state.cache
         job = cast(type[Suite], named.job)
         how = how_in(msgspec.structs.replace(measure, **slot.levels))
-        for fault in job.without_effect(how, cache):
+        kind = self._facts.capabilities
+        not_hosted = job.not_on_a_host(how, kind, cache) if kind.has_host else ()
+        for fault in (*job.without_effect(how, cache), *not_hosted):
             self._faults.add_refusal(fault.below(path))
         asked = JobRequest(
             test=named.test,
@@ -336,6 +339,7 @@ class _Making:
         for problem in (
             _reach_problem(reach, workload.depth),
             _processes_problem(done.how.processes or 1, workload),
+            _power_cut_problem(done.how, reach, self._facts.capabilities),
         ):
             if problem is not None:
                 self._faults.add_refusal(problem.below(path))
@@ -351,6 +355,14 @@ def _threads_words(threads: int) -> str:
 def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str:
     """Description of a cell in a few words: the workload's own, unless the study changes its shares."""
     return named.title if done.does == named.does else workload.in_words
+
+
+def _power_cut_problem(how: IoOptions, reach: Reach | None, target: Capabilities) -> Refusal | None:
+    """Why the loss of a power cut cannot be counted; None when it can."""
+    if not (how.power_cut and target.has_host and reach is not None and reach.caching.mode == "direct"):
+        return None
+    text = "of a modelled host, only synced writes through the page cache are followed"
+    return Refusal("power_cut", text=text, advice='give cache = "warm"', code="unsupported")
 
 
 def _reach_problem(reach: Reach | None, depth: int) -> Refusal | None:

@@ -15,8 +15,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from mileage.errors import Refusal
+from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
-from mileage.plan.io_options import HOW_KEYS, IoOptions
+from mileage.plan.io_options import (
+    CONTENT_OF_A_HOST,
+    HOW_KEYS,
+    MEMORY_OF_A_HOST,
+    IoOptions,
+    unused_refusals,
+)
 from mileage.plan.iozone_switches import IozoneSwitches
 from mileage.plan.page_cache_state import Caching, read_cache
 from mileage.plan.study import Measure, StopRule
@@ -186,6 +193,23 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
                 found="fdatasync",
                 advice="a new file is synced with fsync, or not at all",
                 code="unsupported",
+            )
+
+    @classmethod
+    def not_on_a_host(cls, how: IoOptions, host: Capabilities, cache: str) -> Iterator[Refusal]:
+        """Every key that the family knows and a modelled host cannot honour; `cache` is the study's own."""
+        yield from (fault for fault in unused_refusals(how, host) if fault.where in cls.keys)
+        if how.verify not in (None, "off") and "verify" in cls.keys:
+            yield CONTENT_OF_A_HOST
+        mode = read_cache(how.cache or cache).mode
+        if mode == "limited":
+            yield MEMORY_OF_A_HOST
+        elif mode in ("cold", "dropped", "hot") and not cls.keeps_cache:
+            yield Refusal(
+                "cache",
+                text=f"{mode} has no effect on {cls.noun}, which make their files first",
+                expected="direct or warm",
+                code="no-effect",
             )
 
     def with_seed(self, seed: int) -> Self:

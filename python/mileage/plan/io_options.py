@@ -72,7 +72,8 @@ class IoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     it is ("warm"), emptied on the whole machine ("dropped"), or within a memory limit ("limited:2GiB")."""
     power_cut: bool | None = None
     """On a virtual drive: cut the power when the run's last operation has been answered, and count the acknowledged
-    writes that this loses. The drive is on again at once."""
+    writes that this loses. The drive is on again at once. On a modelled host: count the synced writes through the page
+    cache that such a cut would lose; the host works on."""
     dsync: bool | None = None
     """Whether every write is durable when it completes (O_DSYNC)."""
     settle: str | None = None
@@ -218,12 +219,17 @@ def unused_keys(target: Capabilities) -> tuple[str, ...]:
     return (*calls, *target.unused_keys)
 
 
-def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
-    """Every key that this kind of target cannot honour, with the reason."""
+def unused_refusals(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
+    """Every given key of `unused_keys`, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
             advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove it"
             yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
+
+
+def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
+    """Every key that this kind of target cannot honour, with the reason."""
+    yield from unused_refusals(how, target)
     if target.has_host:
         yield from _not_on_a_host(how)
     if how.power_cut and not target.simulated:
@@ -242,21 +248,31 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
         )
 
 
+MEMORY_OF_A_HOST: Final = Refusal(
+    "cache",
+    text="the memory of a modelled host is a figure of its profile",
+    advice='write it there: "virtual:DRIVE@HOST,memory_bytes=2147483648,cache_bytes=1610612736"',
+    code="unsupported",
+)
+CONTENT_OF_A_HOST: Final = Refusal(
+    "verify", text="a modelled host keeps no content to compare with", advice="remove it", code="no-effect"
+)
+
+
 def _not_on_a_host(how: IoOptions) -> Iterator[Refusal]:
     """What the modelled host does not have yet."""
     if how.cache is not None and read_cache(how.cache).mode == "limited":
-        text = "the memory of a modelled host is a figure of its profile"
-        advice = 'write it there: "virtual:DRIVE@HOST,memory_bytes=2147483648,cache_bytes=1610612736"'
-        yield Refusal("cache", text=text, advice=advice, code="unsupported")
-    if how.power_cut:
-        text = "a power cut below a modelled host is not built yet"
-        yield Refusal("power_cut", text=text, advice="cut the power of the drive alone", code="not-built")
+        yield MEMORY_OF_A_HOST
+    if how.power_cut and how.sync in (None, "none") and not how.dsync:
+        text = "a host promises nothing of writes that are not synced, so a cut has nothing to lose"
+        yield Refusal(
+            "power_cut", text=text, advice='give sync = "fsync" and sync_every = 1', code="no-effect"
+        )
     if how.files == "per_thread":
         text = "a modelled host has one work file"
         yield Refusal("files", text=text, advice="remove it", code="not-built")
     if how.verify not in (None, "off"):
-        text = "a modelled host keeps no content to compare with"
-        yield Refusal("verify", text=text, advice="remove it", code="no-effect")
+        yield CONTENT_OF_A_HOST
 
 
 def load_of(how: IoOptions, capacity_bytes: int) -> Load:

@@ -294,7 +294,8 @@ def _refusals(
             advice="free some space, give a smaller state.file, or use --quick",
             code=NO_ROOM,
         )
-    if uses_file(study, facts) and (reading := _reads_holes(runs)):
+    # The file of a modelled host is written when it is made.
+    if uses_file(study, facts) and not facts.virtual and (reading := _reads_holes(runs)):
         yield Refusal(
             text=f"{reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
             "no device would be asked",

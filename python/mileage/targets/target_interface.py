@@ -41,10 +41,13 @@ class Simulation(Protocol):
     def idle(self, nanoseconds: int) -> None:
         """Leave the drive alone for so long."""
 
-    def power_cut(self) -> list[tuple[int, int, int]]:
-        """Cut the power now, and switch it on again; number, offset and bytes of each acknowledged write that is lost.
+    def before_power_cut(self) -> None:
+        """Prepare for `power_cut` after the next run."""
 
-        A write may be listed in several parts. Raises ValueError where nobody knows what is lost.
+    def power_cut(self, seed: int) -> dict[str, int]:
+        """Counters of what a power cut now loses; `seed` draws what chance decides.
+
+        Raises ValueError where nobody knows what is lost.
         """
 
     def save(self) -> bytes:

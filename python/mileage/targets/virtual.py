@@ -131,9 +131,17 @@ class VirtualTarget(Target):
     def idle(self, nanoseconds: int) -> None:
         self._drive.idle(nanoseconds)
 
-    def power_cut(self) -> list[tuple[int, int, int]]:
-        """Cut the power now, and switch it on again; of each acknowledged write lost its number, offset and bytes."""
-        return list(self._drive.power_cut())
+    def before_power_cut(self) -> None:
+        """Does nothing: a drive knows its cache."""
+
+    def power_cut(self, seed: int) -> dict[str, int]:
+        """Cut the power now, and switch it on again; how many acknowledged writes and bytes that lost."""
+        lost = list(self._drive.power_cut())
+        # Count a write once even if several of its parts were lost.
+        return {
+            "power_cut_writes_lost": len({write for write, _, _ in lost}),
+            "power_cut_bytes_lost": sum(length_bytes for _, _, length_bytes in lost),
+        }
 
     def save(self) -> bytes:
         return bytes(self._drive.save())

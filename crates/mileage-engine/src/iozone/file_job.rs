@@ -36,6 +36,10 @@ pub fn iozone_file_job(suite: &Iozone, path: &str, first_handle: HandleId) -> Re
         if suite.workers.is_some() && fidelity {
             phases.push(alone(vec![FileCall::SyncAll]));
         }
+        if suite.pause_ns > 0 {
+            let work = vec![FileWork::Pause(suite.pause_ns)];
+            phases.push(FilePhase { name: "pause".to_owned(), timed: false, work });
+        }
     }
     if !suite.keep {
         phases.push(job.removal());
@@ -103,12 +107,10 @@ impl Job<'_> {
             FileWork::Calls { calls, tolerant: false }
         }));
         let close = step.ending.close_inside;
-        let records = |worker| FileWork::Records {
-            workload: Box::new(step.workload_for(self.suite, worker)),
-            thread: worker,
-            handle: self.handles(worker).0,
-            open: None,
-            close,
+        let records = |worker| {
+            let workload = Box::new(step.workload_for(self.suite, worker));
+            let sync = step.ending.flush_reads && !workload.writes();
+            FileWork::Records { workload, thread: worker, handle: self.handles(worker).0, open: None, sync, close }
         };
         let work = (0..self.suite.threads()).map(records).collect();
         phases.push(FilePhase { name: step.test.name().to_owned(), timed: true, work });

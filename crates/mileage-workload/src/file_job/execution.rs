@@ -58,6 +58,8 @@ pub struct FileFailure {
 #[derive(Debug)]
 enum Calls {
     Listed(VecDeque<FileCall>, bool),
+    /// Its length, until it has begun.
+    Pause(Option<u64>),
     Names(Box<NameCalls>),
     Records(Box<RecordCalls>),
 }
@@ -70,8 +72,10 @@ impl Calls {
             Some(FileWork::Names { base, metadata, part, handle }) => {
                 Self::Names(Box::new(NameCalls::new(base, metadata, part, *handle)?))
             }
-            Some(FileWork::Records { workload, thread, handle, open, close }) => {
-                Self::Records(Box::new(RecordCalls::new(workload, *thread, *handle, open.clone(), *close)?))
+            Some(FileWork::Pause(ns)) => Self::Pause(Some(*ns)),
+            Some(FileWork::Records { workload, thread, handle, open, sync, close }) => {
+                let records = RecordCalls::new(workload, *thread, *handle, open.clone())?;
+                Self::Records(Box::new(records.ending_in(*sync, *close)))
             }
         })
     }
@@ -80,6 +84,7 @@ impl Calls {
         match self {
             Self::Names(names) => names.next(now_ns),
             Self::Records(records) => records.next(now_ns),
+            Self::Pause(ns) => ns.take().map_or(Next::End, |ns| Next::WaitUntil(now_ns.saturating_add(ns))),
             Self::Listed(calls, tolerant) => calls.pop_front().map_or(Next::End, |call| {
                 let kind = kind_of(&call);
                 Next::Call(call, Role { ends: Some(kind), tolerant: *tolerant })

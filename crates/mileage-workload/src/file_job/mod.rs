@@ -58,6 +58,8 @@ pub struct FilePhase {
 pub enum FileWork {
     /// Nothing: the task waits for the others.
     Rest,
+    /// Nothing for this number of nanoseconds; the others wait for the task.
+    Pause(u64),
     /// Calls, each an operation.
     Calls {
         /// In this order.
@@ -87,6 +89,9 @@ pub enum FileWork {
         handle: HandleId,
         /// Open this path first; `None`: the handle is open.
         open: Option<OpenFile>,
+        /// `fsync` after the last operation, whether or not the workload syncs.
+        #[serde(default)]
+        sync: bool,
         /// Close it at the end.
         close: bool,
     },
@@ -141,7 +146,7 @@ impl FileJob {
         in_range("tasks", u64::from(self.tasks()), 1, u64::from(Self::TASKS_MAX))?;
         for work in self.phases.iter().flat_map(|phase| &phase.work) {
             match work {
-                FileWork::Rest | FileWork::Calls { .. } => {}
+                FileWork::Rest | FileWork::Pause(_) | FileWork::Calls { .. } => {}
                 FileWork::Names { metadata, part, .. } => {
                     metadata.check()?;
                     let last = u64::from(metadata.threads) - 1;

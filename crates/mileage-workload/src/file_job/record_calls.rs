@@ -8,13 +8,15 @@ use crate::execution::{Execution, Step};
 use crate::op::{Op, OpKind};
 use crate::workload::{Sync, Workload};
 
-/// The calls of one task on one file: open, the operations of a workload's thread, close.
+/// The calls of one task on one file: open, the operations of a workload's thread, `fsync`, close.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a call that is made or not")]
 pub(super) struct RecordCalls {
     execution: Execution,
     handle: HandleId,
     data_only: bool,
     open: Option<OpenFile>,
+    syncs: bool,
     closes: bool,
     is_outstanding: bool,
     ops: Vec<Op>,
@@ -26,17 +28,22 @@ impl RecordCalls {
         thread: u32,
         handle: HandleId,
         open: Option<OpenFile>,
-        closes: bool,
     ) -> Result<Self, Error> {
         Ok(Self {
             execution: Execution::new(workload, thread)?,
             handle,
             data_only: workload.sync == Sync::Fdatasync,
             open,
-            closes,
+            syncs: false,
+            closes: false,
             is_outstanding: false,
             ops: Vec::with_capacity(1),
         })
+    }
+
+    /// With these calls at the end.
+    pub(super) fn ending_in(self, syncs: bool, closes: bool) -> Self {
+        Self { syncs, closes, ..self }
     }
 
     pub(super) fn next(&mut self, now_ns: u64) -> Next {
@@ -51,6 +58,9 @@ impl RecordCalls {
         match self.execution.next(now_ns, &mut self.ops) {
             Step::Issue => self.is_outstanding = true,
             Step::WaitUntil(at_ns) => return Next::WaitUntil(at_ns),
+            Step::AwaitCompletion | Step::Done if std::mem::take(&mut self.syncs) => {
+                return Next::Call(FileCall::Sync { handle, data_only: false }, Role::ends(FileOperationKind::Sync));
+            }
             Step::AwaitCompletion | Step::Done if self.closes => {
                 self.closes = false;
                 return Next::Call(FileCall::Close { handle }, Role::ends(FileOperationKind::Close));

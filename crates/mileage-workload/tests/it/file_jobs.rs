@@ -99,6 +99,7 @@ fn records_are_those_of_the_workload_between_opening_and_closing() {
             thread,
             handle: 16 + thread,
             open: Some(OpenFile { path: format!("f.{thread}"), how: OpenHow::default() }),
+            sync: false,
             close: true,
         })
         .collect();
@@ -133,6 +134,43 @@ fn a_failed_call_ends_the_job_unless_it_is_tolerated() {
     }
 }
 
+/// The work of one task on an open file, with an `fsync` at its end.
+fn records(workload: Workload) -> FileWork {
+    FileWork::Records { workload: Box::new(workload), thread: 0, handle: 16, open: None, sync: true, close: true }
+}
+
+#[test]
+fn reads_are_followed_by_a_sync_where_one_is_asked_for() {
+    let workload = Workload {
+        record_bytes: 4096,
+        span_bytes: 4096,
+        read_percent: 100,
+        stop: Stop { bytes: Some(4096), ..Stop::default() },
+        ..Workload::default()
+    };
+    let phase = FilePhase { name: "read".to_owned(), timed: true, work: vec![records(workload)] };
+    let (calls, operations) = done(FileJob { phases: vec![phase] });
+    let handle = 16;
+    let expected = [
+        FileCall::Read { handle, offset: 0, length: 4096 },
+        FileCall::Sync { handle, data_only: false },
+        FileCall::Close { handle },
+    ];
+    assert_eq!(calls[0], expected);
+    let kinds: Vec<_> = operations.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [FileOperationKind::Read, FileOperationKind::Sync, FileOperationKind::Close]);
+}
+
+#[test]
+fn a_pause_of_one_task_delays_the_next_phase_of_all() {
+    let stat = || FileWork::Calls { calls: vec![FileCall::Stat { path: "a".to_owned() }], tolerant: false };
+    let phase = |work| FilePhase { name: "x".to_owned(), timed: false, work };
+    let pause = phase(vec![FileWork::Pause(1000), FileWork::Rest]);
+    let (_, operations) = done(FileJob { phases: vec![phase(vec![stat(), stat()]), pause, phase(vec![stat()])] });
+    let began_ns: Vec<_> = operations.iter().map(|it| (it.phase, it.began_ns)).collect();
+    assert_eq!(began_ns, [(0, 0), (0, 0), (2, 1010)]);
+}
+
 #[test]
 fn more_than_one_operation_at_a_time_is_refused() {
     let workload = Workload {
@@ -141,8 +179,7 @@ fn more_than_one_operation_at_a_time_is_refused() {
         stop: Stop { bytes: Some(16384), ..Stop::default() },
         ..Workload::default()
     };
-    let work =
-        vec![FileWork::Records { workload: Box::new(workload), thread: 0, handle: 16, open: None, close: false }];
+    let work = vec![records(workload)];
     let job = FileJob { phases: vec![FilePhase { name: "x".to_owned(), timed: true, work }] };
     let error = job.check().expect_err("refused");
     assert_eq!(error.to_string(), "depth of work on files is 2: expected 1 to 1");
