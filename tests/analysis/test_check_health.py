@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mileage.analysis.check_health import Health, health_of
-from mileage.store.health import health
+from mileage.store.drive_health import health
 from tests import smart_answers as answers
 
 

@@ -86,7 +86,7 @@ def test_a_drive_on_a_slow_bus_is_below_its_class() -> None:
 
 
 def test_a_drive_of_no_class_is_not_judged() -> None:
-    assert "no class is known for it" in flat(checked("virtual:plain-64gib"))
+    assert "no class of drives (such as SATA SSDs) is known for it" in flat(checked("virtual:plain-64gib"))
 
 
 def test_two_drives_side_by_side() -> None:
@@ -228,7 +228,7 @@ def test_ext4_on_a_loop_device(small_ext4: Path) -> None:
     text = checked(str(small_ext4), "--quick")
     assert "(ext4, " in text
     assert "a file as a loop device" in text
-    assert "no class is known" in flat(text)
+    assert "no class of drives" in flat(text)
     assert {path.name for path in small_ext4.iterdir()} == {"lost+found"}
 
 

@@ -28,7 +28,7 @@ TYPED = [
     ("--rwmixread=70", "here it is --reads"),
     ("--rate_iops=500", "here it is --cap in a closed loop, or --rate in an open one"),
     ("--buffer_compress_percentage=50", "here it is --content compressible=50,duplicate=20"),
-    ("--no-such", "No such option '--no-such'"),
+    ("--no-such", "no such option: --no-such"),
     ("-w randread", "'randread' is not a workload; did you mean random_read?"),
     ("-w randrw", "did you mean mix?"),
     ("-w RandWrite", "did you mean random_write?"),

@@ -199,7 +199,9 @@ def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
     result = mileage("measure", "-t", "null:", "--direct")
-    expected = "found on target 'null:': the null target makes no call and moves no byte; remove it"
+    expected = (
+        "not possible on target 'null:': the null target makes no call and moves no byte; remove the setting"
+    )
     assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --direct: {expected}")
     result = mileage("measure", "-t", "null:", "--cold")
     assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --cold: {expected}")

@@ -308,7 +308,7 @@ def test_the_writes_of_a_drive_can_have_fua(drive: TargetFacts) -> None:
 
 def test_a_real_target_has_no_fua(directory: Facts, refusal: Callable[..., str]) -> None:
     found = study('pattern = "random"', 'record = "4KiB"\nsync = "fua"')
-    assert "sync: found on target 'dir:/scratch': only a virtual drive has fua" in refusal(
+    assert "sync: not possible on target 'dir:/scratch': only a virtual drive has fua" in refusal(
         lambda: resolve(found, directory())
     )
 

@@ -78,7 +78,7 @@ small: Is it slower?
 
 target            dir:/scratch, 100 GiB, real time
 work area         a work file: 64 MiB
-design            1 cycle of all stages, from a purged target: no idle control;
+design            1 cycle of all stages, from a purged target, no idle control;
                   verdicts hold for this cycle only
 compared          after with before
 detectable        2 runs of each arm give 80 % power to detect a difference of

@@ -56,4 +56,6 @@ def test_real_storage_is_reached_with_every_key(target: str) -> None:
 def test_the_refusal_says_why() -> None:
     (fault,) = without_effect(IoOptions(settle="2 s"), capabilities_of("virtual:x"))
     assert fault.where == "settle"
-    assert fault.sentence == "a virtual drive has no system calls, page cache or processors; remove it"
+    assert (
+        fault.sentence == "a virtual drive has no system calls, page cache or processors; remove the setting"
+    )

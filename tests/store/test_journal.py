@@ -12,7 +12,7 @@ import pytest
 from mileage.errors import Refused
 from mileage.model.journal_entries import End, Entry, Merged, Rank, RankList, Study
 from mileage.store import FORMAT, Journal, journal, read_journal
-from mileage.store.line_check import LineCheck
+from mileage.store.journal_line_check import LineCheck
 from tests import entries
 
 HEAD = Study(format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', started="2030-01-01T00:00:00Z")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mileage import app
-from mileage.store.line_check import record_problem
+from mileage.store.journal_line_check import record_problem
 from tests.command import mileage
 
 WRITES = ("measure", "-t", "virtual:plain-64gib", "-w", "random_write", "--record", "4KiB", "--seed", "7")

@@ -107,7 +107,9 @@ def _of_rates(
             served.append((True, text, cell.cell))
     if served:
         first, labels = min(served)[1], tuple(label for *_, label in served)
-        yield Caution(first + (f" (and {len(labels) - 1} more rows)" if len(labels) > 1 else ""), labels)
+        others = len(labels) - 1
+        rows = {0: "", 1: "1 more row"}.get(others, f"{others} more rows")
+        yield Caution(first + (f" (so {rows} as well)" if rows else ""), labels)
 
 
 def _bypasses(planned: Cell) -> bool:
@@ -154,7 +156,7 @@ def _of_state(
     if fresh:
         written, capacity = max(found[label] for label in fresh)
         had = (
-            f"{format_bytes(written)} of its {format_bytes(capacity)} were written"
+            f"at most {format_bytes(written)} of its {format_bytes(capacity)} were written"
             if written
             else "it was empty"
         )

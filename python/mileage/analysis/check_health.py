@@ -52,7 +52,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def health_of(facts: Mapping[str, str]) -> Health:
-    """The health of a drive, from the facts that `store.health` gives, each a text."""
+    """The health of a drive, from the facts that `store.drive_health` gives, each a text."""
     own = {
         key.removeprefix("now.health_"): value
         for key, value in facts.items()

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from mileage.app.report_level import rewritten_level
 from mileage.errors import JudgedFailure, Refused, RunFailed
-from mileage.execute.concurrency import cycles_at_once
+from mileage.execute.concurrent_cycles import cycles_at_once
 from mileage.plan import Plan
 from mileage.plan.cell_keys import with_keys
 from mileage.plan.consistency import inconsistency
 from mileage.store import StudyFolder
 from mileage.store.journal import JournalContent
-from mileage.store.line_check import brief
+from mileage.store.journal_line_check import brief
 from mileage.store.study_outcome import edits
 from mileage.terminal import wrapped
 

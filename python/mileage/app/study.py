@@ -15,7 +15,7 @@ from mileage.app.plan_execution import check_built, check_commands, do, facts_of
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult, load_plan
 from mileage.errors import MileageError, Refused, RunFailed
-from mileage.execute.concurrency import cycles_at_once
+from mileage.execute.concurrent_cycles import cycles_at_once
 from mileage.execute.progress import Progress, Silent
 from mileage.model.journal_entries import End
 from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study

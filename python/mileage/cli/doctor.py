@@ -26,8 +26,8 @@ from mileage.model.target_kind import capabilities_of
 from mileage.scratch import abandoned, remove_abandoned
 from mileage.store.block_device import drives
 from mileage.store.drive_facts import own_facts
+from mileage.store.drive_health import health
 from mileage.store.environment import snapshot
-from mileage.store.health import health
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT

@@ -8,6 +8,7 @@ What it refuses: a traceback, unless MILEAGE_DEBUG asks for one: an uncaught exc
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import sys
@@ -73,11 +74,23 @@ def _status_of(command: Callable[[], int]) -> int:
 
 def _words(error: click.ClickException) -> str:
     """What is wrong with a command line; of an argument that no command takes, the usage as well."""
+    if isinstance(error, click.NoSuchOption):
+        return _unknown_option(error)
     words = error.format_message()
+    if isinstance(error, click.BadParameter) and words.endswith("is not a valid integer."):
+        return words.replace("is not a valid integer.", "is not a whole number; give one number")
     if isinstance(error, click.UsageError) and error.ctx is not None and words.startswith("Got unexpected"):
         usage = " ".join(error.ctx.get_usage().split())
         return f"{words.removeprefix('Got ')}; {usage.replace('Usage', 'usage', 1)} (--help explains it)"
     return words
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    """Similar options are suggested only if they differ by a letter: others mean something else."""
+    near = difflib.get_close_matches(error.option_name, error.possibilities or (), cutoff=0.84)
+    command = error.ctx.command_path if error.ctx is not None else "mileage"
+    hint = f"did you mean {near[0]}?" if near else f"{command} --help lists the options"
+    return f"no such option: {error.option_name}; {hint}"
 
 
 def _last_resort(error: BaseException) -> int:

@@ -39,7 +39,7 @@ def command(study: Path, file: Path | None, targets: tuple[str, ...], like: str 
 
     write_new_study(study, like=like, targets=[chosen_target(target) for target in targets])
     path = shlex.quote(str(study))
-    click.echo(f"{study} is written. What it would do: mileage plan {path}. To do it: mileage run {path}")
+    click.echo(f"{study} is written. To see its plan: mileage plan {path}. To run it: mileage run {path}")
 
 
 def _write_data_sheet(word: Path, file: Path | None, targets: tuple[str, ...], like: str | None) -> None:

@@ -21,7 +21,9 @@ from mileage.cli.json_output import print_json
     metavar="TOOL",
     help="Print the study as a job of fio, iozone, ior or elbencho.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; for a refused study, the list of its errors."
+)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of study files, for editors.")
 def command(
     study: str | None,

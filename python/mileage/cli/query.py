@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,14 @@ def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: boo
     of study FOLDERs, or of all studies below the given folders (default: here).
 
     \b
-    mileage query "SELECT cell, median(value) FROM samples GROUP BY ALL" study-1
+    mileage query "SELECT cell, metric, stage, median(value) FROM samples GROUP BY ALL" study-1
     mileage query "SELECT study, runs, finished FROM studies"
     """
     from mileage.store.query import Query, study_folders
 
     query = Query(study_folders(folders or (Path(),)), allow_files=allow_files)
     columns, rows = query.sql(sql)
-    for note in query.notes:
+    for note in (*query.notes, *_mixed_metrics(sql)):
         click.echo(f"mileage: {note}", err=True)
     if as_json:
         import msgspec
@@ -44,6 +46,16 @@ def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: boo
             for text, width, number in zip(line, widths, right, strict=True)
         ]
         click.echo("  ".join(cells).rstrip())
+
+
+def _mixed_metrics(sql: str) -> Iterator[str]:
+    """A note on a query of sample values that does not look at `metric`, which states what a value is."""
+    words = set(re.findall(r"\w+", sql.lower()))
+    if {"samples", "value"} <= words and "metric" not in words:
+        yield (
+            "[!] value is a rate or a latency, in the unit that metric ends with (rate_bytes_per_s, ops_per_s, "
+            "latency_p99_ns, ...); this query mixes them: add metric to SELECT, GROUP BY or WHERE"
+        )
 
 
 def _shown(value: Any) -> str:

@@ -16,14 +16,18 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
 )
-@click.option("--quick", is_flag=True, help="One cycle, small and short; the verdict is descriptive.")
+@click.option(
+    "--quick", is_flag=True, help="One cycle, small and short; differences are described, not judged."
+)
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
 )
 @click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of the content of this file or device.")
 @click.option(
-    "--allow-commands", is_flag=True, help="Allow the study to run its programs; read the study file first."
+    "--allow-commands",
+    is_flag=True,
+    help="Allow the programs that the study file names to run; read the file first.",
 )
 @click.option(
     "--accept-change",
@@ -35,18 +39,20 @@ from mileage.cli.report_output import print_report
     "labels",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="Level of this machine: --label kernel=6.1 measures the runs of that level.",
+    help="Level of a factor on this machine: --label kernel=6.1 does the runs planned for kernel 6.1.",
 )
 @click.option(
     "--band/--no-band",
     default=None,
     help="On a virtual drive: repeat the comparison on variants of it, each with one unpublished figure changed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; for a refused study, the list of its errors."
+)
 @click.option(
     "--report",
     type=click.Choice(("none", "text", "full")),
-    help="Report at the end: none, page and tables without figures, or full; default: the study's own, or full.",
+    help="Report at the end: none, text (page and tables without charts) or full; default: the study's own, or full.",
 )
 def command(
     study: str | None,

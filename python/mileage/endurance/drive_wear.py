@@ -1,4 +1,4 @@
-"""Read the wear that a drive has counted itself, from the facts of `store.health`.
+"""Read the wear that a drive has counted itself, from the facts of `store.drive_health`.
 
 Scope: bytes that the host wrote and the drive's indicator of wear. NVMe counts units of 512,000 bytes (base
 specification, SMART / Health Information log, Data Units Written). ATA attributes have units in their names, as

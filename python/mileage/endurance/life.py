@@ -140,7 +140,7 @@ def life_of(
     if amplification is None:
         amplification = 1.0
         notes.append(
-            "write amplification is not known: 1, the least without compression, is assumed for the cells"
+            "write amplification is not known: the life of the cells assumes 1, the smallest without compression"
         )
     raw = rating.raw_bytes
     if raw is None and rating.cycles is not None:

@@ -49,7 +49,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_counters(place: Path, *, root: Path = ROOT) -> Reading:
-    """All counters of the drive below an existing path. Raises OSError where the path cannot be looked at."""
+    """Write and wear counters of the drive that holds an existing path. Raises OSError if it is not accessible."""
     ground = look_at(place, root=root)
     facts = own_facts(place, root=root)
     disk = facts.get("disk", ground.disk if ground.disk != UNKNOWN else "")

@@ -2,7 +2,7 @@
 
 `study` runs all cycles, `cycle` one cycle (its arms and stages, and the replay of a virtual drive), `run` one run,
 `file_job` one run of work on files. `monitor` watches the machine during a run,
-`environment_guard` compares the machine with its state at the start, `concurrency` limits parallel cycles,
+`environment_guard` compares the machine with its state at the start, `concurrent_cycles` limits parallel cycles,
 `stop_rules` says when enough was measured, `device_failure` handles a device that gives up. `progress` is the
 interface of progress reports; `status` collects their figures, `live_view` draws them on a terminal, for every
 command alike.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mileage.execute.concurrency import cycles_at_once
+    from mileage.execute.concurrent_cycles import cycles_at_once
     from mileage.execute.cycle import stage_name
     from mileage.execute.device_failure import unfinished_lines
     from mileage.execute.environment_guard import start_name
@@ -26,7 +26,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "mileage.execute.concurrency": ("cycles_at_once",),
+            "mileage.execute.concurrent_cycles": ("cycles_at_once",),
             "mileage.execute.cycle": ("stage_name",),
             "mileage.execute.progress": ("Progress", "Silent"),
             "mileage.execute.stop_rules": ("Rules",),

@@ -19,8 +19,8 @@ from mileage.model.journal_entries import Accepted, EnvironmentChange
 from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
+from mileage.store.drive_health import health
 from mileage.store.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
-from mileage.store.health import health
 from mileage.store.study_folder import encoded, environment_file
 from mileage.targets import Target
 from mileage.targets.filesystem_condition import condition_of

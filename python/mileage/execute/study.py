@@ -12,7 +12,7 @@ from itertools import groupby
 import mileage
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
-from mileage.execute.concurrency import cycles_at_once
+from mileage.execute.concurrent_cycles import cycles_at_once
 from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.device_failure import unfinished_arms
 from mileage.execute.environment_guard import START, EnvironmentGuard, changed_by

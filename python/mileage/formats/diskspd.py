@@ -17,7 +17,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import binary_size, number, whole
+from mileage.formats.number_parser import binary_size, number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.plan.sizes import format_bytes
 

@@ -22,7 +22,7 @@ from mileage.errors import Refused
 from mileage.formats.diskspd import Span, put_direction, run_of
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import UNREAD_MAX, shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "diskspd-xml"
@@ -227,7 +227,7 @@ class _Document:
         self.result.lost.append(f"line {line}: {text}")
 
     def _part(self, element: Element) -> None:
-        """A whole element of the document itself."""
+        """Read one complete element on the second level of the document: `System`, `Profile` or `TimeSpan`."""
         if element.name == "System":
             self.result.began = self.result.began or element.text_of("RunTime") or None
             if host := element.text_of("ComputerName"):

@@ -15,7 +15,7 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.plan.sizes import format_bytes
 

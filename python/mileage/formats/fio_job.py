@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.numbers import fio_size, whole
+from mileage.formats.number_parser import fio_size, whole
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import IoOptions
 from mileage.plan.pattern import PatternTable, Zipf

@@ -19,7 +19,7 @@ from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import Document, documents
-from mileage.formats.numbers import number, rounded, whole
+from mileage.formats.number_parser import number, rounded, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import counted

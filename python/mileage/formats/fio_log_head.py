@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.numbers import whole
+from mileage.formats.number_parser import whole
 
 _LINES_MAX: Final = 1000
 _OLD_COLUMNS: Final = 4

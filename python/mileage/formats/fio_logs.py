@@ -24,7 +24,7 @@ from mileage.formats.fio_log_head import Head, head_of, require_unit
 from mileage.formats.histogram import quantile_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import whole
+from mileage.formats.number_parser import whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.histogram import LINEAR, SUB_BITS, Histogram, bounds_of
 from mileage.model.imported_record import ImportedSeries

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.formats.numbers import fio_size, whole
+from mileage.formats.number_parser import fio_size, whole
 from mileage.formats.result import Kind
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes

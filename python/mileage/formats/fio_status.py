@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from mileage.formats.json_documents import Document
-from mileage.formats.numbers import number
+from mileage.formats.number_parser import number
 
 _LISTS: Final = ("jobs", "client_stats")
 _TOTALS: Final = ("total_ios", "io_bytes", "runtime")

@@ -16,7 +16,7 @@ from mileage.errors import Refused
 from mileage.formats import ior_text, mdtest
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number
+from mileage.formats.number_parser import number
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mileage.formats.numbers import binary_size, number, whole
+from mileage.formats.number_parser import binary_size, number, whole
 from mileage.formats.result import ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes

@@ -14,7 +14,7 @@ from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.ior import by_repetitions, iteration
 from mileage.formats.json_documents import documents, shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "ior-data"

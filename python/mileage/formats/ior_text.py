@@ -16,7 +16,7 @@ from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.ior import ACCESSES, MIB, SETTINGS, by_repetitions, iteration, tasks_of
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "ior-text"

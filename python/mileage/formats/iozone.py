@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from mileage.formats.numbers import number
+from mileage.formats.number_parser import number
 from mileage.formats.result import ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes

@@ -25,7 +25,7 @@ from mileage.formats.iozone import (
     unit_of_command,
 )
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "iozone-sheet"

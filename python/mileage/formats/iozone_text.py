@@ -31,7 +31,7 @@ from mileage.formats.iozone import (
     unit_of_command,
 )
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import whole
+from mileage.formats.number_parser import whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "iozone-text"

@@ -19,7 +19,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "mdtest"

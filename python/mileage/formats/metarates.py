@@ -13,7 +13,7 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number
+from mileage.formats.number_parser import number
 from mileage.formats.result import Result, ToolRun, Unread
 
 LAYOUT: Final = "metarates"

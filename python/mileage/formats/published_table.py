@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
-from mileage.formats.numbers import whole
+from mileage.formats.number_parser import whole
 from mileage.judge.published_differences import PublishedCell
 from mileage.judge.published_means import METRICS, PrintedArm, PrintedCell
 from mileage.regular_file import read_regular

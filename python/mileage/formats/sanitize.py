@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.formats.numbers import WHOLE_MAX
+from mileage.formats.number_parser import WHOLE_MAX
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.terminal import one_line
 

@@ -186,9 +186,10 @@ def _model_range(comparison: Comparison) -> str:
     if not ranges:
         return ""
     counted = comparison.band.counted(lead.cell, lead.metric)
+    same = "the same test is" if len(ranges) == 1 else "the same tests are"
     return (
         "The 95 % CI covers the repetitions of this simulation only, not how well the drive is modelled: over "
-        f"{counted} of the drive, each with one unpublished figure changed, the result is {listed(ranges)}."
+        f"{counted} of the drive, each with one unpublished figure changed, {same} {listed(ranges)}."
     )
 
 

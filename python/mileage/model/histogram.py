@@ -2,7 +2,7 @@
 
 Scope: log-linear buckets, one for each nanosecond below 256 and 128 to each power of two above, so that a
 latency is known to 0.4 %. Counts in equal buckets add up, so a merged histogram is exact.
-`store.line_check` compares the parts of a histogram from a file.
+`store.journal_line_check` compares the parts of a histogram from a file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.model.numbers import Count, Total
+from mileage.model.number_ranges import Count, Total
 
 SUB_BITS: Final = 7
 """Binary logarithm of the number of buckets in each power of two (2^7)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from mileage.model.histogram import Histogram
-from mileage.model.numbers import Count, Figure
+from mileage.model.number_ranges import Count, Figure
 
 
 class ImportedSeries(msgspec.Struct):

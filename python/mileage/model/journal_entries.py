@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from mileage.model.imported_record import ImportedRecord
-from mileage.model.numbers import COUNT_MAX, Count, Number, Total
+from mileage.model.number_ranges import COUNT_MAX, Count, Number, Total
 from mileage.model.run_record import RunRecord
 
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]

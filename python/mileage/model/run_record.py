@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mileage.model.histogram import Histogram
-from mileage.model.numbers import Count
+from mileage.model.number_ranges import Count
 from mileage.model.operation_kind import WAITED_FOR
 from mileage.model.write_amplification import write_amplification
 

@@ -332,7 +332,7 @@ class _Making:
                 text = f"has no effect on {done.name}"
                 advice = "only ior.* and mdtest.* know it"
                 self._faults.add(f"{path}.{key}", text, advice=advice, code="no-effect")
-        on = f"found on target {str(self._study.target)!r}: "
+        on = f"not possible on target {str(self._study.target)!r}: "
         for fault in without_effect(done.how, self._facts.capabilities):
             self._faults.add_refusal(fault._replace(text=on + fault.text).below(path))
         reach = self._reach(done, workload.depth)

@@ -223,7 +223,7 @@ def unused_refusals(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
     """Every given key of `unused_keys`, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
-            advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove it"
+            advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove the setting"
             yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
 
 

@@ -36,7 +36,7 @@ class Option(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the field that it sets, and of the parameter of the command."""
+        """Name of the study field that this option sets, which is also the name of the command's parameter."""
         return self.field or self.name.replace("-", "_")
 
 

@@ -59,7 +59,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "state", words
     if facts.alignment:
         yield "alignment", facts.alignment
-    arms = ": a stress arm, then a control that idles for as long" if study.sham else ": no idle control"
+    arms = ": a stress arm, then a control that idles for as long" if study.sham else ", no idle control"
     if not any(stage.torture for stage in study.stage):
         arms = ""
     of_stages = study.compare.arms not in study.factor and not study.compares_workloads

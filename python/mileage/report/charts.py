@@ -10,7 +10,7 @@ from typing import Final
 
 from mileage.judge import CellVerdict
 from mileage.report.before_after_chart import before_after_chart
-from mileage.report.forest import Ranges, forest_chart, narrow_forest_chart
+from mileage.report.forest_plot import Ranges, forest_chart, narrow_forest_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.view import StudyView
 from mileage.report.wording import distinct_names, interval, largest_changes, percent, plain, row_name

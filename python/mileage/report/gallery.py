@@ -24,7 +24,7 @@ from mileage.report.charts import (
     torture_words,
     variant_ranges,
 )
-from mileage.report.forest import narrow_forest_chart
+from mileage.report.forest_plot import narrow_forest_chart
 from mileage.report.ior_layout_chart import layout_chart, layout_words
 from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import MOST_CELLS, levels_chart

@@ -12,7 +12,7 @@ from typing import Final
 
 from mileage.report import vega
 from mileage.report.evidence import OrderedRun
-from mileage.report.forest import CHANGE_LABEL, change_ticks
+from mileage.report.forest_plot import CHANGE_LABEL, change_ticks
 from mileage.report.theme import ARM_COLOURS, MUTED, SMALL_FONT_SIZE, marks, texts
 
 RUNS_MIN: Final = 10

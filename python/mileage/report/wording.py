@@ -132,7 +132,7 @@ def correction_note(comparison: Comparison) -> str:
 def overall(comparison: Comparison) -> str:
     """The headline's cells together, one mean for each workload; of unknown workloads for all; or nothing.
 
-    "Cells of one workload together: throughput.write −8.4 %, 95 % interval −9.0 to −7.8 %; ...".
+    "Mean change of each workload over its cells: throughput.write −8.4 %, 95 % interval −9.0 to −7.8 %; ...".
     """
     found = comparison.overall
     if found is None:
@@ -143,7 +143,7 @@ def overall(comparison: Comparison) -> str:
             for name, group in comparison.groups.items()
         )
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
-        return f"Cells of one workload together: {each} ({how})."
+        return f"Mean change of each workload over its cells: {each} ({how})."
     cells = len(comparison.headline)
     reach = f"the cells from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"

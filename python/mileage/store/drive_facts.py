@@ -11,8 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.store.block_device import bus_facts, device_facts, physical_disk
+from mileage.store.drive_health import health
 from mileage.store.environment import disk_of, snapshot
-from mileage.store.health import health
 from mileage.targets.guard import ROOT
 
 

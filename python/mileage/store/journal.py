@@ -29,7 +29,7 @@ from mileage.model.journal_entries import (
     Study,
     kind_of,
 )
-from mileage.store.line_check import LineCheck, PlannedRuns, brief, decoder_of
+from mileage.store.journal_line_check import LineCheck, PlannedRuns, brief, decoder_of
 from mileage.store.safe_directory import open_to_append, open_to_read
 from mileage.store.seal import Seal, checksum, first_after, seal_of_line, sealed_line
 

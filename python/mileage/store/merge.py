@@ -32,7 +32,7 @@ from mileage.model.journal_entries import (
     Study,
 )
 from mileage.store.journal import Journal, JournalContent
-from mileage.store.line_check import brief
+from mileage.store.journal_line_check import brief
 from mileage.store.seal import checksum
 from mileage.store.study_folder import FILE_BYTES_MAX, StudyFolder
 

@@ -23,7 +23,7 @@ from mileage.json_text import decode_json
 from mileage.model.journal_entries import Files, Study
 from mileage.plan.planned_runs import hash_is_right
 from mileage.store.journal import Journal, JournalContent, read_journal
-from mileage.store.line_check import PlannedRuns, brief
+from mileage.store.journal_line_check import PlannedRuns, brief
 from mileage.store.safe_directory import Directory, open_to_read, read_at_most, refuse_links
 from mileage.store.seal import checksum
 

@@ -19,7 +19,7 @@ from mileage.model.journal_entries import AnyRun, ImportedRun, Run
 from mileage.model.run_record import RunRecord, Series
 from mileage.scratch import scratch_directory
 from mileage.store.journal import JournalContent, version_of
-from mileage.store.line_check import label_of_test
+from mileage.store.journal_line_check import label_of_test
 from mileage.store.safe_directory import Directory, open_to_read
 from mileage.store.seal import checksum
 from mileage.store.sql import sql_text

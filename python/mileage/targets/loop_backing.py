@@ -30,7 +30,7 @@ def backing_of(descriptor: int) -> FileIdentity | None:
 
 
 def backing_at(path: Path) -> FileIdentity | None:
-    """The file below the loop device at a path."""
+    """Path of the backing file of the loop device at `path`."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

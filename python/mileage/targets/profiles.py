@@ -222,7 +222,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
 
 
 def _known_figures() -> Sequence[str]:
-    """The keys that a profile may have; the core is imported late, so that commands that need no drive start fast."""
+    """The keys that a drive profile may have. The compiled module is imported late: other commands start faster."""
     from mileage._core import drive_figure_names
 
     return drive_figure_names()

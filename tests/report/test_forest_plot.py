@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.report import vega
-from mileage.report.forest import _outermost, _range, _to_ticks, change_ticks, forest_chart
+from mileage.report.forest_plot import _outermost, _range, _to_ticks, change_ticks, forest_chart
 from mileage.report.svg import to_svg
 from mileage.report.wording import by_effect
 from tests.report.conftest import comparison

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mileage.store.health import health
+from mileage.store.drive_health import health
 
 SMARTCTL_NVME: dict[str, Any] = {
     "json_format_version": [1, 0],

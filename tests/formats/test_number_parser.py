@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.formats.numbers import WHOLE_MAX, binary_size, number, rounded, whole
+from mileage.formats.number_parser import WHOLE_MAX, binary_size, number, rounded, whole
 
 
 @pytest.mark.parametrize(
