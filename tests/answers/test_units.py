@@ -87,3 +87,15 @@ def test_text_json_and_csv_have_one_rate(tmp_path: Path) -> None:
     assert float(found[2]) == pytest.approx(rate / 1e6, rel=5e-3)
     assert float(counted[1].replace(",", "")) == pytest.approx(cell["ops_per_s"][0], rel=1e-3)
     assert rate == pytest.approx(900 * 4096 / cell["elapsed_s"][0], rel=1e-9)
+
+
+def test_a_query_that_mixes_rates_and_latencies_says_so(tmp_path: Path) -> None:
+    """What is the median value of a test?
+
+    Truth: samples hold rates and latencies, and a median over both is neither.
+    """
+    words = ("-w", "random_read", "--size", "8MiB", "--bytes", "4MiB", "--save", "out")
+    ask("measure", "-t", write_profile(tmp_path), *words, cwd=tmp_path)
+    mixed = "SELECT cell, median(value) FROM samples GROUP BY ALL"
+    for sql, warns in ((mixed, True), (mixed.replace("cell,", "cell, metric,"), False)):
+        assert ("this query mixes them" in mileage("query", sql, "out", cwd=tmp_path).stderr) == warns

@@ -14,6 +14,7 @@ from tests.command import mileage
 from tests.execute.conftest import small_profile
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "power_cut.toml"
+HOST_EXAMPLE = EXAMPLE.with_name("host_power_cut.toml")
 LOST = ("power_cut_writes_lost", "power_cut_bytes_lost", "host_bytes_written")
 
 
@@ -112,3 +113,17 @@ def test_measure_prints_what_a_power_cut_loses() -> None:
     found = mileage(*words, "--sync", "none", "--power-cut", "--json")
     assert found.returncode == 0, found.stderr
     assert "power_cut_writes_lost" in found.stdout
+
+
+def test_a_host_loses_synced_writes_only_without_barriers_on_a_volatile_cache() -> None:
+    """The contract of fsync: kept with barriers, without a write cache, and with a protected one."""
+    counters = ("power_cut_writes_synced", "power_cut_writes_lost")
+    lost: dict[tuple[str, str], list[int]] = {}
+    for row in sweep(str(HOST_EXAMPLE), processes=1, counters=counters):
+        if row["metric"] == "ops_per_s":
+            assert row["power_cut_writes_synced"] >= 200
+            lost.setdefault((row["drive"], row["barriers"]), []).append(row["power_cut_writes_lost"])
+    losing = {cell for cell, losses in lost.items() if any(losses)}
+    assert all(len(losses) == 3 for losses in lost.values())
+    assert losing == {("disk", "off"), ("flash", "off")}
+    assert all(all(lost[cell]) for cell in losing)
