@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mileage.analysis.evidence import layouts_of, picked, places_of, tails_of, traces_of
+from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
+from mileage.analysis.ior_layouts import planned_layouts
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.change_grid import number_of
@@ -43,7 +44,7 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
         tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
         levels=levels,
         scan=_scan(plan, cells, by),
-        layouts=layouts_of(plan),
+        layouts=planned_layouts(plan),
     )
     return evidence, by
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.analysis.device_class import device_classes
+from mileage.analysis.ior_layouts import planned_layouts
 from mileage.analysis.planned_comparison import arm_name, compares_cells, compares_levels, places
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
@@ -28,14 +29,12 @@ from mileage.plan import Plan
 from mileage.plan.factors import again
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
-from mileage.plan.task_jobs import IorRun
 from mileage.report import StudyView
 from mileage.report.evidence import (
     AMPLIFICATION,
     CACHE_FREE,
     FREE_BLOCKS,
     Evidence,
-    Layout,
     LevelRuns,
     RunTrace,
     Tail,
@@ -78,7 +77,7 @@ def evidence_of(
         factor=plan.study.compare.arms if compares_levels(plan) else "",
         places=places_of(plan),
         wear=_wear(content),
-        layouts=layouts_of(plan),
+        layouts=planned_layouts(plan),
         device_classes=device_classes(plan),
         plan_toml=plan.to_toml(),
         files=_files(folder),
@@ -369,24 +368,3 @@ def _wear(content: JournalContent) -> list[Wear]:
         for key, words in _WEAR.items()
         if key in first and key in last and (first[key] or last[key])
     ]
-
-
-def layouts_of(plan: Plan) -> list[Layout]:
-    """The layouts of IOR among what the plan runs, each once: of patterns, and of runs of IOR."""
-    found: dict[str, Layout] = {}
-    for run in plan.runs:
-        work = run.workload
-        ior = getattr(work.pattern, "ior", None) if work is not None else None
-        if run.cell in found:
-            continue
-        if isinstance(run.job, IorRun):
-            spec = run.job.value
-            shape = (spec.tasks, spec.segments, spec.block_bytes, spec.transfer_bytes, spec.files == "shared")
-            found[run.cell] = Layout(run.cell, *shape)
-        elif work is not None and ior is not None:
-            segments = max(1, work.span_bytes // (ior.block_bytes * work.threads))
-            shared = work.files == "shared"
-            found[run.cell] = Layout(
-                run.cell, work.threads, segments, ior.block_bytes, work.record_bytes, shared
-            )
-    return list(found.values())

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final
 
 from mileage.analysis.imported_curves import imported_curves
+from mileage.analysis.ior_layouts import reported_layouts
 from mileage.analysis.steady_state_checks import CHANGE_MIN, course_of, course_words
 from mileage.analysis.validity_checks import P99, RUN_MIN_S
 from mileage.judge.audit import Audit, RunFacts, audit
@@ -95,6 +96,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         tool=plan.imported.words,
         cells=cells,
         curves=imported_curves(plan, runs, cells),
+        layouts=tuple(reported_layouts(runs)),
         trust=(*(ValidityCheck("seal", "bad", line) for line in edited), *checks(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,

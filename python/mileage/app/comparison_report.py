@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from mileage.analysis.ior_layouts import each_layout_once, planned_layouts, reported_layouts
 from mileage.app.multi_study import compare, stage_of
 from mileage.app.report_level import rewritten_level
 from mileage.app.result import StudyResult
@@ -19,7 +20,7 @@ from mileage.errors import Refused
 from mileage.judge.sentence import listed, unmatched
 from mileage.model.journal_entries import Failed
 from mileage.report import StudyView, ValidityCheck
-from mileage.report.evidence import Evidence
+from mileage.report.evidence import Evidence, Layout
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
 from mileage.store.safe_directory import Directory
@@ -56,7 +57,11 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         runs_failed=sum(len(result.content().of_kind(Failed)) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
         notes=[*_differences(first, second), *unmatched(comparison)],
-        evidence=Evidence(device_classes=_classes(sides), places={**_tests(second), **_tests(first)}),
+        evidence=Evidence(
+            device_classes=_classes(sides),
+            places={**_tests(second), **_tests(first)},
+            layouts=each_layout_once([layout for result in results for layout in _layouts(result)]),
+        ),
     )
 
 
@@ -116,6 +121,13 @@ def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
     if result.plan.imported is not None:
         return {cell.label: {"test": cell.key.workload} for cell in result.plan.cells}
     return {cell.label: {**cell.key.properties, **cell.key.factors} for cell in result.plan.cells}
+
+
+def _layouts(result: StudyResult) -> list[Layout]:
+    """The file layouts of IOR, as planned or as its listing reports them."""
+    if result.plan.imported is None:
+        return planned_layouts(result.plan)
+    return reported_layouts(list(result.content().imported_runs()))
 
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:

@@ -49,7 +49,7 @@ def iteration(
         return None
     transfer = number(figures.get("xfer(KiB)"))
     transfer_bytes = round(transfer * 1024) if transfer and transfer < 2**40 else None
-    tasks = tasks_of(options) or whole(figures.get("numTasks"))
+    segments, tasks = segments_of(options), tasks_of(options) or whole(figures.get("numTasks"))
     asked = aggregate(options, tasks)
     moved, early = _moved(asked, figures, "-D" in options.get("command", "").split())
     ops = moved // transfer_bytes if moved is not None and transfer_bytes else None
@@ -64,6 +64,7 @@ def iteration(
         levels={
             **{key: value for key, value in options.items() if key in SETTINGS},
             **({"tasks": str(tasks)} if tasks else {}),
+            **({"segments": str(segments)} if segments else {}),
         },
         rate_bytes_per_s=rate * MIB,
         ops_per_s=number(figures.get("IOPS")),
@@ -111,12 +112,16 @@ def tasks_of(options: Mapping[str, str]) -> int | None:
 def aggregate(options: Mapping[str, str], tasks: int | None) -> int | None:
     """Bytes of all tasks, blocks and segments; None where one of them is not known exactly."""
     block = exact_size(options.get("blocksize", ""))
-    segments = whole(options.get("segments", ""))
-    if segments is None and options.get("pattern", "").startswith("segmented (1 segment"):
-        segments = 1
-    if segments is None and "(" in options.get("pattern", ""):
-        segments = whole(options["pattern"].partition("(")[2].split(" ")[0])
+    segments = segments_of(options)
     return tasks * block * segments if tasks and block and segments else None
+
+
+def segments_of(options: Mapping[str, str]) -> int | None:
+    """The number of segments; IOR 2 has them in words: "strided (1000 segments)", "segmented (1 segment)"."""
+    segments, pattern = whole(options.get("segments", "")), options.get("pattern", "")
+    if segments is None and "(" in pattern:
+        segments = whole(pattern.partition("(")[2].split(" ")[0])
+    return segments
 
 
 def exact_size(text: str) -> int | None:

@@ -14,7 +14,6 @@ import msgspec
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
-from mileage.report.aspects import file_name
 from mileage.report.before_after_chart import before_after_chart
 from mileage.report.charts import (
     MOST_PANELS,
@@ -25,7 +24,7 @@ from mileage.report.charts import (
     variant_ranges,
 )
 from mileage.report.forest_plot import narrow_forest_chart
-from mileage.report.ior_layout_chart import layout_chart, layout_words
+from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
@@ -90,10 +89,8 @@ def gallery(view: StudyView) -> dict[str, Picture]:
         picture = row.draw(view)
         if picture is not None:
             asked[name] = picture
-    for at, layout in enumerate(view.evidence.layouts):
-        name = f"layout_{file_name(layout.name) or at}"
-        words = layout_words(layout)
-        title = f"File layout of {layout.name}"
+    for name, layout in layout_names(view.evidence.layouts).items():
+        words, title = layout_words(layout), layout_title(layout)
         asked[name] = _PictureRequest(_svg(layout_chart(layout), name, title, words), words)
         narrow = layout_chart(layout, width=NARROW_WIDTH)
         asked[name + NARROW] = _PictureRequest(

@@ -16,9 +16,10 @@ import msgspec
 
 from mileage.report.aspects import MOST_TESTS
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import LevelRuns, ScanPoint
-from mileage.report.gallery import NARROW, NARROW_BARS, Picture
+from mileage.report.evidence import Layout, LevelRuns, ScanPoint
+from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_WIDTH, Picture
 from mileage.report.html import grouped_checks, templates
+from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.level_charts import levels_chart
 from mileage.report.measurement_text import answer, spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
@@ -99,6 +100,8 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...]
     unread: tuple[UnreadLine, ...]
     curves: tuple[ImportedCurve, ...] = ()
+    layouts: tuple[Layout, ...] = ()
+    """The file layouts that IOR reports."""
 
 
 def imported_text(page: ImportedPage, width: int = 80) -> str:
@@ -253,6 +256,23 @@ def imported_pictures(page: ImportedPage) -> list[Picture]:
     return [Picture(name, svg.result(), words) for name, svg, words in drawn]
 
 
+def layout_pictures(layouts: Sequence[Layout]) -> list[Picture]:
+    """The file layouts that IOR reports, the first of many, each in two widths."""
+    drawn = []
+    cleaned = [msgspec.structs.replace(own, name=cleaned_text(own.name)) for own in layouts[:MOST_TESTS]]
+    for name, layout in layout_names(cleaned).items():
+        for ending, sizes in (("", {}), (NARROW, {"width": NARROW_WIDTH})):
+            at, words = f"{name}{ending}", layout_words(layout)
+            svg = svg_of(
+                layout_chart(layout, **sizes),
+                name=at.replace("_", "-"),
+                title=layout_title(layout),
+                description=words,
+            )
+            drawn.append((at, svg, words))
+    return [Picture(name, svg.result(), words) for name, svg, words in drawn]
+
+
 def _curve_pictures(curves: Sequence[ImportedCurve]) -> list[Picture]:
     drawn = []
     for at, curve in enumerate(curves):
@@ -282,6 +302,7 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
     from markupsafe import Markup
 
     pictures = imported_pictures(page) if drawn else []
+    layouts = layout_pictures(page.layouts) if drawn else []
     first, rest = _split_checks(page.trust)
     rows = [_figures(cell) for cell in page.cells]
     columns = _columns(rows)
@@ -300,8 +321,9 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
             first_checks=first,
             grouped_checks=grouped_checks(rest),
             night=Markup(night_style()),
-            drawings={picture.name: Markup(picture.svg) for picture in pictures},
+            drawings={picture.name: Markup(picture.svg) for picture in pictures + layouts},
             shown=[(p.name, p.caption) for p in pictures if not p.name.endswith(NARROW)],
+            layouts=[(p.name, p.caption) for p in layouts if not p.name.endswith(NARROW)],
             multiple=bool(page.curves) and len(page.cells) > _MOST_BARS,
             folds_table=len(page.cells) > _MOST_BARS,
             unread=[line.strip() for line in unread_lines(page.unread)],

@@ -6,12 +6,14 @@ does not fit is not drawn and is said: at most three segments or files and eight
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.plan.sizes import format_bytes
 from mileage.report import vega
+from mileage.report.aspects import file_name
 from mileage.report.evidence import Layout
-from mileage.report.theme import INK, INK_ON_PALE, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import INK, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 
 _GROUPS: Final = 3
 _PARTS: Final = 6
@@ -20,6 +22,20 @@ _FEW_PARTS: Final = 4
 _TRANSFERS: Final = 8
 WIDTH: Final = 900
 _HEIGHT: Final = 74
+
+
+def layout_names(layouts: Sequence[Layout]) -> dict[str, Layout]:
+    """The layouts by the names of their pictures, each with a name that no other has."""
+    found: dict[str, Layout] = {}
+    for layout in layouts:
+        name = f"layout_{file_name(layout.name)}"
+        found[name if name not in found else f"{name}_{len(found)}"] = layout
+    return found
+
+
+def layout_title(layout: Layout) -> str:
+    """The title of the picture."""
+    return f"File layout of {layout.name}"
 
 
 def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
@@ -50,7 +66,7 @@ def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
             .mark("rect", aria=False, stroke=INK, strokeWidth=0.6)
             .encode(x=x, x2="right:Q", y=y, y2="top:Q", color=vega.channel("colour:N", scale=None)),
             marks(lines).mark("rule", color=INK, strokeWidth=0.6, aria=False).encode(x=x, y=y, y2="top:Q"),
-            texts(named, color=INK_ON_PALE, fontSize=11).encode(x=x, y=y, text="words:N"),
+            texts(named, color=INK, fontSize=11).encode(x=x, y=y, text="words:N"),
             texts(heads, color=INK, align="left", fontSize=SMALL_FONT_SIZE).encode(x=x, y=y, text="words:N"),
         ],
         width=width,

@@ -11,10 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from mileage.report import vega
-from mileage.report.aspects import file_name
-from mileage.report.evidence import Evidence, Layout
+from mileage.report.evidence import Evidence
 from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
-from mileage.report.ior_layout_chart import layout_chart, layout_words
+from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import levels_chart
 from mileage.report.render_pool import svg_of
@@ -61,12 +60,8 @@ def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spe
         "steady_state": steady_chart(found.steady, **steady),
         "runs": timeline_chart(found.runs, axis="time", width=width, latency=False, counters=False),
         "latency": tail_chart(found.tails, width=width),
-        **{name: layout_chart(layout, **layouts) for name, layout in _layouts(found).items()},
+        **{name: layout_chart(layout, **layouts) for name, layout in layout_names(found.layouts).items()},
     }
-
-
-def _layouts(found: Evidence) -> dict[str, Layout]:
-    return {f"layout_{file_name(layout.name) or at}": layout for at, layout in enumerate(found.layouts)}
 
 
 def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
@@ -99,7 +94,7 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
             "cell together; thin: single runs. No interval is drawn.",
         ),
         **{
-            name: (f"File layout of {layout.name}", layout_words(layout))
-            for name, layout in _layouts(found).items()
+            name: (layout_title(layout), layout_words(layout))
+            for name, layout in layout_names(found.layouts).items()
         },
     }
