@@ -103,7 +103,7 @@ def test_a_fall_at_the_start_is_no_level(tmp_path: Path) -> None:
     """
     (tmp_path / "worn.toml").write_text(WORN.replace("{target}", write_profile(tmp_path)))
     printed = " ".join(ask("run", "worn.toml", "--out", "out", "--report", "text", cwd=tmp_path).split())
-    output = printed.partition("Inside the torture: ")[2].partition(" MB/s")
+    output = printed.partition("Rate during the torture: ")[2].partition(" MB/s")
     output = output[0] + output[1]
     suppose(output.startswith("churn"), printed)
     levels = re.findall(r"[\d.]+(?=,| to | MB/s)", output)

@@ -163,7 +163,7 @@ REFUSED = [
     (("--reads", "101"), "reads"),
     (("--poisson",), "--poisson: has no effect without rate"),
     (("--burst", "4"), "burst: has no effect without think"),
-    (("--api", "pread"), "a virtual drive has no system calls"),
+    (("--api", "pread"), "work on a virtual drive makes no system calls"),
     (("--pin", "x"), "expected processor numbers"),
     (("--pin", "0-9999999"), "expected processor numbers"),
     (("--pin", "node4095"), "node4095"),
@@ -200,7 +200,8 @@ def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
     result = mileage("measure", "-t", "null:", "--direct")
     expected = (
-        "not possible on target 'null:': the null target makes no call and moves no byte; remove the setting"
+        "not possible on target 'null:': the null target makes no call and moves no byte, so this has no effect; "
+        "leave it out"
     )
     assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --direct: {expected}")
     result = mileage("measure", "-t", "null:", "--cold")

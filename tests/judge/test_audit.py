@@ -91,4 +91,4 @@ def test_a_share_of_time_is_printed_only_where_the_figures_give_it() -> None:
     assert states(part, SOUND, idle)["limited by"] == "warn"
     full = msgspec.structs.replace(SOUND, latency_sum_ns=32_300_000_000)
     output = {entry.name: entry.text for entry in audit([full], direct=True)}["limited by"]
-    assert "100.0% of the time" in output
+    assert "100.0% of the queue depth" in output

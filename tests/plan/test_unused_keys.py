@@ -57,5 +57,7 @@ def test_the_refusal_says_why() -> None:
     (fault,) = without_effect(IoOptions(settle="2 s"), capabilities_of("virtual:x"))
     assert fault.where == "settle"
     assert (
-        fault.sentence == "a virtual drive has no system calls, page cache or processors; remove the setting"
+        fault.sentence == "work on a virtual drive makes no system calls, so this has no effect; leave it out"
     )
+    (fault,) = without_effect(IoOptions(cache="direct"), capabilities_of("virtual:x"))
+    assert fault.sentence == "a virtual drive has no page cache, so this has no effect; leave it out"

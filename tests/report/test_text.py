@@ -69,5 +69,5 @@ def test_a_long_table_is_cut_and_says_where_the_rest_is() -> None:
         for s in samples(blocks=2)
     ]
     table = comparison_table(compare_stages(many, baseline="before", candidate="after", relevance={}))
-    assert len(re.findall("[▼▲=?≈] (?:slower|faster|same|undecided|real)", table)) == 60 + 30
+    assert len(re.findall("[▼▲=?≈] (?:slower|faster|worse|better|same|undecided|real)", table)) == 60 + 30
     assert "The 60 of 90 tests that changed most; the other 30 are in the page" in table

@@ -15,20 +15,21 @@ def shape(cycle: int, kind: str, levels: list[float], cuts: list[float], cell: s
     [
         (
             [shape(1, "cliff", [200, 20], [17.4]), shape(2, "cliff", [200, 25], [17.6])],
-            "churn: falls after 17.4-17.6 GB (± 0.2) written, from 200 to 20-25 MB/s (0.1-0.12 times), in 2 runs.",
+            "churn: in 2 runs the rate falls from 200 to 20-25 MB/s, to 10-12 % of it, "
+            "after 17.4-17.6 GB (± 0.2 GB) were written.",
         ),
-        ([shape(1, "flat", [200], [])], "churn: one level in its run, about 200 MB/s."),
+        ([shape(1, "flat", [200], [])], "churn: in its one run the rate stays at one level, about 200 MB/s."),
         (
             [shape(1, "cliff", [200, 20], [17.4]), shape(2, "flat", [200], [])],
-            "churn: 1 falls, 1 one level, in 2 runs.",
+            "churn: of 2 runs the rate falls in 1, stays at one level in 1.",
         ),
         (
             [shape(1, "multi-regime", [9, 8, 7, 6, 5, 4, 3], [1, 2, 3, 4, 5, 6])],
-            "churn: the rate changed between levels within its run; the first were 9, 8, 7, 6, 5, 4 ... MB/s.",
+            "churn: in its one run the rate has several levels; the first are 9, 8, 7, 6, 5, 4 ... MB/s.",
         ),
         (
             [shape(1, "cliff", [0, 0], [1.0])],
-            "churn: falls after 1 GB (± 0.2) written, from 0 to 0 MB/s, in its run.",
+            "churn: in its one run the rate falls from 0 to 0 MB/s, after 1 GB (± 0.2 GB) were written.",
         ),
     ],
 )

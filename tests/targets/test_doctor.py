@@ -24,6 +24,7 @@ from mileage.cli.doctor import (
     check_steal,
     check_swap,
     doctor,
+    verdict_of,
 )
 from mileage.targets.filesystem import Ground
 from tests import smart_answers as answers
@@ -33,6 +34,7 @@ GIB = 1 << 30
 QUIET = {
     "cpu.governor": "performance",
     "cpu.hypervisor": "none",
+    "cpu.online": "0-3,6",
     "kernel.clocksource": "tsc",
     "memory.swap_areas": "none",
     "now.loadavg": "0.10 0.20 0.30",
@@ -81,7 +83,8 @@ def test_a_quiet_machine_as_text() -> None:
         "ok       cpu governor     performance\n"
         "ok       clock source     tsc\n"
         "ok       swap             none\n"
-        "ok       other load       io pressure 0.25 %, cpu pressure 0 %, load 0.1\n"
+        "ok       other load       tasks waited in the last 10 s (pressure): io 0.25 %, cpu 0 %; "
+        "load of the last minute 0.1 on 5 processors\n"
         "ok       stolen time      0.00 % since boot (bare metal)\n"
         "ok       file system      ext4 on sdb1\n"
         "ok       mount options    rw,noatime\n"
@@ -100,11 +103,36 @@ def test_a_spoiled_machine_as_text() -> None:
         "latencies under 10 us are not to be trusted\n"
         "warn     swap             /dev/sda3\n"
         "                          -> turn it off while measuring: swapoff -a\n"
-        "warn     other load       io pressure 12 %, cpu pressure 0 %, load 3.1\n"
+        "warn     other load       tasks waited in the last 10 s (pressure): io 12 %, cpu 0 %; "
+        "load of the last minute 3.1 on 5 processors\n"
         "                          -> stop other work on this machine, or wait until it is over\n"
         "warn     stolen time      3.50 % since boot (hypervisor kvm)\n"
         "                          -> other guests take CPU time; use a quieter host"
     )
+
+
+@pytest.mark.parametrize(
+    ("environment", "verdict"),
+    [
+        (QUIET, "Verdict: nothing was found that would spoil a measurement."),
+        (
+            QUIET | {"cpu.governor": "unknown"},
+            "Verdict: nothing was found that would spoil a measurement. Not known: cpu governor.",
+        ),
+        (
+            SPOILED,
+            "Verdict: results measured now would be doubtful; mend first: cpu governor, clock source, swap, "
+            "other load, stolen time.",
+        ),
+    ],
+)
+def test_the_last_line_says_whether_to_measure(environment: dict[str, str], verdict: str) -> None:
+    assert verdict_of(list(check_machine(environment))) == verdict
+
+
+def test_a_refused_target_is_the_verdict() -> None:
+    refused = Finding("target", "refused", "/etc/passwd: the file holds data")
+    assert verdict_of([refused, *check_machine(SPOILED)]) == "Verdict: this target cannot be measured."
 
 
 def test_what_cannot_be_read_is_unknown_and_never_fine() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from mileage.analysis.assumptions import model_miss
 from mileage.analysis.planned_comparison import compares_cells, compares_levels, places
 from mileage.judge import Comparison
 from mileage.judge.comparison import RESAMPLING_SEED
@@ -33,7 +34,12 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
         wear_words(plan, found.baseline, found.candidate) if found.tortured and found.kind == "stages" else ""
     )
     return replace(
-        found, subject=subject(plan), wear=wear, activities=activities(plan), groups=groups(found, plan)
+        found,
+        subject=subject(plan),
+        wear=wear,
+        activities=activities(plan),
+        groups=groups(found, plan),
+        model_miss=model_miss(plan),
     )
 
 

@@ -19,6 +19,8 @@ from mileage.report import ValidityCheck
 from mileage.report.quantity import duration
 from mileage.targets.profiles import figures_of_target
 
+NAME: Final = "rate within runs"
+"""Name of the check for changes of the rate within runs."""
 CHANGE_MIN: Final = 0.2
 """Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
 RUNS_CHECKED_MAX: Final = 1000
@@ -109,11 +111,12 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
     if not checked:
         return []
     if changes := changing(courses, share_min=0.0):
-        return [ValidityCheck("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
-    text = f"none of {len(checked):,} writing runs changes its rate level by {CHANGE_MIN:.0%} or more"
+        return [ValidityCheck(NAME, "warn", f"{changes[0]}; {REMEDY}")]
+    runs = "1 run that writes" if len(checked) == 1 else f"{len(checked):,} runs that write"
+    text = f"of {runs} none becomes {CHANGE_MIN:.0%} or more faster or slower while it lasts, so its mean describes it"
     # A run that is too short, or beyond the limit of examined runs, may have changed: do not count it as steady.
     skipped = max(courses.run_count - len(checked), 0)
-    return [ValidityCheck("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
+    return [ValidityCheck(NAME, "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
 
 
 def changing(courses: Courses, share_min: float = 0.5) -> list[str]:
@@ -159,12 +162,15 @@ def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Va
             ValidityCheck(
                 "erased blocks",
                 "ok",
-                "the drive erased as much flash as it programmed, so the rates do not rest on blocks erased before",
+                f"in stage {', '.join(stages)} the drive erased {min(shares.values()):.0%} of what it programmed or "
+                "more: these are rates of a used drive, not of one that uses up a stock of erased blocks",
             )
         ]
     cell, share = min(fresh.items(), key=lambda pair: pair[1])
     which = f"{len(fresh)} of {len(shares)} cells that write" if len(shares) > 1 else cell
-    text = f"{which} consumed erased blocks ({cell}: {share:.0%} of the programmed pages were erased again)"
+    text = (
+        f"{which} consumed a stock of erased blocks ({cell}: erased only {share:.0%} of what it programmed)"
+    )
     return [ValidityCheck("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
 
 

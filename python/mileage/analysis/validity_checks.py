@@ -53,8 +53,10 @@ def checks_of(
     missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
     repeated = plan.study.cycles >= 3 or blocks >= 5
+    few = comparison.descriptive and comparison.kind == "stages"
+    more = ", holds for this device and this cycle; 3 cycles or more show whether it repeats" if few else ""
     checks = [
-        ValidityCheck("design", "ok" if repeated else "warn", comparison.design),
+        ValidityCheck("design", "ok" if repeated else "warn", comparison.design + more),
         ValidityCheck(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
@@ -184,20 +186,20 @@ def _environment_check(
 
 def _steady_check(tortures: Mapping[int, Sequence[int]]) -> ValidityCheck:
     """Check whether the torture had reached its final level: the last half of each cycle's last run."""
-    found = []
+    judged = []
     for whole in tortures.values():
         written = whole[:-1]
         rounds = written[len(written) // 2 :]
-        if any(rounds):
-            found.append(drift(rounds))
-    judged = [entry for entry in found if entry.state != "too short"]
+        if any(rounds) and (found := drift(rounds)).state != "too short":
+            judged.append((found, len(rounds)))
     if not judged:
         return ValidityCheck("steady state", "unknown", "the torture was too short to judge")
-    steady = sum(entry.state == "steady" for entry in judged)
-    worst = max((entry.per_20_rounds for entry in judged), key=abs)
+    steady = sum(found.state == "steady" for found, _ in judged)
+    worst, intervals = max(judged, key=lambda pair: abs(pair[0].per_20_rounds))
     state: CheckState = "ok" if steady == len(judged) else "warn"
     statement = (
-        f"end of torture steady in {steady} of {len(judged)}; drift {_signed(worst)} per 20 intervals at most"
+        f"the write rate of the last half of the torture's last run is level in {steady} of {len(judged)} cycles; its "
+        f"largest trend is {_signed(worst.per_20_rounds)} over 20 of {intervals} intervals of time"
     )
     return ValidityCheck("steady state", state, statement)
 

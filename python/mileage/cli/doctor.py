@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -87,7 +87,9 @@ def doctor(context: click.Context, target: str | None, as_json: bool, repairs: b
         context.exit(3 if any(found.state == "warn" for found in repaired) else 0)
     findings = examine(target)
     refused = any(finding.state == "refused" for finding in findings)
-    click.echo(as_json_text(target, findings) if as_json else as_text(findings))
+    click.echo(
+        as_json_text(target, findings) if as_json else f"{as_text(findings)}\n\n{verdict_of(findings)}"
+    )
     context.exit(2 if refused else 0)
 
 
@@ -235,14 +237,25 @@ def check_load(environment: Mapping[str, str]) -> Finding:
     load = _number(environment.get("now.loadavg", UNKNOWN).split(" ", maxsplit=1)[0])
     if io is None and cpu is None and load is None:
         return Finding("other load", "unknown", "the kernel reports neither pressure nor load")
-    shown = ((io, "io pressure", " %"), (cpu, "cpu pressure", " %"), (load, "load", ""))
-    text = ", ".join(f"{name} {value:g}{unit}" for value, name, unit in shown if value is not None)
+    pressures = [f"{name} {value:g} %" for name, value in (("io", io), ("cpu", cpu)) if value is not None]
+    parts = [f"tasks waited in the last 10 s (pressure): {', '.join(pressures)}"] if pressures else []
+    parts += [] if load is None else [f"load of the last minute {load:g}{_processors(environment)}"]
+    text = "; ".join(parts)
     busy = max(io or 0.0, cpu or 0.0) > PRESSURE_PERCENT_MAX or (load or 0.0) > LOAD_MAX
     if busy:
         return Finding(
             "other load", "warn", text, "stop other work on this machine, or wait until it is over"
         )
     return Finding("other load", "ok", text)
+
+
+def _processors(environment: Mapping[str, str]) -> str:
+    """The number of processors, from the kernel's list of those online, such as "0-3,6"; empty if not known."""
+    ends = [part.split("-") for part in environment.get("cpu.online", UNKNOWN).split(",")]
+    if not all(end.isdecimal() for part in ends for end in part):
+        return ""
+    count = sum(int(part[-1]) - int(part[0]) + 1 for part in ends)
+    return f" on {count} processor{'' if count == 1 else 's'}"
 
 
 def check_steal(steal: str, hypervisor: str) -> Finding:
@@ -351,9 +364,26 @@ def as_text(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
+def verdict_of(findings: Sequence[Finding]) -> str:
+    """Whether to measure now, in a sentence."""
+
+    def named(state: State) -> str:
+        return ", ".join(finding.name for finding in findings if finding.state == state)
+
+    if named("refused"):
+        return "Verdict: this target cannot be measured."
+    unknown = f" Not known: {named('unknown')}." if named("unknown") else ""
+    if spoiled := named("warn"):
+        return f"Verdict: results measured now would be doubtful; mend first: {spoiled}.{unknown}"
+    return f"Verdict: nothing was found that would spoil a measurement.{unknown}"
+
+
 def as_json_text(target: str | None, findings: list[Finding]) -> str:
-    """The findings as one JSON object: {"target", "findings": [{"name", "state", "text", "advice"}]}."""
-    return json.dumps({"target": target, "findings": msgspec.to_builtins(findings)}, indent=2)
+    """The findings as one JSON object: {"target", "verdict", "findings": [{"name", "state", "text", "advice"}]}."""
+    verdict = verdict_of(findings).removeprefix("Verdict: ")
+    return json.dumps(
+        {"target": target, "verdict": verdict, "findings": msgspec.to_builtins(findings)}, indent=2
+    )
 
 
 def _number(text: str) -> float | None:

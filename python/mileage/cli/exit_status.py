@@ -8,7 +8,6 @@ What it refuses: a traceback, unless MILEAGE_DEBUG asks for one: an uncaught exc
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import sys
@@ -25,6 +24,13 @@ WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 DEBUG: Final = "MILEAGE_DEBUG"
+_KINDS: Final = {
+    "is not a valid integer range": "is not a whole number; give one number",
+    "is not a valid integer": "is not a whole number; give one number",
+    "is not a valid float range": "is not a number",
+    "is not a valid float": "is not a number",
+}
+"""Ends of click's messages on a value of another kind, and what they mean."""
 
 
 def status_of(command: Callable[[], int]) -> int:
@@ -75,22 +81,25 @@ def _status_of(command: Callable[[], int]) -> int:
 def _words(error: click.ClickException) -> str:
     """What is wrong with a command line; of an argument that no command takes, the usage as well."""
     if isinstance(error, click.NoSuchOption):
-        return _unknown_option(error)
+        from mileage.cli.option_advice import unknown_option
+
+        return unknown_option(error)
     words = error.format_message()
-    if isinstance(error, click.BadParameter) and words.endswith("is not a valid integer."):
-        return words.replace("is not a valid integer.", "is not a whole number; give one number")
+    if (
+        isinstance(error, click.BadParameter)
+        and words.startswith("Invalid value for")
+        and error.param is not None
+    ):
+        is_option = isinstance(error.param, click.Option)
+        name = max(error.param.opts, key=len) if is_option else error.param.human_readable_name
+        message = error.message.removesuffix(".")
+        for end, meant in _KINDS.items():
+            message = message.replace(end, meant)
+        return f"{name}: {message}"
     if isinstance(error, click.UsageError) and error.ctx is not None and words.startswith("Got unexpected"):
         usage = " ".join(error.ctx.get_usage().split())
         return f"{words.removeprefix('Got ')}; {usage.replace('Usage', 'usage', 1)} (--help explains it)"
     return words
-
-
-def _unknown_option(error: click.NoSuchOption) -> str:
-    """Similar options are suggested only if they differ by a letter: others mean something else."""
-    near = difflib.get_close_matches(error.option_name, error.possibilities or (), cutoff=0.84)
-    command = error.ctx.command_path if error.ctx is not None else "mileage"
-    hint = f"did you mean {near[0]}?" if near else f"{command} --help lists the options"
-    return f"no such option: {error.option_name}; {hint}"
 
 
 def _last_resort(error: BaseException) -> int:

@@ -6,7 +6,7 @@ understood in silence means something else one day.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -103,8 +103,39 @@ class Command(click.Command):
             ) from None
 
 
-def whole_rate(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+class OneNumber(click.types.IntParamType):
+    """A whole number; of several, an option that can be scanned says how."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert a text. Raises Refused for a list of an option that `--vary` takes."""
+        if param is not None and isinstance(value, str):
+            _refuse_list(param, value)
+        return super().convert(value, param, ctx)
+
+
+def one_value(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """One value without a comma. Raises Refused for a list of an option that `--vary` takes."""
+    if text is not None and ":" not in text:
+        _refuse_list(option, text)
+    return text
+
+
+def _refuse_list(option: click.Parameter, text: str) -> None:
+    from mileage.plan.one_off_study import is_varied
+
+    if "," in text and option.name is not None and is_varied(option.name):
+        name = max(option.opts, key=len).lstrip("-")
+        raise Refused(
+            f"--{name} {text}",
+            "takes one value",
+            advice=f"--vary {name}={text} measures with each",
+            code="wrong-value",
+        )
+
+
+def whole_rate(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
     """Operations per second. Raises Refused for bytes and letters, with what they may mean."""
+    one_value(context, option, text)
     if text is None or (text.isascii() and text.isdecimal() and len(text) < 20):
         return None if text is None else int(text)
     hint = "a limit in bytes per second is --cap, such as --cap 100MiB/s"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from mileage.cli.foreign_options import Command, whole_rate
+from mileage.cli.foreign_options import Command, OneNumber, one_value, whole_rate
 from mileage.plan.measure_options import OPTIONS, Option
+
+_ONE_VALUE: Final = ("workload", "record", "size", "start")
+"""Options whose values have no comma."""
 
 
 def _parameter(option: Option) -> click.Option:
@@ -18,7 +21,7 @@ def _parameter(option: Option) -> click.Option:
     if option.form == "switch":
         names[1] += f"/--no-{option.name}"
     form = option.form
-    kinds: dict[str, Any] = {"whole": int, "path": click.Path(path_type=Path)}
+    kinds: dict[str, Any] = {"whole": OneNumber(), "path": click.Path(path_type=Path)}
     kind = click.Choice(form) if isinstance(form, tuple) else kinds.get(form)
     return click.Option(
         names,
@@ -28,7 +31,7 @@ def _parameter(option: Option) -> click.Option:
         default=False if form == "flag" else option.default,
         is_flag=form in ("flag", "switch"),
         multiple=form == "list",
-        callback=whole_rate if form == "rate" else None,
+        callback=whole_rate if form == "rate" else one_value if option.key in _ONE_VALUE else None,
     )
 
 

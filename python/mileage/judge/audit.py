@@ -76,7 +76,11 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
         return Audit(
             "Little's law", "bad", statement, f"rate and latency contradict each other in {worst.cell}"
         )
-    return Audit("Little's law", "ok", f"mean latency x rate is at most {share:.3f} of the queue depth")
+    return Audit(
+        "Little's law",
+        "ok",
+        f"rates and latencies agree: mean latency x rate is at most {share:.3f} of the queue depth",
+    )
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:
@@ -92,10 +96,11 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     measured = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
     worst, share = min(measured or known, key=lambda pair: pair[1])
     if measured and share < BUSY_MIN:
-        idle = 1 - share
-        return Audit(
-            "limited by", "warn", f"{worst.cell}: {idle:.0%} of the time the client had nothing outstanding"
+        statement = (
+            f"partly the load generator: in {worst.cell} only {share:.0%} of the queue depth was in use on average, so "
+            "the device may do more than this rate"
         )
+        return Audit("limited by", "warn", statement)
     if len(measured) < len(known):
         cell = next(run.cell for run, share in known if not run.latency_whole and share < BUSY_MIN)
         return Audit("limited by", "unknown", f"{cell}: the latency of submission is not recorded")
@@ -103,7 +108,9 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     if highest > 1 + LITTLE_TOLERANCE:
         return Audit("limited by", "unknown", f"{most.cell}: rate and latency contradict each other")
     share_text = f"{min(share, 1):.1%}"
-    return Audit("limited by", "ok", f"the device: operations outstanding {share_text} of the time or more")
+    return Audit(
+        "limited by", "ok", f"the device: at least {share_text} of the queue depth was in use on average"
+    )
 
 
 def _arrivals(runs: Sequence[RunFacts]) -> Audit:

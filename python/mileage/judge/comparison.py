@@ -132,6 +132,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """
     ranking: str = ""
     """Order of all levels of the compared factor, in words; empty for fewer than three."""
+    model_miss: str = ""
+    """On a virtual drive, the published rate that its model misses most, in words; empty: none by over a tenth."""
     band: ModelBand | None = None
     """On a virtual drive, the same comparison over choices that are not published; None where none was tried."""
 

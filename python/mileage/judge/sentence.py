@@ -30,6 +30,7 @@ METRIC_WORDS: Final = {
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
+_MARGIN_WORDS: Final = {"rate_bytes_per_s": "MB/s", "ops_per_s": "IOPS", "latency_p99_ns": "p99 latency"}
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
 MANY_CELLS: Final = 12
@@ -48,7 +49,8 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        more = (_model_range(comparison), _design(comparison), _untested(comparison, family))
+        model = (_model_range(comparison), _model_miss(comparison))
+        more = (*model, _design(comparison), _untested(comparison, family))
         parts = (claim, comparison.ranking, rest, *more)
         claim = " ".join(filter(None, parts))
     else:
@@ -177,20 +179,26 @@ def _model_range(comparison: Comparison) -> str:
         return ""
     beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
     late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
-    found = [(None, lead), *((metric, most_changed(cells)) for metric, cells in late.items() if cells)]
+    found = [("", lead), *((METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells)]
     ranges = [
-        f"{words} in {METRIC_WORDS[metric]}" if metric else words
+        f"the {metric} of {cell.cell} {words}" if metric else f"{cell.cell} is {words}"
         for metric, cell in found
         if (words := band_range(comparison, cell))
     ]
     if not ranges:
         return ""
     counted = comparison.band.counted(lead.cell, lead.metric)
-    same = "the same test is" if len(ranges) == 1 else "the same tests are"
     return (
         "The 95 % CI covers the repetitions of this simulation only, not how well the drive is modelled: over "
-        f"{counted} of the drive, each with one unpublished figure changed, {same} {listed(ranges)}."
+        f"{counted} of the drive, each with one unpublished figure changed, {listed(ranges)}."
     )
+
+
+def _model_miss(comparison: Comparison) -> str:
+    """How far the model of the drive is from what was published of the real one; empty where nothing is far."""
+    if not comparison.model_miss:
+        return ""
+    return f"The model is not exact: off the published rates by up to {comparison.model_miss}."
 
 
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:
@@ -336,28 +344,39 @@ def _decimals(ratio: float, interval: Interval | None) -> int:
 
 
 def _counts(family: Sequence[CellVerdict]) -> str:
-    """Number of cells with each verdict: "slower in 3 of 6 cells, same within 2 % in 2"."""
+    """Number of cells with each verdict: "slower in 3 of 6 tests, same within 2 % in 2"."""
     total = f"{len(family)} test" if len(family) == 1 else f"{len(family)} tests"
     order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
     parts: list[str] = []
     for verdict in order:
-        margins = sorted({c.relevance for c in family if c.verdict == verdict})
-        split = margins if verdict in ("real but irrelevant", "same") else [None]
-        for margin in split:
-            count = sum(c.verdict == verdict and margin in (None, c.relevance) for c in family)
-            if count:
-                number = f"{count} of {total}" if not parts else str(count)
-                if count == len(family):
-                    number = {1: "the one test", 2: "both tests"}.get(count, f"all {total}")
-                parts.append(f"{_within(verdict, margin)} in {number}")
+        cells = [cell for cell in family if cell.verdict == verdict]
+        if cells:
+            number = f"{len(cells)} of {total}" if not parts else str(len(cells))
+            if len(cells) == len(family):
+                number = {1: "the one test", 2: "both tests"}.get(len(cells), f"all {total}")
+            word, margins = _within(cells)
+            parts.append(f"{word} in {number}{margins}")
     return ", ".join(parts)
 
 
-def _within(verdict: Verdict, margin: float | None) -> str:
-    if margin is None:
-        return verdict
+def _within(cells: Sequence[CellVerdict]) -> tuple[str, str]:
+    """The verdict that cells share, with the margin that it means; with several, the margin of each metric apart."""
+    verdict = verdict_word(cells[0])
+    if verdict not in ("real but irrelevant", "same"):
+        return verdict, ""
     joint = "within" if verdict == "same" else "under"
-    return f"{verdict} {joint} {margin * 100:g} %"
+    margins = dict.fromkeys((cell.relevance, _MARGIN_WORDS.get(cell.metric, cell.metric)) for cell in cells)
+    if len({margin for margin, _ in margins}) == 1:
+        return f"{verdict} {joint} {cells[0].relevance * 100:g} %", ""
+    each = (f"{metric} {joint} {margin * 100:g} %" for margin, metric in sorted(margins))
+    return verdict, f" ({', '.join(each)})"
+
+
+def verdict_word(cell: CellVerdict) -> str:
+    """The verdict on a cell in a word that suits its metric: a latency is not "slower" but higher."""
+    if cell.metric.startswith("latency"):
+        return {"slower": "higher", "faster": "lower"}.get(cell.verdict, cell.verdict)
+    return cell.verdict
 
 
 def _beyond_headline(comparison: Comparison) -> str:

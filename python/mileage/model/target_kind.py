@@ -78,7 +78,7 @@ _ROWS: Final = (
         simulated=True,
         can_trim=True,
         unused_keys=("pin", "interval", "processes"),
-        unused_reason="a virtual drive has no system calls, page cache or processors",
+        unused_reason="work on a virtual drive makes no system calls",
     ),
     Capabilities(
         scheme="null",

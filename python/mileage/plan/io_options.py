@@ -211,6 +211,16 @@ def read_touch(found: int | str) -> int:
     return touch_bytes
 
 
+_WHY_ON_A_DRIVE: Final = {
+    "cache": "a virtual drive has no page cache",
+    "log": "a virtual drive records no single operations",
+    "interval": "the intervals of simulated time are chosen by the simulation",
+    "pin": "the time of a virtual drive is simulated, whatever processors compute it",
+    "processes": "the time of a virtual drive is simulated, whatever processes compute it",
+}
+"""Reasons why keys have no effect on a virtual drive; without one here, because there are no system calls."""
+
+
 def unused_keys(target: Capabilities) -> tuple[str, ...]:
     """The keys of `IoOptions` that have no effect on this kind of target."""
     if target.is_real:
@@ -223,8 +233,11 @@ def unused_refusals(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
     """Every given key of `unused_keys`, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
-            advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "remove the setting"
-            yield Refusal(key, text=f"{target.unused_reason}", advice=advice, code="no-effect")
+            advice = 'choose sync = "fua"' if key == "dsync" and target.simulated else "leave it out"
+            reason = (
+                _WHY_ON_A_DRIVE.get(key, target.unused_reason) if target.is_drive else target.unused_reason
+            )
+            yield Refusal(key, text=f"{reason}, so this has no effect", advice=advice, code="no-effect")
 
 
 def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:

@@ -166,6 +166,11 @@ def _carryover(
     return PURGE_EACH if writes and capabilities_of(asked.target).simulated else "none"
 
 
+def is_varied(key: str) -> bool:
+    """Whether an option of this key can be scanned with --vary."""
+    return next((path for path, name in _VARY_NAMES.items() if name == key), key) in (*LISTED, *VARIED)
+
+
 def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
     """The levels of every `KEY=LIST`."""
     levels: dict[str, tuple[Level, ...]] = {}

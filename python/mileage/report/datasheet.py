@@ -116,6 +116,11 @@ class MissedRate(NamedTuple):
     off: str
     """Relative difference from the published figure, with its sign: "+125 %"."""
 
+    @property
+    def distance(self) -> float:
+        """Distance of the simulated rate from the published one: the logarithm of their ratio, without its sign."""
+        return abs(math.log(max(1 + float(self.off.removesuffix(" %")) / 100, 1e-3)))
+
     def sentence(self) -> str:
         """All four in one line of text."""
         return f"{self.workload}: published {self.published}, simulated {self.simulated} ({self.off})"

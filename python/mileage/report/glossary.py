@@ -178,7 +178,7 @@ SHOWN: Final[Mapping[str, str]] = {
     "erased blocks": "erased blocks (free blocks)",
     "geometric": "geometric mean",
     "idle control": "idle control (sham)",
-    "level in runs": "regime, change of level",
+    "rate within runs": "regime, change of level",
     "memory": "page cache",
     "model band": "model band, variant",
     "p99": "p50, p99, p99.9",

@@ -264,6 +264,7 @@ def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
         "sorting": ["" if key is None else repr(key) for key in _sorting(cell)],
         "note": cell.note,
         "verdict": cell.verdict,
+        "words": wording.verdict_words(cell).partition(" ")[2],
         "glyph": wording.VERDICT_GLYPHS[cell.verdict],
         "baseline": both(cell.mean_baseline),
         "candidate": both(cell.mean_candidate),

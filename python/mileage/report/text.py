@@ -144,7 +144,7 @@ def _standings(view: StudyView, width: int) -> list[str]:
 
 
 def _inside(view: StudyView, width: int) -> list[str]:
-    lines = ["Inside the torture:"]
+    lines = ["Rate during the torture:"]
     for line in shape_lines(view.shapes):
         lines += wrapped(line, width, first="  ", indent="    ")
     return [*lines, ""]

@@ -10,13 +10,13 @@ from typing import Final
 from mileage.report.view import RunShape
 
 _KINDS: Final = {
-    "flat": "one level",
+    "flat": "stays at one level",
     "warm-up": "rises",
     "cliff": "falls",
-    "sawtooth": "up and down",
-    "drift": "a steady drift",
-    "multi-regime": "several levels",
-    "too short": "too short to judge",
+    "sawtooth": "goes up and down",
+    "drift": "drifts steadily",
+    "multi-regime": "has several levels",
+    "too short": "was recorded too briefly to judge",
 }
 
 
@@ -28,10 +28,10 @@ def shape_lines(shapes: Sequence[RunShape]) -> list[str]:
 
 def _line(cell: str, shapes: Sequence[RunShape]) -> str:
     kinds = list(dict.fromkeys(shape.kind for shape in shapes))
-    runs = "its run" if len(shapes) == 1 else f"{len(shapes)} runs"
+    runs = "its one run" if len(shapes) == 1 else f"{len(shapes)} runs"
     if len(kinds) > 1:
-        counted = ", ".join(f"{sum(s.kind == kind for s in shapes)} {_KINDS[kind]}" for kind in kinds)
-        return f"{cell}: {counted}, in {runs}."
+        counted = ", ".join(f"{_KINDS[kind]} in {sum(s.kind == kind for s in shapes)}" for kind in kinds)
+        return f"{cell}: of {runs} the rate {counted}."
     kind = kinds[0]
     if kind in ("cliff", "warm-up"):
         change = _range(
@@ -39,15 +39,17 @@ def _line(cell: str, shapes: Sequence[RunShape]) -> str:
         )
         levels = " to ".join(_rates([s.levels_bytes_per_s[level] for s in shapes]) for level in (0, 1))
         at = _bytes([s.cut_bytes[0] for s in shapes], max(s.cut_error_bytes for s in shapes))
-        times = "" if change is None else f" ({change} times)"
-        return f"{cell}: {_KINDS[kind]} after {at} written, from {levels} MB/s{times}, in {runs}."
+        times = "" if change is None else f", to {change} of it"
+        return (
+            f"{cell}: in {runs} the rate {_KINDS[kind]} from {levels} MB/s{times}, after {at} were written."
+        )
     if kind == "multi-regime":
         first = shapes[0]
         levels = ", ".join(_rates([level]) for level in first.levels_bytes_per_s[:6])
         more = " ..." if len(first.levels_bytes_per_s) > 6 else ""
-        return f"{cell}: the rate changed between levels within {runs}; the first were {levels}{more} MB/s."
+        return f"{cell}: in {runs} the rate {_KINDS[kind]}; the first are {levels}{more} MB/s."
     middle = _rates([sum(s.levels_bytes_per_s) / len(s.levels_bytes_per_s) for s in shapes])
-    return f"{cell}: {_KINDS[kind]} in {runs}, about {middle} MB/s."
+    return f"{cell}: in {runs} the rate {_KINDS[kind]}, about {middle} MB/s."
 
 
 def _rates(values: Sequence[float]) -> str:
@@ -56,11 +58,11 @@ def _rates(values: Sequence[float]) -> str:
 
 def _bytes(values: Sequence[float], error: float) -> str:
     span = _span(f"{min(values) / 1e9:,.3g}", f"{max(values) / 1e9:,.3g}")
-    return f"{span} GB (± {error / 1e9:,.2g})"
+    return f"{span} GB (± {error / 1e9:,.2g} GB)"
 
 
 def _range(values: Sequence[float]) -> str | None:
-    return _span(f"{min(values):.2g}", f"{max(values):.2g}") if values else None
+    return _span(f"{100 * min(values):.2g}", f"{100 * max(values):.2g}") + " %" if values else None
 
 
 def _span(low: str, high: str) -> str:

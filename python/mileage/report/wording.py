@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.judge.rules import arithmetic_change, barely
+from mileage.judge.sentence import verdict_word
 from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
@@ -91,6 +92,8 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
     if ends is None:
         return "no interval"
     if min(ends) >= _MULTIPLE_FROM:
+        if digits(ends[0]) == digits(ends[1]) and ends[0] != ends[1]:
+            return f"{ends[0]:,.1f} to {ends[1]:,.1f}\N{NO-BREAK SPACE}times"
         return f"{digits(ends[0])} to {percent(ends[1])}"
     if estimate is not None and estimate >= _MULTIPLE_FROM:
         high = f"> {_WIDEST - 1:.0f}" if ends[1] > _WIDEST else digits(ends[1])
@@ -124,7 +127,7 @@ def correction_note(comparison: Comparison) -> str:
     )
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     return (
-        "Undecided although the interval excludes 0: the interval is for one cell alone, but the verdict is corrected "
+        "Undecided although the interval excludes 0: the interval is for one test alone, but the verdict is corrected "
         f"for {len(family)} comparisons ({example}{more})."
     )
 
@@ -132,7 +135,7 @@ def correction_note(comparison: Comparison) -> str:
 def overall(comparison: Comparison) -> str:
     """The headline's cells together, one mean for each workload; of unknown workloads for all; or nothing.
 
-    "Mean change of each workload over its cells: throughput.write −8.4 %, 95 % interval −9.0 to −7.8 %; ...".
+    "Mean change of each workload over its tests: throughput.write −8.4 %, 95 % interval −9.0 to −7.8 %; ...".
     """
     found = comparison.overall
     if found is None:
@@ -143,12 +146,12 @@ def overall(comparison: Comparison) -> str:
             for name, group in comparison.groups.items()
         )
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
-        return f"Mean change of each workload over its cells: {each} ({how})."
+        return f"Mean change of each workload over its tests: {each} ({how})."
     cells = len(comparison.headline)
-    reach = f"the cells from {percent(found.lowest)} to {percent(found.highest)}"
+    reach = f"the tests from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
     ends = interval(found.ci95, found.ratio)
-    return f"All {cells} cells together: {percent(found.ratio)}, 95 % interval {ends} ({how})."
+    return f"All {cells} tests together: {percent(found.ratio)}, 95 % interval {ends} ({how})."
 
 
 def _signed(ratio: float, places: int) -> str:
@@ -275,8 +278,13 @@ def barely_words(cell: CellVerdict) -> str:
 
 
 def verdict_words(cell: CellVerdict) -> str:
-    """Glyph and word: "▼ slower"."""
-    return f"{VERDICT_GLYPHS[cell.verdict]} {cell.verdict}"
+    """Glyph and word: "▼ slower", of a latency "▼ worse", and the margin of an equality."""
+    word = verdict_word(cell)
+    if word != cell.verdict:
+        word = "worse" if cell.verdict == "slower" else "better"
+    elif word == "same":
+        word += f" within {cell.relevance * 100:g} %"
+    return f"{VERDICT_GLYPHS[cell.verdict]} {word}"
 
 
 def by_effect(cells: Sequence[CellVerdict]) -> list[CellVerdict]:

@@ -15,7 +15,9 @@ from mileage.terminal.streams import beneath, is_coloured
 
 _COLOURS: Final = {
     "▲ faster": "34",
+    "▲ better": "34",
     "▼ slower": "31",
+    "▼ worse": "31",
     "? undecided": "35",
     "[✕]": "31",
     "[!]": "33",
@@ -25,7 +27,7 @@ _COLOURS: Final = {
 PLAIN_WIDTH: Final = 80
 _NARROWEST: Final = 60
 _WIDEST: Final = 120
-_SIGNS: Final = re.compile(r"(?m)^\[[✕!✓]\]|(?:▲ faster|▼ slower|\? undecided)$")
+_SIGNS: Final = re.compile(r"(?m)^\[[✕!✓]\]|(?:▲ faster|▲ better|▼ slower|▼ worse|\? undecided)$")
 
 
 def painted(text: str) -> str:
