@@ -146,8 +146,8 @@ def asked_of(given: GivenFlags) -> IozoneRequest:
     named = given.last("-f")
     path = Path(named) if named is not None else Path("iozone.DUMMY" if children else "iozone.tmp")
     if is_modelled(path):
-        # The root of a modelled host stands for a file in it.
-        path = path / "iozone.tmp"
+        # The root of a modelled host stands for a file in it; with children, for all of theirs, which the host names.
+        path = path / ("iozone.DUMMY" if children else "iozone.tmp")
     files = _files(given, children)
     places = {file.parent for file in files} or {path.parent}
     if len(places) > 1:
@@ -269,7 +269,10 @@ def _refuse_combinations(given: GivenFlags) -> None:
             given.count("-s") > 1 and (given.has("-n") or given.has("-g")),
             "several -s and -n or -g: give the files by -s, or from the smallest to the largest by -n and -g",
         ),
-        (together and given.has("-f"), "with -t the files are named by -F"),
+        (
+            together and (named := given.last("-f")) is not None and not is_modelled(Path(named)),
+            "with -t the files are named by -F",
+        ),
         (given.has("-f") and given.has("-F"), "-f and -F: give one of them"),
         (together and given.has("-N"), "-N: microseconds per operation are of a single stream"),
         (given.has("-O") and given.has("-N"), "-O and -N: give one of them"),
