@@ -3,12 +3,16 @@
 import re
 from html import unescape
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mileage.app.result import load
+from mileage.plan.iozone_suite import IOZONE
 from mileage.report.evidence import Evidence, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
+from mileage.report.measurement_text import ROWS_SHOWN, answer, measured_text
 from mileage.report.scan_chart import scan_chart
 from tests.command import mileage
 from tests.report.test_figures import hostile_view
@@ -127,3 +131,53 @@ def test_the_page_begins_with_the_lowest_and_the_highest_rate(tmp_path: Path) ->
     # A deeper queue is served faster: the ends are far apart, so nothing is said of an overlap.
     assert float(answer[2].replace(",", "")) > 2 * float(answer[1].replace(",", ""))
     assert "intervals overlap" not in page
+
+
+TESTS = [f"iozone.{test}" for test in IOZONE if test != "mix"]
+
+
+def test_of_many_cells_each_test_has_a_chart_and_the_table_is_folded(tmp_path: Path) -> None:
+    """Thirteen tests at three record sizes: 39 cells."""
+    words = ("-w", "iozone.*", "--vary", "record=4KiB,16KiB,64KiB", "--size", "256KiB", "--save", "study")
+    done = mileage("measure", "-t", f"dir:{tmp_path}", *words, cwd=tmp_path, env={"MILEAGE_REPORT": "full"})
+    assert done.returncode == 0, done.stderr
+    assert "page cache bypassed, but not by C streams" in " ".join(done.stdout.split())
+    page = (tmp_path / "study" / "report.html").read_text("utf-8")
+    shown, folded = page.split("All 39 cells</h2>")
+    assert folded.count('<th scope="row">iozone.') == 39
+    assert "<table" not in shown
+    titles = re.findall(r"<title[^>]*>Rates of iozone\.(\w+)</title>", shown)
+    assert titles == [name.removeprefix("iozone.") for name in TESTS]
+    files = {path.stem for path in (tmp_path / "study" / "figures").glob("iozone_*.svg")}
+    assert files == {name.replace(".", "_") for name in TESTS}
+    assert "No step between neighbouring sizes is shown: single runs have no interval." in folded
+    study = load(tmp_path / "study")
+    cells = list(study.figures()["cells"])  # type: ignore[call-overload]
+    planned = study.plan.cells
+
+    def listed(count: int, elsewhere: str) -> tuple[int, str]:
+        table = measured_text((cells * 2)[:count], planned, elsewhere=elsewhere).partition("\n\n")[0]
+        return table.count("iozone."), table.splitlines()[-1]
+
+    assert listed(39, "the page has all")[0] == 39
+    assert listed(78, "the page has all") == (ROWS_SHOWN, "and 18 more cells; the page has all")
+    assert listed(78, "")[0] == 78
+
+
+class Rated(NamedTuple):
+    cell: str
+    rate_bytes_per_s: tuple[float, ...]
+    ops_per_s: tuple[float, ...]
+    runs: int = 1
+
+
+def test_operations_of_several_sizes_are_ordered_by_their_bytes() -> None:
+    """A large record has fewer operations and more bytes per second, and is the faster one."""
+    small, large = Rated("4 KiB", (40e6,), (10_000.0,)), Rated("1 MiB", (500e6,), (477.0,))
+    assert answer([small, large]).endswith(
+        ": from 40.0 MB/s, 10,000 IOPS, at 4 KiB, to 500 MB/s, 477 IOPS, at 1 MiB."
+    )
+    deep = Rated("depth 8", (200e6,), (50_000.0,))
+    assert answer([deep, small]).endswith(
+        ": from 10,000 IOPS, 40.0 MB/s, at 4 KiB, to 50,000 IOPS, 200 MB/s, at depth 8."
+    )

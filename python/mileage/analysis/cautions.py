@@ -109,7 +109,7 @@ def _of_rates(
         first, labels = min(served)[1], tuple(label for *_, label in served)
         others = len(labels) - 1
         rows = {0: "", 1: "1 more row"}.get(others, f"{others} more rows")
-        yield Caution(first + (f" (so {rows} as well)" if rows else ""), labels)
+        yield Caution(first + (f" (the same holds for {rows})" if rows else ""), labels)
 
 
 def _bypasses(planned: Cell) -> bool:

@@ -11,11 +11,13 @@ from typing import Final
 
 from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
 from mileage.analysis.ior_layouts import planned_layouts
+from mileage.analysis.rate_curves import rate_curves
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.change_grid import number_of
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
 from mileage.report.measurement_text import quantile_ns, spread_of
+from mileage.report.rate_curves import MOST_BARS
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 from mileage.store.tables import each_test
@@ -39,11 +41,14 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
     alone = len(shown) == 1
     whole = {cell: max((t.runs for t in tails if t.arm == cell), default=0) for cell in shown}
     levels, by = _levels(plan, cells)
+    curves = rate_curves(cells, _short_places(places_of(plan))) if len(cells) > MOST_BARS else ()
+    many = len(curves) > 1
     evidence = Evidence(
         runs=[trace for own in traces.values() for trace in (own if alone else own[:1])],
         tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
-        levels=levels,
-        scan=_scan(plan, cells, by),
+        levels=[] if many else levels,
+        scan=[] if many else _scan(plan, cells, by),
+        curves=list(curves) if many else [],
         layouts=planned_layouts(plan),
     )
     return evidence, by

@@ -27,6 +27,7 @@ from mileage.model.run_record import RunRecord, Series
 from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.factors import again
+from mileage.plan.iozone_suite import Suite
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.report import StudyView
@@ -345,6 +346,8 @@ def places_of(plan: Plan) -> dict[str, dict[str, str]]:
 def _properties(cell: Cell) -> dict[str, str]:
     """The workload and sizes of a cell: cells of one set of tests share all of them but the test."""
     found, table, work = cell.key.properties, cell.key.table, cell.workload
+    if isinstance(cell.job, Suite):
+        found["file"] = format_bytes(cell.job.value.file_bytes)
     if work is not None:
         found |= {
             "record": format_bytes(work.record_bytes),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
-from mileage.analysis.imported_curves import imported_curves
 from mileage.analysis.ior_layouts import reported_layouts
+from mileage.analysis.rate_curves import imported_curves
 from mileage.analysis.steady_state_checks import CHANGE_MIN, course_of, course_words
 from mileage.analysis.validity_checks import P99, RUN_MIN_S
 from mileage.judge.audit import Audit, RunFacts, audit

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from mileage.plan.sizes import format_bytes, whole_number
-from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.evidence import Landmark, RateCurve, ScanPoint
 from mileage.report.scan_chart import scan_series
 from mileage.report.wording import percent, plain, quantity
 
@@ -35,16 +37,44 @@ def step_lines(points: Sequence[ScanPoint], landmarks: Sequence[Landmark]) -> li
 
     Without any step a sentence says why.
     """
+    return _with_landmarks(points, _steps(points), landmarks)
+
+
+def curve_step_lines(curves: Sequence[RateCurve], landmarks: Sequence[Landmark]) -> list[str]:
+    """The same for the drawn lines of many tests; empty where what varies is not the record size."""
+    points: list[ScanPoint] = []
+    lines: list[str] = []
+    for curve in curves:
+        if curve.by != "record":
+            return []
+        own = [
+            replace(point, series=", ".join(filter(None, (curve.test, point.series))))
+            for point in curve.points
+        ]
+        lines += _steps(own)
+        points += own
+    return _with_landmarks(points, lines, landmarks)
+
+
+def _steps(points: Sequence[ScanPoint]) -> list[str]:
+    """A sentence for each scan that has steps."""
     lines = []
-    series = scan_series(points)
-    for name, own in series.items():
+    for name, own in scan_series(points).items():
         found = [(before, after) for before, after in pairwise(own) if _is_step(before, after)]
         largest = sorted(found, key=lambda step: -_ratio(*step))[:_STEPS_MAX]
         if largest:
             listed = "; ".join(_words(before, after) for before, after in found if (before, after) in largest)
             lines.append(f"{name}: {listed}.")
+    return lines
+
+
+def _with_landmarks(
+    points: Sequence[ScanPoint], lines: list[str], landmarks: Sequence[Landmark]
+) -> list[str]:
+    """The sentences, or that there are none and why, and the machine's sizes to compare with."""
+    series = scan_series(points)
     if series and not lines:
-        known = any(point.low is not None for own in series.values() for point in own)
+        known = any(point.low is not None for point in points)
         why = (
             "intervals overlap, or medians differ by less than a tenth"
             if known

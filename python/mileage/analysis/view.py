@@ -17,7 +17,7 @@ from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
 from mileage.analysis.journal_reader import Reading
 from mileage.analysis.run_order import run_order
-from mileage.analysis.scan_steps import landmarks_of, step_lines
+from mileage.analysis.scan_steps import curve_step_lines, landmarks_of, step_lines
 from mileage.analysis.stage_times import wall_time
 from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, checks_of
@@ -95,10 +95,13 @@ def _with_steps(
     plan: Plan, found: Evidence, factor: str, environments: list[tuple[str, Environment]]
 ) -> Evidence:
     """The evidence with the steps of a scan of record sizes; of a real target with the machine's own sizes."""
-    if factor != "record" or not found.scan:
+    if not found.curves and (factor != "record" or not found.scan):
         return found
     first = environments[0][1] if environments and not plan.facts.virtual else {}
     landmarks = landmarks_of(first)
+    if found.curves:
+        steps = curve_step_lines(found.curves, landmarks)
+        return replace(found, landmarks=landmarks if steps else [], steps=steps)
     return replace(found, landmarks=landmarks, steps=step_lines(found.scan, landmarks))
 
 

@@ -193,7 +193,8 @@ class StudyResult:
         seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
         if not page.cells:
             return f"{warnings}No run was measured.\n\n{seal}"
-        figures = measured_text(page.cells, self.plan.cells)
+        elsewhere = "the page and tables/measured.csv have all"
+        figures = measured_text(page.cells, self.plan.cells, elsewhere=elsewhere)
         return f"{warnings}{setting_text(self.plan, width)}\n{figures}\n{seal}"
 
     def expect(self, seal: str) -> None:

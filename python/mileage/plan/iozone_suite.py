@@ -134,11 +134,13 @@ class Suite(Job, tag="iozone", frozen=True):
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
+        streams = not {"fwrite", "fread"}.isdisjoint(value.tests)
+        bypassed = "page cache bypassed" + (", but not by C streams" if streams else "")
         return [
             f"records of {format_bytes(value.record_bytes)}",
             f"in a file of {format_bytes(value.file_bytes)}",
             counted(value.workers or 1, "thread"),
             "IOzone's own calls" if value.mode == "fidelity" else "as the tests' names say",
-            "page cache bypassed" if value.direct else "page cache used",
+            bypassed if value.direct else "page cache used",
             "flush in the time" if value.flush_timed else "flush not in the time",
         ]

@@ -7,7 +7,7 @@ their cells are judged as. Of very many tests the first are drawn, and a sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict
@@ -59,13 +59,14 @@ def grouped_tests(view: StudyView) -> list[DrawnTest]:
     for (aspect, test), cells in sorted(
         groups.items(), key=lambda item: order.index(item[0][0]) if item[0][0] in order else len(order)
     ):
-        name = _free_name(test, aspect, taken)
+        name = free_name(test, aspect, taken)
         taken.add(name)
         found.append(DrawnTest(test, aspect, name, cells))
     return found
 
 
-def _free_name(test: str, aspect: str, taken: set[str]) -> str:
+def free_name(test: str, aspect: str, taken: Collection[str]) -> str:
+    """A name for the files of a test that neither another picture nor any in `taken` has."""
     name = file_name(test)
     if _RESERVED.match(name):
         name = f"test_{name}_"

@@ -77,6 +77,20 @@ class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     p99_ns: int | None = None
 
 
+class RateCurve(msgspec.Struct, frozen=True):
+    """The rates of a test over `by`, a property that is a number; each line is a level of the other properties.
+
+    `series`: the property that the lines are levels of; empty where there are none or several. `points` are those of
+    the lines that are drawn, of `lines_total`.
+    """
+
+    test: str
+    by: str
+    series: str
+    points: tuple[ScanPoint, ...]
+    lines_total: int
+
+
 class Landmark(msgspec.Struct, frozen=True):
     """A place on the axis of a scan to compare with, such as the size of a cache in bytes."""
 
@@ -156,6 +170,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of the compared arms in the metric of the headline."""
     scan: list[ScanPoint] = []
     """Cells that differ in one number, where nothing is compared."""
+    curves: list[RateCurve] = []
+    """The tests of a study that compares nothing and has too many cells for one picture."""
     landmarks: list[Landmark] = []
     """Sizes to compare a scan of record sizes with."""
     steps: list[str] = []

@@ -16,15 +16,15 @@ import msgspec
 
 from mileage.report.aspects import MOST_TESTS
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import Layout, LevelRuns, ScanPoint
+from mileage.report.evidence import Layout, LevelRuns, RateCurve
 from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_WIDTH, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.level_charts import levels_chart
-from mileage.report.measurement_text import answer, spread_of
+from mileage.report.measurement_text import ROWS_SHOWN, answer, spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
+from mileage.report.rate_curves import MOST_BARS, curve_pictures
 from mileage.report.render_pool import svg_of
-from mileage.report.scan_chart import scan_chart
 from mileage.report.view import ValidityCheck, cleaned_text
 from mileage.report.wording import CHECK_GLYPHS, plain
 from mileage.store.safe_directory import Directory
@@ -32,8 +32,6 @@ from mileage.store.text_cells import csv_text
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
-_ROWS_SHOWN: Final = 60
-"""Cells that the terminal lists."""
 _WIDE: Final = (
     "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
     "itself in MiB/s (in IOPS without bytes)."
@@ -42,14 +40,9 @@ _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "m
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
-_MOST_BARS: Final = 24
 _NAME_LENGTH: Final = 48
 """Characters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
-_CURVE_WIDTH: Final = 262
-_CURVES: Final = (
-    "Dot: median of the runs of a cell; thick line: 95\N{NO-BREAK SPACE}% interval of several runs."
-)
 
 
 class ReportedCell(msgspec.Struct, frozen=True):
@@ -63,20 +56,6 @@ class ReportedCell(msgspec.Struct, frozen=True):
     elapsed_s: tuple[float, ...]
     quantiles_ns: dict[str, tuple[float, ...]]
     """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
-
-
-class ImportedCurve(msgspec.Struct, frozen=True):
-    """The rates of a test over `by`, a property that is a number; each line is a level of the other properties.
-
-    `series`: the property that the lines are levels of; empty where there are none or several. `points` are those of
-    the lines that are drawn, of `lines_total`.
-    """
-
-    test: str
-    by: str
-    series: str
-    points: tuple[ScanPoint, ...]
-    lines_total: int
 
 
 class UnreadLine(msgspec.Struct, frozen=True):
@@ -99,7 +78,7 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     identity: dict[str, str]
     lost: tuple[str, ...]
     unread: tuple[UnreadLine, ...]
-    curves: tuple[ImportedCurve, ...] = ()
+    curves: tuple[RateCurve, ...] = ()
     layouts: tuple[Layout, ...] = ()
     """The file layouts that IOR reports."""
 
@@ -111,9 +90,9 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     lines += ["", *_check_lines(first, width)] if first else []
     if found := answer(page.cells):
         lines += ["", *textwrap.wrap(cleaned_text(found), width)]
-    lines += ["", *_table(page.cells[:_ROWS_SHOWN], width)]
-    if len(page.cells) > _ROWS_SHOWN:
-        words = f"and {len(page.cells) - _ROWS_SHOWN} more cells; the page and tables/imported.csv have all"
+    lines += ["", *_table(page.cells[:ROWS_SHOWN], width)]
+    if len(page.cells) > ROWS_SHOWN:
+        words = f"and {len(page.cells) - ROWS_SHOWN} more cells; the page and tables/imported.csv have all"
         lines += textwrap.wrap(words, width)
     lines.append("")
     if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
@@ -223,8 +202,8 @@ def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> Non
 
 def imported_pictures(page: ImportedPage) -> list[Picture]:
     """The rate of each cell as a bar with its runs as dots; of many cells, each test's rates over its sizes."""
-    if len(page.cells) > _MOST_BARS and page.curves:
-        return _curve_pictures(page.curves[:MOST_TESTS])
+    if len(page.cells) > MOST_BARS and page.curves:
+        return curve_pictures(page.curves)
     cells = page.cells
     drawn = []
     for name, metric, values in (
@@ -239,8 +218,8 @@ def imported_pictures(page: ImportedPage) -> list[Picture]:
             {c.cell: list(c.ops_per_s) for c in cells if not any(c.rate_bytes_per_s)},
         ),
     ):
-        first = {cleaned_text(cell): own for cell, own in list(values.items())[:_MOST_BARS] if any(own)}
-        some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
+        first = {cleaned_text(cell): own for cell, own in list(values.items())[:MOST_BARS] if any(own)}
+        some = f"The first {MOST_BARS} of {len(values)} cells. " if len(values) > MOST_BARS else ""
         words = f"{some}Bar: median of the runs; dot: one run. No interval is drawn."
         layouts: tuple[tuple[str, dict[str, Any]], ...] = (
             ("", {"name_length": _NAME_LENGTH}),
@@ -273,30 +252,6 @@ def layout_pictures(layouts: Sequence[Layout]) -> list[Picture]:
     return [Picture(name, svg.result(), words) for name, svg, words in drawn]
 
 
-def _curve_pictures(curves: Sequence[ImportedCurve]) -> list[Picture]:
-    drawn = []
-    for at, curve in enumerate(curves):
-        points = [
-            msgspec.structs.replace(p, series=cleaned_text(p.series), level=cleaned_text(p.level))
-            for p in curve.points
-        ]
-        name, test = f"curve_{at}", cleaned_text(curve.test)
-        chart = scan_chart(points, factor=cleaned_text(curve.by), width=_CURVE_WIDTH, title=test)
-        if chart is not None:
-            svg = svg_of(chart, name=name.replace("_", "-"), title=f"Rates of {test}", description=_CURVES)
-            drawn.append((name, svg))
-    most = max(curves, key=lambda curve: curve.lines_total)
-    shown = len({point.series for point in most.points})
-    lines = f" A line for each {cleaned_text(most.series)}" if most.series else " Lines: the other settings"
-    words = (
-        _CURVES
-        if shown < 2
-        else f"{_CURVES}{lines}"
-        + (f", {shown} of {most.lines_total}; all are in the table." if most.lines_total > shown else ".")
-    )
-    return [Picture(name, svg.result(), words) for name, svg in drawn]
-
-
 def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
     """The whole page as text, to be stored as UTF-8. With `drawn` False it has no pictures."""
     from markupsafe import Markup
@@ -324,8 +279,8 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
             drawings={picture.name: Markup(picture.svg) for picture in pictures + layouts},
             shown=[(p.name, p.caption) for p in pictures if not p.name.endswith(NARROW)],
             layouts=[(p.name, p.caption) for p in layouts if not p.name.endswith(NARROW)],
-            multiple=bool(page.curves) and len(page.cells) > _MOST_BARS,
-            folds_table=len(page.cells) > _MOST_BARS,
+            multiple=bool(page.curves) and len(page.cells) > MOST_BARS,
+            folds_table=len(page.cells) > MOST_BARS,
             unread=[line.strip() for line in unread_lines(page.unread)],
         )
     )

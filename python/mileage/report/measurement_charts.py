@@ -16,6 +16,7 @@ from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_PANEL, NARROW_WID
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
 from mileage.report.level_charts import levels_chart
+from mileage.report.rate_curves import curve_pictures
 from mileage.report.render_pool import svg_of
 from mileage.report.scan_chart import scan_chart
 from mileage.report.series_axes import series_axes
@@ -26,6 +27,8 @@ from mileage.report.wording import plain
 
 def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
     """The charts of a measurement that have data, each in two widths: for a page and for a phone.
+
+    The curves of tests come first; they are as wide as a phone.
 
     `factor`: the name of the setting that differs between the measured groups, for the legend.
     """
@@ -43,7 +46,8 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
             drawn = f"{name}{NARROW if narrow else ''}"
             svg = svg_of(chart, name=drawn.replace("_", "-"), title=plain(title), description=plain(caption))
             asked.append((drawn, svg, caption, series_axes(chart)))
-    return [Picture(name, svg.result(), caption, axes) for name, svg, caption, axes in asked]
+    curves = curve_pictures(found.curves, found.landmarks) if found.curves else []
+    return curves + [Picture(name, svg.result(), caption, axes) for name, svg, caption, axes in asked]
 
 
 def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spec | None]:

@@ -18,6 +18,7 @@ from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_text import columns_of, quantile_ns
+from mileage.report.rate_curves import MOST_BARS, curve_names
 from mileage.report.view import cleaned_evidence, cleaned_text
 from mileage.store import Latency, MeasuredCell
 from mileage.store.safe_directory import Directory
@@ -62,7 +63,7 @@ def render_measured(
     page = _cleaned(page)
     if pictures is None:
         pictures = measured_pictures(page.evidence, page.factor) if drawn else ()
-    columns = columns_of(page.cells)
+    columns, curves = columns_of(page.cells), curve_names(page.evidence.curves)
     script, script_hash = script_of("series.js")
     environment = environment_rows(page.environments)
     return (
@@ -71,7 +72,13 @@ def render_measured(
         .render(
             page=page,
             drawings={picture.name: Markup(picture.svg) for picture in pictures},
-            shown=[(p.name, p.caption, p.axes) for p in pictures if not p.name.endswith(NARROW)],
+            curves=[(p.name, p.caption) for p in pictures if p.name in curves],
+            shown=[
+                (p.name, p.caption, p.axes)
+                for p in pictures
+                if not p.name.endswith(NARROW) and p.name not in curves
+            ],
+            folds_table=len(page.cells) > MOST_BARS,
             script=script,
             script_hash=script_hash,
             drawn=drawn,

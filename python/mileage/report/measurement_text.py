@@ -24,24 +24,32 @@ from mileage.store.cell_measurements import SHARES
 
 NARROWEST: Final = 80
 _NAME: Final = 14
+_LABELS_SHOWN: Final = 6
 _UNKNOWN_SPREAD: Final = ", so the spread between runs is not known: "
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
 
 WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the median."
+ROWS_SHOWN: Final = 60
+"""Cells that the terminal lists."""
 MEMORY_PERCENT_MIN: Final = 0.5
 """Less than this share of the reads from memory is not shown."""
+_SAME_SIZE: Final = 1.25
+"""Ratio up to which bytes per operation are one size; medians of rates and of operations may be of different runs."""
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
 """Head, width, and the text of a cell."""
 
 
-def measured_text(cells: Sequence[MeasuredCell], planned: Sequence[Cell], width: int = 80) -> str:
+def measured_text(
+    cells: Sequence[MeasuredCell], planned: Sequence[Cell], width: int = 80, *, elsewhere: str = ""
+) -> str:
     """The figures of the cells, ending in a line feed; what distinguishes them is in the keys of the planned cells.
 
+    `elsewhere`: where all cells are listed, so that the first of very many are enough here; empty: nowhere.
     ValueError under 80 columns.
     """
     if width < NARROWEST:
         raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
-    lines = _block(cells[0]) if len(cells) == 1 else _table(cells, planned)
+    lines = _block(cells[0]) if len(cells) == 1 else _table(cells, planned, elsewhere)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -156,7 +164,8 @@ def _device(cell: MeasuredCell) -> str:
     return ", ".join(words or ["no read, no write"]) + f", {100 * min(busy, 1.0):.0f} % busy"
 
 
-def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
+def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: str) -> list[str]:
+    cells = every[:ROWS_SHOWN] if elsewhere else every
     columns = [(head, column_width(least, map(text, cells)), text) for head, least, text in columns_of(cells)]
     known = labels_of(planned)
     head, names = headed(planned, [cell.cell for cell in cells])
@@ -171,6 +180,8 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     for cell, name, label in zip(cells, names, labels, strict=True):
         figures = "".join(f"{text(cell):>{width}}" for _, width, text in columns)
         lines += [f"{name:>{label_width}}{figures}"] if fits else [label, " " * label_width + figures]
+    if len(cells) < len(every):
+        lines += _wrapped(f"and {len(every) - len(cells)} more cells; {elsewhere}")
     lines.append("")
     opened = any("response" in cell.latency for cell in cells)
     words = "an operation"
@@ -194,7 +205,7 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
             "±: half the 95 % interval of the mean over the runs; rates are medians."
             + (f" {WIDE}" if any(spread_of(cell.ops_per_s).is_wide for cell in cells) else "")
         )
-    lines += _limits(cells, labels)
+    lines += _limits(every, [known[cell.cell] for cell in every])
     return lines if lines[-1] else lines[:-1]
 
 
@@ -214,16 +225,20 @@ class RatedCell(Protocol):
 def answer(cells: Sequence[RatedCell]) -> str:
     """Summarise a measurement in one sentence with its certainty.
 
-    The rate of a cell, or the lowest and highest of several.
+    The rate of a cell, or the lowest and highest of several: in IOPS where all cells have operations of one size, else
+    in MB/s, because the largest operations are always the fewest.
 
     Says so where there was one run of each cell, since nothing is known of their spread then, and where the intervals
     of the two ends overlap, since their order is not certain. Empty where nothing was done, and where some cells have
     only IOPS and others only bytes per second, which have no order.
     """
     done = [cell for cell in cells if any(cell.ops_per_s) or any(cell.rate_bytes_per_s)]
-    counted = all(any(cell.ops_per_s) for cell in done)
-    if not done or not (counted or all(any(cell.rate_bytes_per_s) for cell in done)):
+    counted, moved = (
+        all(any(getattr(cell, rates)) for cell in done) for rates in ("ops_per_s", "rate_bytes_per_s")
+    )
+    if not done or not (counted or moved):
         return ""
+    counted = counted and not (moved and _differ_in_size(done))
     single = max(cell.runs for cell in done) == 1
     opening = f"One run of each cell{_UNKNOWN_SPREAD}" if single else ""
     if len(done) == 1:
@@ -240,16 +255,30 @@ def answer(cells: Sequence[RatedCell]) -> str:
     )
 
 
+def _differ_in_size(cells: Sequence[RatedCell]) -> bool:
+    """Whether cells move different numbers of bytes with an operation."""
+    sizes = [
+        spread_of(cell.rate_bytes_per_s).median / ops
+        for cell in cells
+        if (ops := spread_of(cell.ops_per_s).median)
+    ]
+    return bool(sizes) and max(sizes) > _SAME_SIZE * min(sizes)
+
+
 def _rate_words(cell: RatedCell, *, counted: bool) -> str:
     """The median rate with its interval: "564 IOPS, 2.3 MB/s (95 % interval 8.02 to 3,552 IOPS, 5 runs)".
 
-    Where operations are not `counted` by all cells, in MB/s alone.
+    Where cells are not ordered by operations (`counted`), in MB/s first.
     """
-    spread = spread_of(cell.ops_per_s if counted else cell.rate_bytes_per_s)
-    words, unit = (figure, "IOPS") if counted else (mb_per_s, "MB/s")
+    known = {
+        "IOPS": (figure, cell.ops_per_s),
+        "MB/s": (mb_per_s, cell.rate_bytes_per_s),
+    }
+    unit, other = ("IOPS", "MB/s") if counted else ("MB/s", "IOPS")
+    words, spread = known[unit][0], spread_of(known[unit][1])
     moved = ""
-    if counted and any(cell.rate_bytes_per_s):
-        moved = f", {mb_per_s(spread_of(cell.rate_bytes_per_s).median)} MB/s"
+    if any(known[other][1]):
+        moved = f", {known[other][0](spread_of(known[other][1]).median)} {other}"
     interval = ""
     if spread.low is not None and spread.high is not None:
         interval = f" (95 % interval {words(spread.low)} to {words(spread.high)} {unit}, {cell.runs} runs)"
@@ -307,8 +336,15 @@ def _limits(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
             found.setdefault(", ".join(cell.limited_by), []).append(label)
     if len(found) == 1 and sum(len(group) for group in found.values()) == len(cells):
         return [f"limited by: {next(iter(found))}"]
-    text = "; ".join(f"{limit} at {', '.join(group)}" for limit, group in found.items())
+    text = "; ".join(f"{limit} at {_some(group)}" for limit, group in found.items())
     return _wrapped(f"limited by: {text}") if found else []
+
+
+def _some(labels: Sequence[str]) -> str:
+    """The first labels, and how many more there are."""
+    if len(labels) <= _LABELS_SHOWN:
+        return ", ".join(labels)
+    return f"{', '.join(labels[:_LABELS_SHOWN])} and {len(labels) - _LABELS_SHOWN} more cells"
 
 
 def _wrapped(text: str) -> list[str]:

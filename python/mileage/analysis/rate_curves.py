@@ -1,4 +1,4 @@
-"""The rates of an imported test over the number that varies most, such as the record size of IOzone's automatic mode.
+"""The rates of each test over the number that varies most, such as the record size of IOzone's automatic mode.
 
 Scope: a curve for each test, with a line for each level of the other properties; of more than four lines some, from the
 first to the last in equal steps. Refuses nothing: a test with fewer than three sizes has no curve.
@@ -13,18 +13,17 @@ from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
 from mileage.report.change_grid import number_of
-from mileage.report.evidence import ScanPoint
-from mileage.report.imported_study import ImportedCurve, ReportedCell
-from mileage.report.measurement_text import spread_of
+from mileage.report.evidence import RateCurve, ScanPoint
+from mileage.report.measurement_text import RatedCell, spread_of
 from mileage.report.scan_chart import LEVELS_MIN
 
 _LINES_MAX: Final = 4
 
 
 def imported_curves(
-    plan: Plan, runs: Sequence[ImportedRun], cells: Sequence[ReportedCell]
-) -> tuple[ImportedCurve, ...]:
-    """One for each test that has three levels of a number, in the order of the study."""
+    plan: Plan, runs: Sequence[ImportedRun], cells: Sequence[RatedCell]
+) -> tuple[RateCurve, ...]:
+    """The curves of an imported study, whose settings are in its runs."""
     settings: dict[str, Mapping[str, str]] = {}
     for run in runs:
         settings.setdefault(run.cell, run.levels)
@@ -33,16 +32,24 @@ def imported_curves(
         record = cell.key.record_bytes
         sizes = {"record": "" if record is None else format_bytes(record)}
         places[cell.label] = {"test": cell.key.workload, **settings.get(cell.label, {}), **sizes}
-    tests: dict[str, list[ReportedCell]] = {}
-    for reported in cells:
-        tests.setdefault(places.get(reported.cell, {}).get("test", ""), []).append(reported)
+    return rate_curves(cells, places)
+
+
+def rate_curves(cells: Sequence[RatedCell], places: Mapping[str, Mapping[str, str]]) -> tuple[RateCurve, ...]:
+    """One for each test that has three levels of a number, in the order of the cells.
+
+    `places`: the properties of each cell by its label, `test` among them.
+    """
+    tests: dict[str, list[RatedCell]] = {}
+    for cell in cells:
+        tests.setdefault(places.get(cell.cell, {}).get("test", ""), []).append(cell)
     found = [_curve(test, own, places) for test, own in tests.items()]
     return tuple(curve for curve in found if curve is not None)
 
 
 def _curve(
-    test: str, cells: Sequence[ReportedCell], places: Mapping[str, Mapping[str, str]]
-) -> ImportedCurve | None:
+    test: str, cells: Sequence[RatedCell], places: Mapping[str, Mapping[str, str]]
+) -> RateCurve | None:
     own = {cell.cell: places.get(cell.cell, {}) for cell in cells}
     levels: dict[str, set[str]] = {}
     for place in own.values():
@@ -84,6 +91,4 @@ def _curve(
     step = (len(names) - 1) / (_LINES_MAX - 1)
     kept = names if len(names) <= _LINES_MAX else [names[round(at * step)] for at in range(_LINES_MAX)]
     points = tuple(point for name in kept for point in lines[name])
-    return (
-        ImportedCurve(test, by, varied[0] if len(varied) == 1 else "", points, len(names)) if kept else None
-    )
+    return RateCurve(test, by, varied[0] if len(varied) == 1 else "", points, len(names)) if kept else None
