@@ -294,3 +294,32 @@ def test_diagnosis_compares_every_read_inside_its_time(tmp_path: Path, words: tu
     reads = [name for name in compared if "read" in name]
     assert len(reads) == 4
     assert compared == {name: 4 if words and name in reads else 0 for name in compared}
+
+
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        (
+            "-i 0 -i 1",
+            [
+                "write, rewrite: -e (time the flush too) or -I (direct I/O)",
+                "read, reread: -I (direct I/O) or",
+            ],
+        ),
+        ("-i 0 -i 1 -e", ["read, reread: -I (direct I/O) or a file larger"]),
+        ("-i 0 -i 1 -I", []),
+        ("-i 0 -i 6 -I", ["fwrite, frewrite: -e (time the flush too)"]),
+        ("-i 0 -o", []),
+    ],
+)
+def test_each_column_of_the_page_cache_is_named_with_the_flag_that_avoids_it(
+    tmp_path: Path, words: str, notes: list[str]
+) -> None:
+    done = iozone(tmp_path, *SMALL, *words.split())
+    found = [line for line in done.stderr.splitlines() if "the rate of memory (page cache)" in line]
+    assert len(found) == len(notes), done.stderr
+    for line, note in zip(found, notes, strict=True):
+        tests, _, flags = note.partition(": ")
+        assert f"[!] {tests}: " in line
+        assert f"for the device's use {flags}" in line
+    assert "page cache" not in done.stdout

@@ -96,6 +96,23 @@ def model_miss(*plans: Plan) -> str:
     return f"{worst.off} ({worst.workload}{f', {name}' if len(drives) > 1 else ''})"
 
 
+def model_error(target: str) -> str:
+    """How far a virtual drive is from the published rates of the real one: how many it misses, and which most."""
+    from mileage._core import drive_rates
+    from mileage.report.datasheet import missed_rates
+
+    name = virtual_name(target)
+    rates = msgspec.json.decode(drive_rates(load_profile(name))) if name is not None else []
+    compared = [rate for rate in rates if rate["simulated"] is not None]
+    if not compared:
+        return "no published rate of a real drive is known to compare the model with"
+    missed = missed_rates(compared, {rate["workload"] for rate in compared})
+    if not missed:
+        return f"all {len(compared)} published rates are met within 10 %"
+    worst = missed[0].sentence()
+    return f"{len(missed)} of {len(compared)} published rates are missed by over 10 %, most by {worst}"
+
+
 def _drives(plan: Plan) -> dict[str, str]:
     """The profiles of the virtual drives that a plan measures, by their names."""
     targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]

@@ -24,6 +24,8 @@ from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 
+_NAMED_MAX = 5
+"""Rows that a caution lists by name."""
 _TO_STEADY = (
     "to measure it as a used drive: add --as-study > used.toml to this command, insert precondition = "
     '"snia-dependent" below [state] in used.toml, then: mileage run used.toml'
@@ -107,9 +109,13 @@ def _of_rates(
             served.append((True, text, cell.cell))
     if served:
         first, labels = min(served)[1], tuple(label for *_, label in served)
-        others = len(labels) - 1
-        rows = {0: "", 1: "1 more row"}.get(others, f"{others} more rows")
-        yield Caution(first + (f" (the same holds for {rows})" if rows else ""), labels)
+        named = min(served)[2]
+        others = [names[label] for label in labels if label != named]
+        more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
+        yield Caution(
+            first + (f" (the same holds for {', '.join(others[:_NAMED_MAX])}{more})" if others else ""),
+            labels,
+        )
 
 
 def _bypasses(planned: Cell) -> bool:
@@ -155,15 +161,16 @@ def _of_state(
     fresh = tuple(label for label in wrote if label in found)
     if fresh:
         written, capacity = max(found[label] for label in fresh)
+        one = len(fresh) == 1 and wrote[fresh[0]].runs == 1
+        which = f"of {len(fresh)} of {len(wrote)} rows " if len(fresh) < len(wrote) else ""
+        run = f"the run {which}" if one else f"each run {which}"
         had = (
-            f"at most {format_bytes(written)} of its {format_bytes(capacity)} were written"
+            f"before {run}{'' if one else 'at most '}{format_bytes(written)} had been written to its "
+            f"{format_bytes(capacity)} in all"
             if written
-            else "it was empty"
+            else f"it was empty when {run}began"
         )
-        which = "the run" if len(fresh) == 1 and wrote[fresh[0]].runs == 1 else "each run"
-        if 0 < len(fresh) < len(wrote):
-            which = f"each run of {len(fresh)} of {len(wrote)} rows"
-        text = f"fresh drive: {had} when {which} began, so writes rarely waited for garbage collection"
+        text = f"fresh drive: {had}, so writes rarely waited for garbage collection"
         yield Caution(text, fresh, _TO_STEADY, is_fresh=True)
     emptied = plan.study.state.purge != "none" and capabilities_of(plan.study.target).is_block_device
     if emptied and wrote and not any(stage.torture for stage in plan.study.stage):

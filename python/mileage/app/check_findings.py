@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage import _core
+from mileage.analysis.assumptions import model_error
 from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
@@ -111,7 +112,7 @@ def identity(seen: TargetFindings) -> Iterator[tuple[str, str]]:
     if any(cell.workload is not None and cell.workload.threads > 1 for cell in cells):
         how += ", depth by threads (io_uring is not allowed here)"
     written = sum(entry.record.bytes_written for entry in seen.runs)
-    wrote = f"wrote {format_bytes(written)}" if written else "read only"
+    wrote = f"all runs wrote {format_bytes(written)}" if written else "read only"
     repetitions = len(seen.cells[0][1].iops)
     span = format_bytes(work.span_bytes)
     yield "Method", f"{repetitions} x {seconds:.3g} s each in random order, {how}, {span} used, {wrote}"
@@ -195,6 +196,10 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
             "that were never written, or were trimmed, without its medium, so real data may be slower to read",
             disturbs=False,
         )
+    if plan.facts.virtual:
+        # A spread of 0.0 % would otherwise be read as certainty about the drive.
+        text = f"model: ± is the spread of the simulation, not the error of the model; {model_error(plan.target)}"
+        yield Finding(text, disturbs=False)
     yield from (Finding(text, disturbs=True) for text in falls(seen))
     yield from (Finding(text, disturbs=False) for text in _warm(seen.before, seen.after))
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--seconds", type=click.FloatRange(0.02, 600), metavar="S", help="Length of each run.")
 @click.option("--datasheet", "-d", metavar="NAME", help="Compare with this data sheet, or FILE.toml.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def command(
     context: click.Context,

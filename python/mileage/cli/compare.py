@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     "rules",
     multiple=True,
     metavar="RULE",
-    help='Exit with 1 if any cell is "slower", "faster", "different" or "undecided", "slower > 5%", or '
+    help='Exit with 1 if any test is "slower", "faster", "different" or "undecided", "slower > 5%", or '
     '"not shown within 5%"; "p99 slower" or "CELLS: slower" for some. May be given several times.',
 )
 @click.option(
-    "--allow-missing", is_flag=True, help="With --fail-if: accept cells that only the baseline has."
+    "--allow-missing", is_flag=True, help="With --fail-if: accept tests that only the baseline has."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON: the same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, as --format json does.")
 @click.option(
     "--format",
     "form",

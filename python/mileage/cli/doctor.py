@@ -74,7 +74,7 @@ class Finding(msgspec.Struct, frozen=True):
 def doctor(context: click.Context, target: str | None, as_json: bool, repairs: bool) -> None:
     """Report what on this machine would spoil a measurement, and what to do.
 
-    TARGET is a path, loop:SIZE, virtual:NAME or null:; without it only the machine is examined.
+    TARGET is a path, or a target such as loop:SIZE; without it only the machine is examined.
 
     --repair undoes the mounts, loop devices, control groups and settings of killed processes (a ledger lists them)
     and removes their temporary files, including those of single runs in the directory of TARGET. Work files of

@@ -45,9 +45,9 @@ def _echo_json(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
-@command.command("show")
+@command.command("show", short_help="Data sheet of a drive, each figure with its source.")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--toml", "as_toml", is_flag=True, help="The profile itself, to begin one of your own with.")
 def show(name: str, as_json: bool, as_toml: bool) -> None:
     """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
@@ -95,13 +95,28 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
         click.echo("\n" + "\n".join(data_loss_lines(_LOSS_YEARS, loss)))
 
 
-@command.command("run")
+@command.command("run", short_help="Run one workload on a drive.")
 @click.argument("name")
-@click.option("--workload", "-w", type=click.Choice(_PATTERNS), default="random_write", show_default=True)
+@click.option(
+    "--workload",
+    "-w",
+    type=click.Choice(_PATTERNS),
+    default="random_write",
+    show_default=True,
+    help="Kind of operations.",
+)
 @click.option(
     "--record", "-r", default="4KiB", show_default=True, metavar="SIZE", help="Size of an operation."
 )
-@click.option("--depth", "-d", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
+@click.option(
+    "--depth",
+    "-d",
+    type=click.IntRange(1, 4096),
+    default=32,
+    show_default=True,
+    metavar="N",
+    help="Queue depth.",
+)
 @click.option("--size", metavar="SIZE", help="Part of the drive that is accessed; default: all.")
 @click.option(
     "--passes",
@@ -109,7 +124,7 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
     default=1.0,
     show_default=True,
     metavar="X",
-    help="Bytes of the run, in multiples of that part.",
+    help="Length of the run: bytes moved, in multiples of --size.",
 )
 @_share("--discards", "Share of the operations that discard (TRIM) instead.")
 @_share("--compressible", "Share of the content that compression saves.")
@@ -122,7 +137,9 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
     metavar="SECONDS",
     help="End the run this long after its start, and cut the power.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of all random choices."
+)
 @click.option(
     "--from",
     "state",
@@ -142,12 +159,15 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
     metavar="DIR",
     help="Write a page with the course of the run into DIR.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole record of the run as JSON.")
 def run(
     name: str, as_json: bool, state: Path | None, save: Path | None, report: Path | None, **options: Any
 ) -> None:
     """Run one workload on the virtual drive NAME and draw rate, latency
     and counters. Exit status 3 if the drive ended the run.
+
+    mileage measure -t virtual:NAME has more options, such as --for and
+    --threads.
     """
     import msgspec
 
@@ -263,12 +283,12 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
     )
 
 
-@command.command("check")
+@command.command("check", short_help="Theory against simulation.")
 @click.option("--quick", is_flag=True, help="A part of the checks, in some seconds.")
 @click.option(
     "--life", is_flag=True, help="Wear out a 64 GB SLC drive at a thousandth of its size instead; a minute."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def check(quick: bool, life: bool, as_json: bool) -> None:
     """Print theory against simulation: write amplification of every policy,
     saturation, links, queues, wear; seeks, rates and scheduling of disks.

@@ -57,7 +57,7 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--from", "names", multiple=True, metavar="NAME", help="Data sheets to choose from, or FILE.toml."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(as_json: bool, **given: Any) -> None:
     """Which drive fits a need: data sheets ranked with their reasons, the
     others excluded with theirs.

@@ -47,7 +47,7 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 @click.option("--cycles", type=_ABOVE_0, metavar="N", help="Program/erase cycles of a cell.")
 @click.option("--raw", metavar="SIZE", help="All flash of the drive; default: its capacity.")
 @click.option("--wa", type=_ABOVE_0, default=1.0, metavar="X", help="Write amplification; default 1.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bool, **given: Any) -> None:
     """Convert one statement of endurance into all others: TBW, drive writes
     per day, bytes per day and year, cycles of the cells. Give one of --tbw,
@@ -130,7 +130,7 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
 )
 @click.option("--written", metavar="SIZE", help="What the host has written so far.")
 @click.option("--used", type=click.FloatRange(min=0), metavar="PERCENT", help="The drive's wear indicator.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def life(writes: str | None, as_json: bool, **given: Any) -> None:
     """How long a drive lasts at a rate of writing, by its rated bytes, its
     drive writes per day and the wear of its cells, side by side.
@@ -241,7 +241,7 @@ def _wear(facts: dict[str, str], given: dict[str, Any]) -> Wear:
 
 @command.command("case", short_help="Sizing cases, with their contradictions.")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def case(name: str | None, as_json: bool) -> None:
     """Sizing cases: a worker node, bulk storage, the intent log of ZFS, the
     journals of CEPH. Without NAME all are listed; with it every figure is

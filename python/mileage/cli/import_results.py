@@ -30,7 +30,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     help="Files with equal figures are repetitions, not copies of one file.",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 if anything was lost or not understood.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option(
     "--layouts",
     is_flag=True,

@@ -14,7 +14,7 @@ import click
 @click.option(
     "--show", metavar="NAME", help="With studies: print a study file; with datasheets: a data sheet."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: bool) -> None:
     """List the built-in studies, workloads, drives, tortures or data sheets;
     with FOLDERs the studies that were made in them.

@@ -15,7 +15,7 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--out", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
     """Join study folders that have one plan: copy an unfinished folder to
     another machine, run it there, and merge.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="SVG", help="Write a chart."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     drive: str,
     shares: tuple[float, ...],

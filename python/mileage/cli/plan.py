@@ -10,9 +10,13 @@ from mileage.cli.json_output import print_json
 @click.command("plan")
 @click.argument("study", required=False)
 @click.option(
-    "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
+    "--target",
+    "-t",
+    metavar="T",
+    help="What is measured: a path, virtual:NAME (a simulated drive), loop:SIZE (a device made from a file) or "
+    "null: (nothing, for the cost of Mileage itself); default: the study's own.",
 )
-@click.option("--quick", is_flag=True, help="One cycle, small and short.")
+@click.option("--quick", is_flag=True, help="Plan one small, short cycle, as run --quick does it.")
 @click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
 @click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(
@@ -22,7 +26,10 @@ from mileage.cli.json_output import print_json
     help="Print the study as a job of fio, iozone, ior or elbencho.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; for a refused study, the list of its errors."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the plan as JSON; for a refused study, the list of its errors.",
 )
 @click.option("--schema", is_flag=True, help="Print the JSON schema of study files, for editors.")
 def command(
@@ -35,7 +42,7 @@ def command(
     as_json: bool,
     schema: bool,
 ) -> None:
-    """Print cells, runs, time, bytes to be written and drive writes of STUDY.
+    """Print tests, runs, time, bytes to be written and drive writes of STUDY.
 
     STUDY may be the folder of an unfinished study: the time left then
     follows from the runs that are done.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command("rates")
+@click.command("rates", short_help="Published rates against simulation.")
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option("--held-out", is_flag=True, help="Only the rates that were held out of every fit.")
 @click.option(
@@ -16,7 +16,7 @@ import click
 @click.option(
     "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rates(
     drives: tuple[str, ...], held_out: bool, page: Path | None, processes: int | None, as_json: bool
 ) -> None:
@@ -70,13 +70,13 @@ def rates(
     click.echo(rates_text(rows, report_width()), nl=False)
 
 
-@click.command("fit")
+@click.command("fit", short_help="Fit unknown figures to published rates.")
 @click.argument("profile", metavar="PROFILE")
 @click.option("--write", is_flag=True, help="Write figures and simulated rates into PROFILE, a path.")
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the log of the fit."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
     """Fit the free figures of a drive profile: each rate with `fits = "FIGURE"`
     gives that figure the value with which the simulated drive reaches the
@@ -119,7 +119,7 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
     click.echo(text, nl=False)
 
 
-@click.command("raw-tests")
+@click.command("raw-tests", short_help="Published hdparm and dd tests against simulation.")
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option(
     "--page",
@@ -130,7 +130,7 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
 @click.option(
     "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None, as_json: bool) -> None:
     """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to
     what the simulated drives do. Tests that need the page cache of a host
@@ -163,7 +163,7 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
     click.echo(f"\nWaiting for a modelled host: {waiting}.")
 
 
-@click.command("array-tests")
+@click.command("array-tests", short_help="The array test of 2009 against simulation.")
 @click.argument("study", required=False, metavar="[STUDY]")
 @click.option(
     "--page",
@@ -171,7 +171,7 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
     metavar="FILE",
     help="Write Markdown, and two charts next to it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def array_tests(study: str | None, page: Path | None, as_json: bool) -> None:
     """Print the array test of 2009 (IOMeter on X25-E, SAS and SATA members;
     J. De Gelas, AnandTech): published, simulated, ratio, and the ranks of

@@ -13,7 +13,7 @@ import click
 @click.command("query")
 @click.argument("sql")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="As JSON: a list of objects.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, a list of objects.")
 @click.option("--allow-files", is_flag=True, help="Allow SQL to read and write other files.")
 def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: bool) -> None:
     """Run SQL over the tables samples, series, latency, counters, studies and cell_keys

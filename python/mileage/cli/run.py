@@ -14,10 +14,14 @@ from mileage.cli.report_output import print_report
 @click.command("run")
 @click.argument("study", required=False)
 @click.option(
-    "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
+    "--target",
+    "-t",
+    metavar="T",
+    help="What is measured: a path, virtual:NAME (a simulated drive), loop:SIZE (a device made from a file) or "
+    "null: (nothing, for the cost of Mileage itself); default: the study's own.",
 )
 @click.option(
-    "--quick", is_flag=True, help="One cycle, small and short; differences are described, not judged."
+    "--quick", is_flag=True, help="One small, short cycle: shows differences, but not whether they repeat."
 )
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
@@ -27,7 +31,7 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--allow-commands",
     is_flag=True,
-    help="Allow the programs that the study file names to run; read the file first.",
+    help="Let the study start the programs that its file names; read the file first.",
 )
 @click.option(
     "--accept-change",
@@ -39,20 +43,25 @@ from mileage.cli.report_output import print_report
     "labels",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="Level of a factor on this machine: --label kernel=6.1 does the runs planned for kernel 6.1.",
+    help="State which level of a factor this machine is: with --label kernel=6.1 only the runs of kernel 6.1 are done.",
 )
 @click.option(
     "--band/--no-band",
     default=None,
-    help="On a virtual drive: repeat the comparison on variants of it, each with one unpublished figure changed.",
+    help="On a virtual drive: repeat the comparison on variants of it, each with one unpublished figure changed; "
+    "default: the study's own.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; for a refused study, the list of its errors."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as JSON; for a refused study, the list of its errors.",
 )
 @click.option(
     "--report",
     type=click.Choice(("none", "text", "full")),
-    help="Report at the end: none, text (page and tables without charts) or full; default: the study's own, or full.",
+    help="What to write at the end: none, text (page and tables without charts) or full (with charts); default: the "
+    "study's own, or full.",
 )
 def command(
     study: str | None,

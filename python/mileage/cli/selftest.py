@@ -11,7 +11,7 @@ import click
 @click.option(
     "--seed", type=int, default=2010, show_default=True, metavar="N", help="Seed of all random choices."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
     """Judge simulated studies whose truth is known, and print the share of false
     alarms, the coverage of the intervals and the share of changes of level

@@ -36,7 +36,7 @@ import click
     metavar="FILE",
     help="Draw metrics and write amplification (FILE.svg or FILE.png).",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     study: str,
     target: str | None,

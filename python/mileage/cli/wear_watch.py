@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--datasheet", "-d", metavar="NAME", help="Data sheet of the drive, or FILE.toml.")
 @click.option("--tbw", metavar="SIZE", help="Rated endurance, such as 600TB, in place of the data sheet's.")
 @click.option("--written", metavar="SIZE", help="What was written before; default: what the drive counted.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(target: str, log: Path, every: str, lasting: str | None, once: bool, **options: Any) -> None:
     """Sample what is written to the drive below TARGET, a path or a block
     device, and report TB per year with its interval and the day of wear-out.

@@ -22,8 +22,9 @@ from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
 from mileage.plan.iozone_suite import RETESTS
 from mileage.plan.iozone_switches import PAUSE, IozoneSwitches
-from mileage.plan.sizes import exact_bytes
+from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State
+from mileage.targets.filesystem import memory_bytes
 
 _GROUPS: Final = ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
 """Tests by the numbers of -i."""
@@ -32,6 +33,8 @@ _CHILDREN_MAX: Final = 1024
 _CROSSOVER_KB: Final = 16 << 10
 """With -a: files above this have no records under `_LARGE_KB`."""
 _LARGE_KB: Final = 64
+_FITS: Final = 2
+"""Files of which memory holds this many times the size stay in the page cache."""
 
 
 def run(given: GivenFlags) -> None:
@@ -63,7 +66,7 @@ def run(given: GivenFlags) -> None:
                 advice="begin with -i 0, or leave it there with -i 0 -w",
                 code="not-found",
             )
-    print_notes([*given.traps, *_differences(given, asked)])
+    print_notes([*given.traps, *_differences(given, asked), *_memory_notes(given, asked)])
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
@@ -121,6 +124,30 @@ def _differences(given: GivenFlags, asked: IozoneRequest) -> list[str]:
             "expected data anew and compares it inside the time of each read; here none is compared"
         )
     return [f"{head}, {why}; compare them only with figures of mileage iozone"]
+
+
+def _memory_notes(given: GivenFlags, asked: IozoneRequest) -> list[str]:
+    """Tests whose columns are rates of the page cache, as their files fit into memory, and the flags that change it."""
+    file_bytes = max(file for file, _ in asked.sizes) * max(asked.children, default=1)
+    if is_modelled(asked.place) or _FITS * file_bytes > memory_bytes():
+        return []
+    # IOzone's tests of C streams (fwrite, fread) go through the page cache with -I too.
+    cached = [test for test in asked.tests if not given.has("-I") or test.startswith("f")]
+    flushed = any(given.has(flag) for flag in ("-e", "-o", "-+D"))
+    direct = [] if given.has("-I") else ["-I (direct I/O)"]
+    made = asked.tests[0] in ("write", "fwrite")
+    writes = [test for test in cached if _writes(test) and test != "mix"]
+    reads = [test for test in cached if test not in writes]
+    rows = (
+        (writes if not flushed else [], ["-e (time the flush too)", *direct]),
+        (reads if made else [], [*direct, "a file larger than memory (-s)"]),
+    )
+    return [
+        f"[!] {', '.join(tests)}: the rate of memory (page cache), which holds the {format_bytes(file_bytes)}; "
+        f"for the device's use {' or '.join(advice)}"
+        for tests, advice in rows
+        if tests
+    ]
 
 
 def _data_notes(done: DropinResult) -> list[str]:

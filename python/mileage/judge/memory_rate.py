@@ -54,7 +54,7 @@ def memory_rate(run: RateFacts) -> MemoryRate | None:
         share = 1 - run.device_bytes / run.moved_bytes
         if share > MEMORY_MAX:
             statement = (
-                f"{share:.0%} of the bytes of {run.cell} were read or written in memory, not on the device"
+                f"{share:.0%} of the bytes of {run.cell} were read from or written to memory, not the device"
             )
             return MemoryRate(share > 0.5, statement)
     if not run.streams:

@@ -41,7 +41,13 @@ class Option(NamedTuple):
 
 
 OPTIONS: Final = (
-    Option("target", "A path, dir:, file:, block:PATH, virtual:NAME or null:", "T", sets="", short="t"),
+    Option(
+        "target",
+        "A path, dir:, file:, block:PATH, virtual:NAME, or null: (nothing, for the cost of Mileage itself).",
+        "T",
+        sets="",
+        short="t",
+    ),
     Option("workload", "See above; default random_read.", "W", sets="asked", short="w"),
     Option(
         *("record", "Size of an operation; default 4KiB, or 1MiB if sequential.", "SIZE"),
@@ -69,7 +75,13 @@ OPTIONS: Final = (
         path="span",
     ),
     Option("start", "Offset of that part; default 0.", "SIZE", sets="asked", path="span_start"),
-    Option("vary", "Scan: depth=1,2,4..64; repeat for several keys.", "KEY=LIST", "list", "asked"),
+    Option(
+        "vary",
+        "Measure with each of several values: depth=1,2,4..64; repeat for several options.",
+        "KEY=LIST",
+        "list",
+        "asked",
+    ),
     Option("repeat", "Repetitions of each; default 1.", "N", "whole", "asked", short="n", default=1),
     Option("reads", "Share of reads; the others write.", "PERCENT", "whole"),
     Option("discards", "Share of discards (TRIM, holes).", "PERCENT", "whole"),
@@ -121,7 +133,7 @@ OPTIONS: Final = (
     Option("destroy", "Allow the loss of the content of this file or device.", "PATH", sets=""),
     Option("save", "Keep the study folder.", "DIR", "path", ""),
     Option("as-study", "Print the study file that does the same; measure nothing.", form="flag", sets=""),
-    Option("json", "As JSON.", form="flag", sets="", field="as_json"),
+    Option("json", "Print the result as JSON.", form="flag", sets="", field="as_json"),
 )
 
 _PATHS: Final = {option.path or option.key: option.name for option in OPTIONS}

@@ -146,7 +146,12 @@ def missed_rates(rates: Sequence[Mapping[str, Any]], workloads: Container[str]) 
 
 
 def _with_unit(rate: Mapping[str, Any], key: str) -> str:
-    return f"{rate[key]:,.4g} {_RATE_UNITS[rate['unit']]}"
+    value = rate[key]
+    return (
+        f"{value:,.0f} {_RATE_UNITS[rate['unit']]}"
+        if value >= 1000
+        else f"{value:.4g} {_RATE_UNITS[rate['unit']]}"
+    )
 
 
 def _both_rates(rate: Mapping[str, Any]) -> str:

@@ -32,8 +32,8 @@ pub(super) const ABANDONED: u8 = 8;
 pub struct MetadataOptions {
     /// Processors that the workers are bound to, dealt out in turn; empty for the scheduler's choice.
     pub pin_cpus: Vec<u32>,
-    /// Time-out of a single call, in nanoseconds; 0 for none. When it expires, the run fails and the files that it
-    /// made is left then.
+    /// Time-out of a single call, in nanoseconds; 0 for none. When it expires, the run fails, and the files that it
+    /// made are left behind.
     pub timeout_ns: u64,
     /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
     /// between the two for every name, and nothing above. `None` for paths as the run's directory was given.

@@ -126,7 +126,10 @@ class Leader:
         return order if is_here else for_other_machine(order)
 
     def send(self, rank: int, message: Message) -> None:
-        """Send a message."""
+        """Send a message to a rank without waiting for its receipt.
+
+        A lost rank never gets it; `check` reports the loss. The call waits only while another thread is in `spread`.
+        """
         with self._lock:
             self._messages.send(rank, message)
 
