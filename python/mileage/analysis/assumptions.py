@@ -110,7 +110,8 @@ def model_error(target: str) -> str:
     if not missed:
         return f"all {len(compared)} published rates are met within 10 %"
     worst = missed[0].sentence()
-    return f"{len(missed)} of {len(compared)} published rates are missed by over 10 %, most by {worst}"
+    verb = "is" if len(missed) == 1 else "are"
+    return f"{len(missed)} of {len(compared)} published rates {verb} missed by over 10 %, most by {worst}"
 
 
 def _drives(plan: Plan) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mileage.endurance.conversions import TB, dwpd_of_bytes
 from mileage.endurance.drive_selection import Choice, Offer, Terms
+from mileage.endurance.life_text import drive_writes
 from mileage.endurance.requirement import Requirement
 from mileage.report.quantity import figure
 from mileage.report.quoted_figures import decimal_bytes, terabytes
@@ -41,7 +42,7 @@ def _needed(need: Requirement, terms: Terms) -> str:
         daily = dwpd_of_bytes(need.tbw * TB, need.capacity_bytes, need.years)
         parts.append(
             f"{terabytes(need.tbw)} TB written in {need.years:.3g} years ({terabytes(need.tbw / need.years)} TB/year, "
-            f"{daily:.3g} drive writes a day)"
+            f"{drive_writes(daily)} a day)"
         )
     parts.append(f"mostly {'at random' if need.pattern == 'random' else 'in sequence'}")
     unit = "IOPS" if need.pattern == "random" else "MB/s"

@@ -24,7 +24,7 @@ from mileage.endurance.conversions import (
 )
 from mileage.model.data_sheet import DataSheet
 from mileage.plan.write_rates import S_PER_YEAR
-from mileage.report.quoted_figures import terabytes
+from mileage.report.quoted_figures import decimal_bytes, terabytes
 
 NOT_CONSIDERED: Final = (
     "retention (how long data stay readable without power), temperature, read disturb, "
@@ -146,6 +146,8 @@ def life_of(
     if raw is None and rating.cycles is not None:
         raw = rating.capacity_bytes
         notes.append("the flash behind the capacity is not stated: the capacity is taken")
+    elif raw is not None and rating.cycles is not None:
+        notes.append(f"the cells are {decimal_bytes(raw)} of flash")
     if worn.source:
         notes.append(worn.source)
     daily = per_year / 365 / rating.capacity_bytes

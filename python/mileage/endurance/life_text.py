@@ -18,7 +18,7 @@ def life_text(life: Life, width: int) -> str:
     """The life of a drive: one sentence, the three measures side by side, warnings and notes."""
     rate = (
         f"{terabytes(life.bytes_per_year / TB)} TB/year ({decimal_bytes(life.bytes_per_year / 365)} a day, "
-        f"{life.drive_writes_per_day:.3g} drive writes a day)"
+        f"{drive_writes(life.drive_writes_per_day)} a day)"
     )
     if life.years is None:
         first = f"{life.title}: no measure of its endurance is known; the host writes {rate}."
@@ -33,6 +33,11 @@ def life_text(life: Life, width: int) -> str:
     for note in (*life.notes, f"not considered: {NOT_CONSIDERED}"):
         lines += wrapped(f"{note[:1].upper()}{note[1:]}.", width, indent="  ")
     return "\n".join(lines) + "\n"
+
+
+def drive_writes(count: float) -> str:
+    """A number of drive writes: "3.88 drive writes", "1 drive write"."""
+    return f"{count:.3g} drive write{'' if f'{count:.3g}' == '1' else 's'}"
 
 
 def _table(measures: Sequence[Measure]) -> list[str]:

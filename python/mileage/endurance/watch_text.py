@@ -9,7 +9,7 @@ import datetime
 from typing import Final
 
 from mileage.endurance.conversions import TB
-from mileage.endurance.life_text import columns_of_rows
+from mileage.endurance.life_text import columns_of_rows, drive_writes
 from mileage.endurance.wear_monitor import WearEvaluation
 from mileage.endurance.wear_rate import WearRate
 from mileage.endurance.write_counters import TITLES
@@ -41,7 +41,7 @@ def watch_text(
         first = f"{target}: {samples}; no counter was read twice yet, so that the rate is not known."
         return "\n".join(wrapped(first, width)) + "\n"
     daily = rate.bytes_per_s * S_PER_DAY
-    per_drive = f", {daily / capacity_bytes:.3g} drive writes a day" if capacity_bytes else ""
+    per_drive = f", {drive_writes(daily / capacity_bytes)} a day" if capacity_bytes else ""
     first = (
         f"{target} is written at {_per_year(rate.bytes_per_s)} TB/year{_interval(rate)}: "
         f"{decimal_bytes(daily)} a day{per_drive}; {samples} over {_span(found.span_s)}, "
