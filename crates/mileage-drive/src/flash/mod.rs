@@ -231,8 +231,9 @@ impl Immediate for FlashDrive {
     }
 
     fn advance_to(&mut self, now_ns: u64) {
-        self.medium.clocks.now_ns = self.medium.clocks.now_ns.max(now_ns);
+        // Collections first: they begin while time passes, and nothing may be ready before the clock.
         self.collect_while_idle(now_ns);
+        self.medium.clocks.now_ns = self.medium.clocks.now_ns.max(now_ns);
     }
 
     #[inline(always)]

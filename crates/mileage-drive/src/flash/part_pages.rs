@@ -91,6 +91,9 @@ impl Clocks {
             self.last_read = (flash_page, self.operate(wire, ready_ns, takes_ns, kind));
         }
         let register_ns = self.last_read.1.max(ready_ns);
-        (self.channels[wire.channel as usize].carry(register_ns, self.costs.channel_part), u64::from(again))
+        (
+            self.channels[wire.channel as usize].carry(self.now_ns, register_ns, self.costs.channel_part),
+            u64::from(again),
+        )
     }
 }

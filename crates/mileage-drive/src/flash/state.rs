@@ -82,31 +82,34 @@ impl FlashDrive {
     }
 }
 
-fn save_lane(out: &mut Writer, lane: &Lane) {
-    out.words([lane.busy_ns, lane.gaps.len() as u64]);
-    out.words(lane.gaps.iter().flat_map(|gap| [gap.from_ns, gap.to_ns]));
+/// Only gaps that are not past at `now_ns`: nothing can fill others, and which of them a lane still knows depends on the
+/// steps in which time passed.
+fn save_lane(out: &mut Writer, lane: &Lane, now_ns: u64) {
+    let gaps: Vec<Gap> = lane.gaps().filter(|gap| gap.to_ns > now_ns).collect();
+    out.words([lane.busy_ns, gaps.len() as u64]);
+    out.words(gaps.into_iter().flat_map(|gap| [gap.from_ns, gap.to_ns]));
 }
 
 fn read_lane(reader: &mut Reader) -> Result<Lane, StateError> {
-    let mut lane = Lane { busy_ns: reader.instant()?, ..Lane::default() };
+    let busy_ns = reader.instant()?;
     let count = reader.below(GAPS as u64, "more gaps than a lane remembers")?;
-    let mut before_ns = 0;
+    let (mut gaps, mut before_ns) = (Vec::new(), 0);
     for _ in 0..count {
         let gap = Gap { from_ns: reader.instant()?, to_ns: reader.instant()? };
-        if gap.from_ns < before_ns || gap.to_ns <= gap.from_ns || gap.to_ns > lane.busy_ns {
+        if gap.from_ns < before_ns || gap.to_ns <= gap.from_ns || gap.to_ns > busy_ns {
             return corrupt("the gaps of a lane are out of order");
         }
         before_ns = gap.to_ns;
-        lane.gaps.push(gap);
+        gaps.push(gap);
     }
-    Ok(lane)
+    Ok(Lane::with_gaps(busy_ns, gaps))
 }
 
 fn save_clocks(out: &mut Writer, clocks: &Clocks, parts: bool) {
     out.words([clocks.now_ns, clocks.controller_ns, clocks.durable_ns, clocks.last_ns, u64::from(clocks.buffer_next)]);
-    save_lane(out, &clocks.link);
-    save_lane(out, &clocks.link_in);
-    clocks.channels.iter().for_each(|lane| save_lane(out, lane));
+    save_lane(out, &clocks.link, clocks.now_ns);
+    save_lane(out, &clocks.link_in, clocks.now_ns);
+    clocks.channels.iter().for_each(|lane| save_lane(out, lane, clocks.now_ns));
     for array in &clocks.arrays {
         out.words([array.busy_ns, array.joint_from_ns, array.joint_planes, u64::from(array.joint_kind)]);
     }
@@ -122,8 +125,10 @@ fn save_clocks(out: &mut Writer, clocks: &Clocks, parts: bool) {
     out.word(taken.len() as u64);
     out.words(taken);
     for line in &clocks.lines {
-        out.words([line.reads_ns, line.windows.len() as u64]);
-        out.words(line.windows.iter().flat_map(|window| [window.from_ns, window.to_ns]));
+        // Only windows that are not past, as for gaps.
+        let windows: Vec<_> = line.windows.iter().filter(|window| window.to_ns > clocks.now_ns).collect();
+        out.words([line.reads_ns, windows.len() as u64]);
+        out.words(windows.into_iter().flat_map(|window| [window.from_ns, window.to_ns]));
     }
 }
 

@@ -279,7 +279,7 @@ impl Clocks {
     pub(crate) fn fetch(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
         let array_ns = self.operate(wire, ready_ns, self.costs.read, ANY_READ);
-        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+        self.channels[wire.channel as usize].carry(self.now_ns, array_ns, self.costs.channel_page)
     }
 
     /// The same where reads depend on the place; when it is there.
@@ -287,7 +287,7 @@ impl Clocks {
         let wire = self.wires[unit as usize];
         let (takes_ns, kind) = self.read_of(place);
         let array_ns = self.operate(wire, ready_ns, takes_ns, kind);
-        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+        self.channels[wire.channel as usize].carry(self.now_ns, array_ns, self.costs.channel_page)
     }
 
     /// Whether the time of a read depends on where in its block the page is.
@@ -301,14 +301,14 @@ impl Clocks {
     pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
         let array_ns = self.operate(wire, ready_ns, self.costs.slc_read, ANY_READ);
-        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+        self.channels[wire.channel as usize].carry(self.now_ns, array_ns, self.costs.channel_page)
     }
 
     /// A page from the controller into cells of one bit; when it is on the medium. It carries no share of a collection.
     #[inline]
     pub(crate) fn program_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         let wire = self.wires[unit as usize];
-        let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, self.costs.channel_page);
+        let carried_ns = self.channels[wire.channel as usize].carry(self.now_ns, ready_ns, self.costs.channel_page);
         self.operate(wire, carried_ns, self.costs.slc_program, PROGRAM)
     }
 
@@ -316,11 +316,12 @@ impl Clocks {
     #[inline]
     pub(crate) fn deliver(&mut self, bytes: u32, ready_ns: u64) -> u64 {
         let takes_ns = self.costs.to_host.takes_ns(bytes);
-        self.link.carry(ready_ns, takes_ns)
+        self.link.carry(self.now_ns, ready_ns, takes_ns)
     }
 
     /// Bytes from the host to the controller; when they are there.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot: a call costs a twentieth of the speed of writes")]
     pub(crate) fn accept(&mut self, bytes: u32, ready_ns: u64) -> u64 {
         // The transfer waits for a free place in the buffer, as the data has to go somewhere; without a buffer it does
         // not.
@@ -332,7 +333,7 @@ impl Clocks {
     fn receive(&mut self, bytes: u32, ready_ns: u64) -> u64 {
         let takes_ns = self.costs.to_drive.takes_ns(bytes);
         let lane = if self.full_duplex { &mut self.link_in } else { &mut self.link };
-        lane.carry(ready_ns, takes_ns)
+        lane.carry(self.now_ns, ready_ns, takes_ns)
     }
 
     /// A plane works for the block that it opened, `shared` by the pages that the block has room for when collections
@@ -353,7 +354,8 @@ impl Clocks {
             return;
         }
         let wire = self.wires[unit as usize];
-        let carried_ns = if channel > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
+        let carried_ns =
+            if channel > 0 { self.channels[wire.channel as usize].carry(self.now_ns, ready_ns, channel) } else { 0 };
         let array = &mut self.arrays[wire.array as usize];
         let from_ns = array.busy_ns.max(ready_ns);
         // The block may be erased only after its last page has been copied, through the channel if copies leave the
@@ -425,7 +427,7 @@ impl Clocks {
                 array.busy_ns = array.busy_ns.max(ready_ns) + share.array;
             }
         }
-        let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
+        let carried_ns = self.channels[wire.channel as usize].carry(self.now_ns, ready_ns, takes_ns);
         let mut done_ns = self.operate(wire, carried_ns, self.costs.program, PROGRAM);
         if self.paced && self.manner == ArrayPolicy::Together {
             // Copies are not joint operations, so the share of each plane takes its own time after the program.
@@ -442,13 +444,19 @@ impl Clocks {
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     pub(crate) fn program_accepted(&mut self, unit: u32, slot: u32, ready_ns: u64) -> u64 {
         if !self.waiting.is_empty() {
-            let ready_ns = self.arrived(slot, ready_ns);
-            let done_ns = self.program(unit, ready_ns);
-            self.programmed(slot, done_ns);
-            self.leave_buffer(done_ns);
-            return done_ns;
+            return self.program_with_waiting(unit, slot, ready_ns);
         }
         let done_ns = self.program(unit, ready_ns);
+        self.leave_buffer(done_ns);
+        done_ns
+    }
+
+    /// The same together with the pages that wait in the frontier.
+    #[inline(never)]
+    fn program_with_waiting(&mut self, unit: u32, slot: u32, ready_ns: u64) -> u64 {
+        let ready_ns = self.arrived(slot, ready_ns);
+        let done_ns = self.program(unit, ready_ns);
+        self.programmed(slot, done_ns);
         self.leave_buffer(done_ns);
         done_ns
     }
