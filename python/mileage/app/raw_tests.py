@@ -4,7 +4,7 @@ Scope: the tests that need no host. `hdparm --direct` reads 2 MiB at a time past
 again and again (-T), or on and on (-t); the kernel cuts each into four requests of 512 KiB, and hdparm waits for all of
 them. `dd` writes 10.7 GB through the page cache, which the kernel writes out in requests of 512 KiB with a full queue;
 the drive is new. Reads through the page cache, and -T without --direct, which
-times memory, wait for a modelled host.
+times memory, are not simulated.
 What it refuses: drives that were not tested.
 """
 

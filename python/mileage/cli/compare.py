@@ -116,7 +116,8 @@ def command(
     options = (("against", against), ("runs", runs), ("margin", margin), ("out", out))
     given = [name for name, value in options if value is not None]
     if given:
-        raise click.UsageError(f"--{given[0]} belongs to --table")
+        page = "; mileage report A B --out NEW writes the page of two studies" if given[0] == "out" else ""
+        raise click.UsageError(f"--{given[0]} belongs to --table{page}")
     if workloads is not None:
         if history or len(studies) != 1:
             raise click.UsageError("--workloads compares two workloads of one study: give one folder")

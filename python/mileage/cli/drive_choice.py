@@ -20,8 +20,18 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--pattern", type=click.Choice(["sequential", "random"]), help="Access pattern of most operations."
 )
-@click.option("--min-read", type=_ABOVE_0, metavar="RATE", help="IOPS at random, or MB/s in sequence.")
-@click.option("--min-write", type=_ABOVE_0, metavar="RATE", help="IOPS at random, or MB/s in sequence.")
+@click.option(
+    "--min-read",
+    type=_ABOVE_0,
+    metavar="RATE",
+    help="Least rate of reads: IOPS at random, or MB/s in sequence.",
+)
+@click.option(
+    "--min-write",
+    type=_ABOVE_0,
+    metavar="RATE",
+    help="Least rate of writes: IOPS at random, or MB/s in sequence.",
+)
 @click.option("--plp/--no-plp", default=None, help="Power-loss protection is needed, or not.")
 @click.option("--hot-swap/--no-hot-swap", default=None, help="Hot swap is needed, or not.")
 @click.option("--link", metavar="NAME", help="Beginning of the link's name: sata, sas, pcie, pcie-4.")
@@ -40,11 +50,17 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
     help="Annual failure rate, where a sheet states none.",
 )
 @click.option(
-    "--repair", metavar="TIME", default="24 h", show_default=True, help="Until a drive is replaced."
+    "--repair",
+    metavar="TIME",
+    default="24 h",
+    show_default=True,
+    help="Time until a failed drive is replaced.",
 )
 @click.option("--price", "prices", multiple=True, metavar="NAME=AMOUNT", help="Price of one drive.")
-@click.option("--currency", default="USD", show_default=True, metavar="CUR", help="Of prices and budget.")
-@click.option("--budget", type=_ABOVE_0, metavar="AMOUNT", help="For drives and energy.")
+@click.option(
+    "--currency", default="USD", show_default=True, metavar="CUR", help="Currency of prices and budget."
+)
+@click.option("--budget", type=_ABOVE_0, metavar="AMOUNT", help="Most to pay for drives and energy.")
 @click.option("--kwh", type=click.FloatRange(min=0), metavar="AMOUNT", help="Price of a kilowatt-hour.")
 @click.option(
     "--active",
@@ -52,7 +68,7 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
     default=50.0,
     show_default=True,
     metavar="PERCENT",
-    help="Time in which a drive is active.",
+    help="Share of the time in which a drive is active.",
 )
 @click.option(
     "--from", "names", multiple=True, metavar="NAME", help="Data sheets to choose from, or FILE.toml."

@@ -133,8 +133,8 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None, as_json: bool) -> None:
     """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to
-    what the simulated drives do. Tests that need the page cache of a host
-    wait for a modelled one.
+    what the simulated drives do. Tests that read through the page cache of
+    a host are listed, but not simulated.
     """
     from mileage.app.raw_tests import raw_tables, simulated_tests
     from mileage.endurance.life_text import columns_of_rows

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("mileage-wear.jsonl"),
     show_default=True,
-    help="The samples; an existing log is continued.",
+    help="File of the samples; an existing one is appended to.",
 )
 @click.option("--every", default="10 min", show_default=True, metavar="TIME", help="Time between samples.")
-@click.option("--for", "lasting", metavar="TIME", help='How long, such as "720 h"; default: until Ctrl-C.')
+@click.option(
+    "--for", "lasting", metavar="TIME", help='Length of the watch, such as "720 h"; default: until Ctrl-C.'
+)
 @click.option("--once", is_flag=True, help="Take one sample and end, for cron.")
 @click.option("--datasheet", "-d", metavar="NAME", help="Data sheet of the drive, or FILE.toml.")
 @click.option("--tbw", metavar="SIZE", help="Rated endurance, such as 600TB, in place of the data sheet's.")
-@click.option("--written", metavar="SIZE", help="What was written before; default: what the drive counted.")
+@click.option(
+    "--written", metavar="SIZE", help="Bytes written before the watch; default: what the drive counted."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(target: str, log: Path, every: str, lasting: str | None, once: bool, **options: Any) -> None:
     """Sample what is written to the drive below TARGET, a path or a block
