@@ -66,16 +66,20 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     # The zones of a disk are a long list; everything else fits.
     values = min(max(len(value) for _, value, *_ in figures), _VALUE_COLUMNS)
     figures = [(name, value, source, confidence_word(word)) for name, value, source, word in figures]
-    lines = [title, ""]
+    given = {confidence for *_, confidence in figures}
+    legend = "; ".join(f"{word} = {meaning}" for word, meaning in _CONFIDENCE.items() if word in given)
+    lines = [
+        title,
+        "",
+        *textwrap.wrap(f"Confidence of a figure: {legend}.", width, subsequent_indent="  "),
+        "",
+    ]
     for name, value, source, confidence in (_HEAD, *figures):
         source_columns = max(width - names - values - 15, 20)
         rows = zip_longest(textwrap.wrap(value, values), textwrap.wrap(source, source_columns), fillvalue="")
         for number, (part, text) in enumerate(rows):
             first = ("", "") if number else (name, confidence)
             lines.append(f"{first[0]:<{names}}  {part:>{values}}  {first[1]:<10} {text}".rstrip())
-    given = {confidence for *_, confidence in figures}
-    legend = "; ".join(f"{word}: {meaning}" for word, meaning in _CONFIDENCE.items() if word in given)
-    lines += ["", *textwrap.wrap(f"Confidence: {legend}.", width, subsequent_indent="  ")]
     return "\n".join(lines) + "\n"
 
 
