@@ -2,32 +2,12 @@
 //! writes of a drive in use, with paced collections and interruptions. Requests per second of this thread's CPU time, the
 //! median of five runs. Without `--bench` it is one run of a thousandth.
 
+mod measured;
+
+use measured::{rate, rates};
 use mileage_drive::{Drive, Profile};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
 
 const PLAIN: &str = include_str!("../../../profiles/drives/plain-64gib.toml");
-
-/// This thread's CPU time so far, in seconds.
-fn cpu_s() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns / 1e9)
-}
-
-/// Requests per second of CPU time.
-fn rate(drive: &mut Drive, read_percent: u8, depth: u32, requests: u64) -> f64 {
-    let workload = Workload {
-        pattern: PatternKind::Random,
-        read_percent,
-        record_bytes: 4096,
-        span_bytes: 1 << 32,
-        depth,
-        stop: Stop { bytes: Some(requests * 4096), ..Stop::default() },
-        ..Workload::default()
-    };
-    let start_s = cpu_s();
-    let record = drive.run(&workload, &mut Unobserved, &mut |_, _| false).expect("the span fits");
-    (record.ops_read + record.ops_written) as f64 / (cpu_s() - start_s).max(1e-9)
-}
 
 #[expect(clippy::print_stdout, reason = "what a benchmark is for")]
 fn main() {
@@ -47,8 +27,7 @@ fn main() {
         ("random reads, depth 256", 100, 256),
         ("half reads, half writes, depth 32", 50, 32),
     ] {
-        let mut rates: Vec<f64> = (0..runs).map(|_| rate(&mut drive, read_percent, depth, requests) / 1e6).collect();
-        rates.sort_by(f64::total_cmp);
+        let rates = rates(&mut drive, read_percent, depth, requests, runs);
         println!("{name:<34} {:>6.2} M/s ({:.2} to {:.2})", rates[runs / 2], rates[0], rates[runs - 1]);
     }
 }
