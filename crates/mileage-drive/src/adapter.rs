@@ -1,6 +1,7 @@
 //! Adapter from the immediate to the general block-device contract: [`Queued`] wraps a device that computes a completion time
 //! as soon as it has a request, and reports the completion when the clock reaches that time.
 
+use crate::array::Answers;
 use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
     Submission, Tag, TaggedCompletion,
@@ -11,6 +12,7 @@ use crate::profile::Basics;
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
 use crate::splitmix::draw;
 use crate::status_words;
+use mileage_workload::Op;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 const FORMAT: Format = Format { magic: "MILEQUED", version: 1 };
@@ -111,12 +113,41 @@ impl<D: ManagedImmediate> Queued<D> {
         }
     }
 
-    fn answer(&mut self, request: &Request) -> Completion {
+    fn answer(&mut self, request: &Request, tag: Tag) -> Completion {
+        self.last_submit_ns = request.submit_ns;
         if let Some(at_ns) = self.off_ns {
             let status = Status::Refused(Refusal::DroppedOff { at_ns });
             return Completion { complete_ns: request.submit_ns, status };
         }
-        self.device.submit_one(request)
+        let completion = self.device.submit_one(request);
+        // A command that was lost on its way never became a write of the device, so it must not count.
+        let is_lost = matches!(completion.status, Status::Refused(_) | Status::TimedOut { .. });
+        if request.kind == RequestKind::Write && !is_lost {
+            self.note_write(tag);
+        }
+        completion
+    }
+
+    /// Whether requests may be submitted by [`Self::submit_at_once`]: nothing is outstanding, and no reports are wanted.
+    pub(crate) fn answers(&self) -> Answers {
+        if !self.outstanding.is_empty() || self.off_ns.is_some() || self.reports_persisted {
+            return Answers::Unsafely;
+        }
+        let loses_writes = !matches!(
+            self.device.undurable_at(self.device.now_ns()),
+            Ok(None) | Err(PowerCutError::Unknown | PowerCutError::Packed)
+        );
+        Answers::AtOnce { loses_writes }
+    }
+
+    /// Submit a request whose completion the caller waits for. The clock stays where it is until it is advanced.
+    pub(crate) fn submit_at_once(&mut self, request: &Request, tag: Tag) -> Completion {
+        self.answer(request, tag)
+    }
+
+    /// As [`crate::Immediate::prefetch`].
+    pub(crate) fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        self.device.prefetch(later, soon);
     }
 
     fn undecided_event(&self) -> Option<u64> {
@@ -231,13 +262,8 @@ impl<D: ManagedImmediate> BlockDevice for Queued<D> {
         if !self.tags.insert(tag) {
             return Err(Misuse::DuplicateTag(tag));
         }
-        self.last_submit_ns = submit_ns;
-        let Completion { complete_ns, status } = self.answer(&request);
         let write = self.writes;
-        // A command that was lost on its way never became a write of the device, so it must not count.
-        if request.kind == RequestKind::Write && !matches!(status, Status::Refused(_) | Status::TimedOut { .. }) {
-            self.note_write(tag);
-        }
+        let Completion { complete_ns, status } = self.answer(&request, tag);
         let Request { kind, offset_bytes, length_bytes, .. } = request;
         let entry = Entry { tag, kind, offset_bytes, length_bytes, complete_ns, status, decided: false, write };
         let key = (complete_ns, self.submissions);

@@ -1,22 +1,23 @@
 //! A member of an array: a device of any kind, faults included, in the general form.
 
 use crate::adapter::Queued;
-use crate::array::{Array, ArrayParts};
+use crate::array::{Answers, Array, ArrayParts, DirectMember};
 use crate::block_device::{
-    BlockDevice, Decisions, Event, Loss, ManagedDevice, ManagementError, Misuse, PowerCut, Submission,
+    BlockDevice, Decisions, Event, Loss, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag,
 };
-use crate::device::Life;
+use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
 use crate::disturbance::Disturbed;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
 use crate::flash::read_priority::ReadPriorityDrive;
 use crate::management::PowerCutError;
-use crate::profile::flash::choices::Scheduling;
+use crate::profile::flash::choices::{EndOfLife, Scheduling};
 use crate::profile::{ArrayProfile, Basics, DiskProfile, Profile};
 use crate::saved_state::StateError;
 use crate::smr_disk::ShingledDrive;
 use crate::xpoint::XpointDrive;
+use mileage_workload::Op;
 
 /// A member of an array, by its kind.
 #[derive(Clone, Debug)]
@@ -213,5 +214,31 @@ impl ManagedDevice for Member {
 
     fn power_on(&mut self) {
         forward!(self, device => device.power_on());
+    }
+}
+
+impl DirectMember for Member {
+    fn answers(&self) -> Answers {
+        match self {
+            // One that can wear out can take the array with it.
+            Self::Flash(drive) if drive.inner().profile().policies.end_of_life == EndOfLife::Ignored => drive.answers(),
+            Self::Xpoint(drive) => drive.answers(),
+            Self::Disk(_) => Answers::Later,
+            _ => Answers::Unsafely,
+        }
+    }
+
+    fn submit_at_once(&mut self, request: &Request, tag: Tag) -> Option<Completion> {
+        match self {
+            Self::Flash(drive) => Some(drive.submit_at_once(request, tag)),
+            Self::Xpoint(drive) => Some(drive.submit_at_once(request, tag)),
+            _ => None,
+        }
+    }
+
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        if let Self::Flash(drive) = self {
+            drive.prefetch(later, soon);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Build a virtual drive from its profile: a flash, disk or other device, wrapped with the faults that the profile injects.
 
-use crate::array::Array;
+use crate::array::{Array, DirectArray};
 use crate::array_member::{Member, array};
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
@@ -12,7 +12,7 @@ use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::flash::choices::Scheduling;
 use crate::profile::{Basics, DiskProfile, Faults, FlashProfile, Profile};
-use crate::run::{Error, run, run_general};
+use crate::run::{Error, run, run_general, run_on};
 use crate::saved_state::StateError;
 use crate::single_host::SingleHost;
 use crate::smr_disk::ShingledDrive;
@@ -237,7 +237,15 @@ impl Drive {
             Self::Sound(Device::Disk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::FaultyDisk(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             Self::Sound(Device::Shingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
-            Self::Sound(Device::Array(array)) => return run_general(array.as_mut(), workload, observer, poll),
+            Self::Sound(Device::Array(array)) => {
+                if let Some(direct) = DirectArray::<_, true>::new(array) {
+                    return run_on(direct, workload, observer, poll);
+                }
+                if let Some(direct) = DirectArray::<_, false>::new(array) {
+                    return run_on(direct, workload, observer, poll);
+                }
+                return run_general(array.as_mut(), workload, observer, poll);
+            }
             Self::Sound(Device::FaultyShingled(disk)) => return run_general(disk.as_mut(), workload, observer, poll),
             _ => {}
         }

@@ -11,6 +11,9 @@ use mileage_workload::{Op, Workload};
 pub trait RunnerDevice {
     /// Whether every submission is answered at once.
     const AT_ONCE: bool;
+    /// How long after a completion the host acts on it, in ns, where the device does not move its clock past it before it
+    /// answers, as one of the general form does; its faster forms must not differ from that.
+    const NOTICED_AFTER_NS: u64 = 0;
 
     /// Bytes that can be addressed.
     fn capacity_bytes(&self) -> u64;
@@ -20,6 +23,9 @@ pub trait RunnerDevice {
     fn now_ns(&self) -> u64;
     /// Let time pass until this instant.
     fn advance_to(&mut self, now_ns: u64);
+
+    /// The host has reached this instant, and will read the counters: a device whose clock moves only when it is told does so.
+    fn catch_up(&mut self, _now_ns: u64) {}
 
     /// Submit an operation of this thread from this place; how it ends, if that is known.
     fn submit(&mut self, request: &Request, place: u32, thread: u32) -> Option<Completion>;

@@ -43,12 +43,22 @@ impl<D: ManagedDevice> SingleHost<D> {
         if self.device.now_ns() < request.submit_ns {
             self.move_to(request.submit_ns);
         }
-        let tag = Tag(self.writes << 32 | u64::from(place));
-        self.writes += u64::from(request.kind == RequestKind::Write);
+        let tag = self.next_tag(request.kind, place);
         self.outstanding += 1;
         if self.misuse.is_none() {
             self.misuse = self.device.submit(Submission::new(*request, tag)).err();
         }
+    }
+
+    /// The tag of the next request from this place.
+    pub(crate) fn next_tag(&mut self, kind: RequestKind, place: u32) -> Tag {
+        let tag = Tag(self.writes << 32 | u64::from(place));
+        self.writes += u64::from(kind == RequestKind::Write);
+        tag
+    }
+
+    pub(crate) fn device_mut(&mut self) -> &mut D {
+        &mut self.device
     }
 
     /// Violation of the contract by the device.

@@ -63,13 +63,22 @@ impl Earliest {
     /// Change one instant; of equal instants the one with the lowest turn is the first, and of equal turns the lowest index.
     pub(crate) fn set_in_turn(&mut self, index: u32, at_ns: u64, turn: u64) {
         self.turns[index as usize] = turn;
+        let (nodes, turns) = (&mut self.nodes[..], &self.turns[..]);
+        let last = nodes.len() - 1;
         let mut node = self.leaves + index as usize;
-        self.nodes[node] = (at_ns, index);
+        let mut winner = (at_ns, index);
+        nodes[node] = winner;
         while node > 1 {
-            let key = |(at_ns, index): (u64, u32)| (at_ns, self.turns[index as usize], index);
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
-            node /= 2;
-            self.nodes[node] = if key(right) < key(left) { right } else { left };
+            let sibling = nodes[(node ^ 1) & last];
+            let mut sooner = sibling.0 < winner.0;
+            if sibling.0 == winner.0 {
+                let key = |index: u32| (turns[index as usize], index);
+                sooner = key(sibling.1) < key(winner.1);
+            }
+            winner =
+                (select_unpredictable(sooner, sibling.0, winner.0), select_unpredictable(sooner, sibling.1, winner.1));
+            node = (node / 2) & last;
+            nodes[node] = winner;
         }
     }
 }

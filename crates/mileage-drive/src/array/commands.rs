@@ -43,7 +43,7 @@ impl<M: ManagedDevice> Array<M> {
         Ok(())
     }
 
-    fn refusal(&self, request: &Request) -> Option<Refusal> {
+    pub(super) fn refusal(&self, request: &Request) -> Option<Refusal> {
         if let Some(at_ns) = self.off_ns.or(self.lost_ns) {
             return Some(Refusal::DroppedOff { at_ns });
         }
@@ -65,19 +65,27 @@ impl<M: ManagedDevice> Array<M> {
                 return;
             }
         }
+        self.count_command(kind, length_bytes);
+        match kind {
+            RequestKind::Read => self.read(number),
+            RequestKind::Write if self.fixed.controller.write_cache_bytes > 0 => self.cache_write(number),
+            RequestKind::Write => self.write(number),
+            RequestKind::Discard => self.discard(number),
+            RequestKind::Flush => self.flush(number),
+        }
+    }
+
+    pub(super) fn count_command(&mut self, kind: RequestKind, length: u64) {
         match kind {
             RequestKind::Read => {
                 self.count(Count::CommandsRead, 1);
-                self.count(Count::BytesRead, length_bytes);
-                self.read(number);
+                self.count(Count::BytesRead, length);
             }
             RequestKind::Write => {
                 self.count(Count::CommandsWritten, 1);
-                self.count(Count::BytesWritten, length_bytes);
-                if self.fixed.controller.write_cache_bytes > 0 { self.cache_write(number) } else { self.write(number) }
+                self.count(Count::BytesWritten, length);
             }
-            RequestKind::Discard => self.discard(number),
-            RequestKind::Flush => self.flush(number),
+            RequestKind::Discard | RequestKind::Flush => {}
         }
     }
 

@@ -77,6 +77,9 @@ pub(crate) const GAUGES: &[&str] = &[
     "array_lost",
 ];
 
+/// Which of them is the number of requests to members.
+pub(crate) const REQUESTS_GAUGE: usize = 4;
+
 /// Names with that of a member before them.
 pub(crate) fn of_member(member: &str, names: &'static [&'static str]) -> &'static [&'static str] {
     let names: Vec<&'static str> = names.iter().map(|name| interned(&format!("{member}.{name}"))).collect();

@@ -129,6 +129,18 @@ impl Layout {
         segments
     }
 
+    /// The only member that a range lies on, where members share chunks without copies and parity, if there is just one.
+    pub(crate) fn on_one(&self, offset: u64, length: u64) -> Option<Segment> {
+        let from = offset & (self.chunk - 1);
+        if self.level != Level::Raid0 || !self.chunk.is_power_of_two() || from + length > self.chunk {
+            return None;
+        }
+        // A shift: a division takes as long as much of the rest.
+        let number = offset >> self.chunk.trailing_zeros();
+        let members = self.sizes.len() as u64;
+        Some(Segment { slot: (number % members) as usize, offset: number / members * self.chunk + from, length })
+    }
+
     fn in_turn(&self, offset: u64, length: u64) -> Vec<Segment> {
         let (mut segments, mut start, end) = (Vec::new(), 0, offset + length);
         for (slot, size) in self.sizes.iter().enumerate() {

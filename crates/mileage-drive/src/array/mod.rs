@@ -23,6 +23,9 @@ mod cache;
 mod commands;
 mod counters;
 mod destage;
+mod direct;
+#[cfg(test)]
+mod direct_tests;
 mod health;
 mod kept_content;
 mod layout;
@@ -35,6 +38,7 @@ mod state;
 mod stripe;
 mod work;
 
+pub(crate) use direct::{Answers, DirectArray, DirectMember};
 pub use model::{Array, ArrayParts};
 
 use crate::block_device::{

@@ -314,24 +314,23 @@ impl<M: ManagedDevice> Array<M> {
         records: &[Record],
         holes: &[Record],
     ) {
-        let request = self.next_request;
         if !records.is_empty() {
-            let (slot, holes) = (target.0, holes.to_vec());
-            let held = self.fixed.layout.held(slot, range.0, range.1 - range.0);
-            let mine = held.iter().flat_map(|it| super::work::inside(records, it.0, it.1));
-            self.sent.insert(request, Sent { slot, records: mine.collect(), holes });
-            if self.sent.len().is_power_of_two() && self.sent.len() >= SENT_MIN {
-                self.forget_durable();
-            }
+            self.note_sent(target.0, range, records, holes);
         }
         self.request(id, target, range, content);
     }
 
-    fn request(&mut self, id: u64, (slot, kind, fua): (usize, RequestKind, bool), range: Range, content: Content) {
-        let Some(device) = self.device_at(slot) else { return };
-        let (offset, length, number) = (range.0, range.1 - range.0, self.next_request);
-        self.next_request += 1;
-        let (mut at_ns, protocol) = (self.at_ns, self.fixed.protocols[device]);
+    /// Remember for whom the next request to a member writes.
+    pub(super) fn note_sent(&mut self, slot: usize, range: Range, records: &[Record], holes: &[Record]) {
+        let held = self.fixed.layout.held(slot, range.0, range.1 - range.0);
+        let mine = held.iter().flat_map(|it| super::work::inside(records, it.0, it.1));
+        self.sent.insert(self.next_request, Sent { slot, records: mine.collect(), holes: holes.to_vec() });
+        if self.sent.len().is_power_of_two() && self.sent.len() >= SENT_MIN {
+            self.forget_durable();
+        }
+    }
+
+    pub(super) fn count_member(&mut self, kind: RequestKind, length: u64) {
         match kind {
             RequestKind::Read => {
                 self.count(Count::MemberReads, 1);
@@ -340,9 +339,19 @@ impl<M: ManagedDevice> Array<M> {
             RequestKind::Write => {
                 self.count(Count::MemberWrites, 1);
                 self.count(Count::MemberBytesWritten, length);
-                at_ns = self.pipes.member(&self.fixed.controller, (device, protocol), at_ns, length);
             }
             RequestKind::Discard | RequestKind::Flush => {}
+        }
+    }
+
+    fn request(&mut self, id: u64, (slot, kind, fua): (usize, RequestKind, bool), range: Range, content: Content) {
+        let Some(device) = self.device_at(slot) else { return };
+        let (offset, length, number) = (range.0, range.1 - range.0, self.next_request);
+        self.next_request += 1;
+        let (mut at_ns, protocol) = (self.at_ns, self.fixed.protocols[device]);
+        self.count_member(kind, length);
+        if kind == RequestKind::Write {
+            at_ns = self.pipes.member(&self.fixed.controller, (device, protocol), at_ns, length);
         }
         let operation = id;
         let (is_sent, end, has_passed) = (false, None, false);
@@ -475,7 +484,7 @@ impl<M: ManagedDevice> Array<M> {
     }
 
     /// Forget what was sent and can no longer be lost.
-    fn forget_durable(&mut self) {
+    pub(super) fn forget_durable(&mut self) {
         let mut kept: HashSet<u64> = self.requests.keys().copied().collect();
         for device in &self.devices {
             let cut = PowerCut { at_ns: self.at_ns.max(device.now_ns()), seed: 0 };

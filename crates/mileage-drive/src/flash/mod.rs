@@ -36,7 +36,7 @@ mod queue;
 pub mod read_priority;
 mod saved_mapping;
 #[cfg(test)]
-mod shadow;
+pub(crate) mod shadow;
 mod slc_cache;
 mod state;
 mod suspend;

@@ -124,7 +124,9 @@ pub(crate) fn small_profile(
         ("queue_depth_max", 32),
         ("write_buffer_pages", 0),
     ] {
-        figure(key, &value.to_string());
+        if more.iter().all(|(given, _)| *given != key) {
+            figure(key, &value.to_string());
+        }
     }
     for key in ["read_us", "program_us", "erase_us", "controller_us", "channel_mb_per_s", "link_mb_per_s"] {
         figure(key, "50.0");
