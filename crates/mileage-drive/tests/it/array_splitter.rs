@@ -68,92 +68,173 @@ impl ManagedDevice for Recorder {
 
 /// Requests of each member: kind, first sector, sectors.
 type Asked = Vec<Vec<(RequestKind, u64, u64)>>;
+/// Sectors of each chunk of a row that a request covers.
+type Touched = BTreeMap<u64, Vec<u64>>;
 /// Sectors of a chunk.
 const CHUNK: u64 = 16;
 
-/// The member of a data chunk of a row.
-fn member(level: Level, n: u64, row: u64, data: u64) -> u64 {
-    match level {
-        Level::Raid0 => data,
-        Level::Raid1 => 0,
-        Level::Raid10 => 2 * data,
-        Level::Raid5 => (n - row % n + data) % n,
-        _ => (n - row % n + 1 + data) % n,
+/// An array as the reference knows it.
+struct Reference {
+    level: Level,
+    /// Of each member, in sectors.
+    sizes: Vec<u64>,
+    failed: Option<u64>,
+}
+
+impl Reference {
+    fn data(&self) -> u64 {
+        let n = self.sizes.len() as u64;
+        match self.level {
+            Level::Raid1 | Level::Jbod => 1,
+            Level::Raid10 => n / 2,
+            Level::Raid5 => n - 1,
+            Level::Raid6 => n - 2,
+            Level::Raid0 => n,
+        }
+    }
+
+    /// The member of a data chunk of a row, of copies the first.
+    fn member(&self, row: u64, data: u64) -> u64 {
+        let n = self.sizes.len() as u64;
+        match self.level {
+            Level::Raid0 => data,
+            Level::Raid1 | Level::Jbod => 0,
+            Level::Raid10 => 2 * data,
+            Level::Raid5 => (n - row % n + data) % n,
+            Level::Raid6 => (n - row % n + 1 + data) % n,
+        }
+    }
+
+    fn works(&self, member: u64) -> bool {
+        self.failed != Some(member)
+    }
+
+    /// The members with the parities of a row that work.
+    fn parities(&self, row: u64) -> Vec<u64> {
+        let n = self.sizes.len() as u64;
+        (0..n - self.data()).map(|at| (n - 1 - row % n + at) % n).filter(|at| self.works(*at)).collect()
+    }
+
+    /// What a request becomes, sector by sector.
+    fn split(&self, kind: RequestKind, from: u64, sectors: u64) -> Asked {
+        let mut asked: Asked = vec![Vec::new(); self.sizes.len()];
+        let mut add = |at: u64, sector: u64| match asked[at as usize].last_mut().filter(|it| it.1 + it.2 == sector) {
+            Some(request) => request.2 += 1,
+            None => asked[at as usize].push((kind, sector, 1)),
+        };
+        let writes = kind == RequestKind::Write;
+        let is_row = matches!(self.level, Level::Raid5 | Level::Raid6) && writes;
+        let (mut rows, mut lost): (BTreeMap<u64, Touched>, BTreeMap<u64, Vec<u64>>) = Default::default();
+        for sector in from..from + sectors {
+            if self.level == Level::Jbod {
+                let (mut at, mut rest) = (0, sector);
+                while rest >= self.sizes[at] {
+                    rest -= self.sizes[at];
+                    at += 1;
+                }
+                add(at as u64, rest);
+                continue;
+            }
+            let (row, chunk, within) = (sector / (self.data() * CHUNK), sector / CHUNK % self.data(), sector % CHUNK);
+            if is_row {
+                rows.entry(row).or_default().entry(chunk).or_default().push(within);
+                continue;
+            }
+            let copies = match self.level {
+                Level::Raid1 => self.sizes.len() as u64,
+                Level::Raid10 => 2,
+                _ => 1,
+            };
+            let first = self.member(row, chunk);
+            let holders: Vec<u64> = (first..first + copies).filter(|at| self.works(*at)).collect();
+            if holders.is_empty() {
+                lost.entry(row).or_default().push(within);
+            }
+            holders.iter().take(if writes { holders.len() } else { 1 }).for_each(|at| add(*at, row * CHUNK + within));
+        }
+        for (row, list) in lost {
+            self.recover(row, (list[0], list.len() as u64), &mut asked);
+        }
+        for (row, touched) in rows {
+            self.write_row(row, &touched, &mut asked);
+        }
+        asked
+    }
+
+    /// A range of all chunks of a row that are left, and of a parity.
+    fn recover(&self, row: u64, (from, length): (u64, u64), asked: &mut Asked) {
+        let data = (0..self.data()).map(|chunk| self.member(row, chunk)).filter(|at| self.works(*at));
+        for at in data.chain(self.parities(row).into_iter().take(1)) {
+            asked[at as usize].push((RequestKind::Read, row * CHUNK + from, length));
+        }
+    }
+
+    /// A write to a row with parity: each request stands for itself.
+    fn write_row(&self, row: u64, touched: &Touched, asked: &mut Asked) {
+        let mut add = |at: u64, kind, from: u64, length: u64| {
+            if self.works(at) {
+                asked[at as usize].push((kind, row * CHUNK + from, length));
+            }
+        };
+        let all: Vec<u64> = touched.values().flatten().copied().collect();
+        let (low, high) = (*all.iter().min().unwrap(), *all.iter().max().unwrap() + 1);
+        let parities = self.parities(row);
+        let mut rest = Vec::new();
+        for chunk in 0..self.data() {
+            let has = |within: &u64| touched.get(&chunk).is_some_and(|list| list.contains(within));
+            let left: Vec<u64> = (low..high).filter(|within| !has(within)).collect();
+            rest.extend(left.chunk_by(|a, b| a + 1 == *b).map(|list| (chunk, list[0], list.len() as u64)));
+        }
+        for (chunk, list) in touched {
+            add(self.member(row, *chunk), RequestKind::Write, list[0], list.len() as u64);
+        }
+        parities.iter().for_each(|at| add(*at, RequestKind::Write, low, high - low));
+        if parities.is_empty() {
+            return;
+        }
+        let lost = (0..self.data()).find(|chunk| !self.works(self.member(row, *chunk)));
+        let leaves = lost.is_some_and(|lost| rest.iter().any(|it| it.0 == lost));
+        let replaces = lost.is_some_and(|lost| touched.contains_key(&lost));
+        if leaves && replaces {
+            self.recover(row, (low, high - low), asked);
+        } else if replaces || !leaves && rest.len() <= touched.len() + parities.len() {
+            rest.iter().for_each(|it| add(self.member(row, it.0), RequestKind::Read, it.1, it.2));
+        } else {
+            for (chunk, list) in touched {
+                add(self.member(row, *chunk), RequestKind::Read, list[0], list.len() as u64);
+            }
+            parities.iter().for_each(|at| add(*at, RequestKind::Read, low, high - low));
+        }
     }
 }
 
-/// What a request of a working array becomes, sector by sector; `members` are the sizes, in sectors.
-fn split(level: Level, members: &[u64], kind: RequestKind, from: u64, sectors: u64) -> Asked {
-    let n = members.len() as u64;
-    let mut asked: Asked = vec![Vec::new(); members.len()];
-    // Of rows with parity each request stands for itself.
-    let is_row = matches!(level, Level::Raid5 | Level::Raid6) && kind == RequestKind::Write;
-    let mut add = |at: u64, kind, sector: u64, sectors: u64| {
-        let list = &mut asked[at as usize];
-        match list.last_mut().filter(|it| !is_row && it.0 == kind && it.1 + it.2 == sector) {
-            Some(request) => request.2 += 1,
-            None => list.push((kind, sector, sectors)),
-        }
-    };
-    let data = match level {
-        Level::Raid1 | Level::Jbod => 1,
-        Level::Raid10 => n / 2,
-        Level::Raid5 => n - 1,
-        Level::Raid6 => n - 2,
-        Level::Raid0 => n,
-    };
-    // Rows with parity that are written: the sectors of each chunk.
-    let mut rows: BTreeMap<u64, BTreeMap<u64, Vec<u64>>> = BTreeMap::new();
-    for sector in from..from + sectors {
-        if level == Level::Jbod {
-            let (mut at, mut rest) = (0, sector);
-            while rest >= members[at] {
-                rest -= members[at];
-                at += 1;
-            }
-            add(at as u64, kind, rest, 1);
-            continue;
-        }
-        let (row, chunk, within) = (sector / (data * CHUNK), sector / CHUNK % data, sector % CHUNK);
-        if is_row {
-            rows.entry(row).or_default().entry(chunk).or_default().push(within);
-            continue;
-        }
-        let first = member(level, n, row, chunk);
-        let copies = match (level, kind) {
-            (Level::Raid1, RequestKind::Write) => n,
-            (Level::Raid10, RequestKind::Write) => 2,
-            _ => 1,
-        };
-        (first..first + copies).for_each(|at| add(at, kind, row * CHUNK + within, 1));
+fn sorted(list: &[(RequestKind, u64, u64)]) -> Vec<(u8, u64, u64)> {
+    let mut list: Vec<_> = list.iter().map(|it| (it.0 as u8, it.1, it.2)).collect();
+    list.sort_unstable();
+    list
+}
+
+/// What reaches the members, with all of them or without one, against the reference.
+fn compare(level: Level, count: usize, failed: Option<u64>, seed: u64) {
+    let member = || Recorder(ConstantTime::new(20 * CHUNK * 512, 70_000, 0), Vec::new());
+    let mut device = array_of((level, count), &plain_controller(), 0, member);
+    let reference = Reference { level, sizes: vec![20 * CHUNK; count], failed };
+    if let Some(failed) = failed {
+        device.fail_member(failed as usize);
     }
-    for (row, chunks) in rows {
-        let all: Vec<u64> = chunks.values().flatten().copied().collect();
-        let (low, high) = (*all.iter().min().unwrap(), *all.iter().max().unwrap() + 1);
-        let parities: Vec<u64> = (0..n - data).map(|at| (n - 1 - row % n + at) % n).collect();
-        let range = |list: &[u64]| (list[0], list.len() as u64);
-        let rest: Vec<(u64, u64, u64)> = (0..data)
-            .flat_map(|chunk| {
-                let has = |within: &u64| chunks.get(&chunk).is_some_and(|list| list.contains(within));
-                let left: Vec<u64> = (low..high).filter(|within| !has(within)).collect();
-                let gaps = left.chunk_by(|a, b| a + 1 == *b).map(range).collect::<Vec<_>>();
-                gaps.into_iter().map(move |(from, length)| (chunk, from, length))
-            })
-            .collect();
-        if rest.len() <= chunks.len() + parities.len() {
-            rest.iter().for_each(|it| add(member(level, n, row, it.0), RequestKind::Read, row * CHUNK + it.1, it.2));
-        } else {
-            for (chunk, list) in &chunks {
-                add(member(level, n, row, *chunk), RequestKind::Read, row * CHUNK + list[0], list.len() as u64);
-            }
-            parities.iter().for_each(|at| add(*at, RequestKind::Read, row * CHUNK + low, high - low));
+    let requests = mileage_drive::conformance::general::requests(seed, &device).take(60);
+    let moves = requests.into_iter().filter(|it| matches!(it.kind, RequestKind::Read | RequestKind::Write));
+    for request in moves {
+        let before: Vec<usize> = device.devices().iter().map(|it| it.1.len()).collect();
+        let request = Request { submit_ns: device.now_ns(), ..request };
+        let _: Vec<TaggedCompletion> = completions(&mut device, &[request]);
+        let expected = reference.split(request.kind, request.offset_bytes / 512, request.length_bytes / 512);
+        for (at, recorder) in device.devices().iter().enumerate() {
+            let found = sorted(&recorder.1[before[at]..]);
+            let which = format!("{level:?} of {count} without {failed:?}, member {at}, {request:?}, seed {seed}");
+            assert_eq!(found, sorted(&expected[at]), "{which}");
         }
-        for (chunk, list) in &chunks {
-            add(member(level, n, row, *chunk), RequestKind::Write, row * CHUNK + list[0], list.len() as u64);
-        }
-        parities.iter().for_each(|at| add(*at, RequestKind::Write, row * CHUNK + low, high - low));
     }
-    asked
 }
 
 #[test]
@@ -170,30 +251,9 @@ fn members_get_exactly_the_requests_of_the_reference() {
         (Level::Raid6, 8),
     ];
     for ((level, count), seed) in levels.into_iter().flat_map(|level| (0..20).map(move |seed| (level, seed))) {
-        let member = || Recorder(ConstantTime::new(20 * CHUNK * 512, 70_000, 0), Vec::new());
-        let mut device = array_of((level, count), &plain_controller(), 0, member);
-        let requests = mileage_drive::conformance::general::requests(seed, &device).take(60);
-        let moves = requests.into_iter().filter(|it| matches!(it.kind, RequestKind::Read | RequestKind::Write));
-        for request in moves {
-            let before: Vec<usize> = device.devices().iter().map(|it| it.1.len()).collect();
-            let request = Request { submit_ns: device.now_ns(), ..request };
-            let _: Vec<TaggedCompletion> = completions(&mut device, &[request]);
-            let expected = split(
-                level,
-                &vec![20 * CHUNK; count],
-                request.kind,
-                request.offset_bytes / 512,
-                request.length_bytes / 512,
-            );
-            let sorted = |list: &[(RequestKind, u64, u64)]| {
-                let mut list: Vec<_> = list.iter().map(|it| (it.0 as u8, it.1, it.2)).collect();
-                list.sort_unstable();
-                list
-            };
-            for (at, recorder) in device.devices().iter().enumerate() {
-                let found = sorted(&recorder.1[before[at]..]);
-                assert_eq!(found, sorted(&expected[at]), "{level:?} of {count}, member {at}, {request:?}, seed {seed}");
-            }
+        compare(level, count, None, seed);
+        if !matches!(level, Level::Jbod | Level::Raid0) {
+            compare(level, count, Some(seed % count as u64), seed);
         }
     }
 }
