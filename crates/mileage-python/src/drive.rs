@@ -2,6 +2,7 @@
 
 use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
+use mileage_drive::profile::Level;
 use mileage_drive::{Drive, Error, Immediate, ManagedImmediate, Profile, Reliability, Request, RequestKind};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
@@ -76,6 +77,41 @@ pub fn array_data_loss(
     let found = py.detach(|| chain.simulated_loss_within(hours, arrays.max(2), seed));
     let (mean_h, exact) = (chain.mean_h(), chain.loss_within(hours));
     Ok(Some((1.0 / chain.repairs_per_h, mean_h, exact, found.mean, found.low, found.high)))
+}
+
+/// Simulated probability that an array loses data within `hours`, and the ends of its 95 % interval, over `arrays` histories.
+/// Members fail independently at `failures_per_h`, and each is restored after an exponential time of mean `repair_h`. `level`
+/// is 0, 1, 10, 5 or 6. Raises `ValueError` for another level, fewer members than it needs, and times or rates not above 0.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+pub fn simulated_array_loss(
+    py: Python<'_>,
+    level: u8,
+    members: usize,
+    failures_per_h: f64,
+    repair_h: f64,
+    hours: f64,
+    arrays: u32,
+    seed: u64,
+) -> PyResult<(f64, f64, f64)> {
+    let (kind, least) = match level {
+        0 => (Level::Raid0, 1),
+        1 => (Level::Raid1, 2),
+        10 => (Level::Raid10, 4),
+        5 => (Level::Raid5, 3),
+        6 => (Level::Raid6, 4),
+        _ => return Err(PyValueError::new_err(format!("level is {level}: expected 0, 1, 10, 5 or 6"))),
+    };
+    if members < least || level == 10 && members % 2 == 1 {
+        return Err(PyValueError::new_err(format!("RAID {level} of {members} members")));
+    }
+    if ![failures_per_h, repair_h, hours].iter().all(|value| value.is_finite() && *value > 0.0) {
+        let found = format!("{failures_per_h} failures per hour, {repair_h} h of repair, {hours} h");
+        return Err(PyValueError::new_err(format!("{found}: expected values above 0")));
+    }
+    let chain = Reliability { level: kind, members, failures_per_h, repairs_per_h: 1.0 / repair_h };
+    let found = py.detach(|| chain.simulated_loss_within(hours, arrays.max(2), seed));
+    Ok((found.mean, found.low, found.high))
 }
 
 /// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::drive::{
         PyDrive, array_data_loss, check_drives, drive_alternatives, drive_figure_names, drive_figures, drive_rates,
-        drive_title,
+        drive_title, simulated_array_loss,
     };
     #[pymodule_export]
     use crate::file::{PyStartBarrier, clock_ns, cpus_of_node, make_start_barrier, merge_shares, run_file, run_share};

@@ -1,10 +1,12 @@
 """Arrays of equal drives: what they hold, what they write, and how probable the loss of their data is.
 
-Scope: closed forms for drives that fail independently at a constant rate and are repaired in a fixed time
+Scope: closed forms for drives that fail independently at a constant rate and are repaired one at a time
 (Patterson, Gibson and Katz, A Case for Redundant Arrays of Inexpensive Disks, 1988, with the mean time to data
 loss as the rate of an exponential distribution). With n drives, a failure rate f per hour and R hours of repair,
 the rate of loss per hour is n f without redundancy, n f (f R) of mirrors, n (n-1) f^2 R of RAID 5, n (n-1) (n-2)
 f^3 R^2 of RAID 6.
+The simulation beside them repairs failed drives at the same time, each in an exponential time, so for RAID 6 it finds
+half the closed form.
 What it refuses: numbers of drives that a level cannot have, by ValueError. Unreadable sectors, failures that
 drives of one batch share, and controllers are not considered.
 """
@@ -18,6 +20,8 @@ from mileage.plan.data_sheet_reader import HOURS_PER_YEAR
 
 Level = Literal["none", "0", "1", "5", "6", "10"]
 LEVELS: Final[tuple[Level, ...]] = ("none", "0", "1", "5", "6", "10")
+HISTORIES: Final = 20_000
+"""Arrays that are simulated: the interval ends within a few percent of the mean, or a tenth at RAID 6 with many failures."""
 DRIVES_MIN: Final[dict[Level, int]] = {"none": 1, "0": 2, "1": 2, "5": 3, "6": 4, "10": 4}
 
 
@@ -67,3 +71,22 @@ def loss_probability(level: Level, drives: int, afr: float, years: float, repair
     else:
         loss = drives * (drives - 1) * (drives - 2) * rate**3 * repair_h**2
     return -math.expm1(-loss * hours)
+
+
+def simulated_loss_probability(
+    level: Level, drives: int, afr: float, years: float, repair_h: float
+) -> tuple[float, float, float]:
+    """The probability of `loss_probability` by simulation, and the ends of its 95 % interval.
+
+    The seed is fixed, so equal arrays give equal figures. Without failures nothing is lost. Raises ValueError for a
+    number of drives that the level cannot have.
+    """
+    from mileage._core import simulated_array_loss
+
+    data_drives(level, drives)
+    if not afr:
+        return 0.0, 0.0, 0.0
+    rate = -math.log1p(-afr) / HOURS_PER_YEAR
+    number = 0 if level == "none" else int(level)
+    hours = years * HOURS_PER_YEAR
+    return simulated_array_loss(number, drives, rate, repair_h, hours, HISTORIES, 1)

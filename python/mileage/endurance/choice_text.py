@@ -84,7 +84,7 @@ def _facts(offer: Offer, need: Requirement, terms: Terms) -> Iterator[str]:
         yield f"{', '.join(quoted)} {unit}, as quoted"
     yield from _costs(offer, need, terms)
     if offer.loss is not None:
-        yield f"probability of data loss in {need.years:.3g} years: {_probability(offer.loss)}"
+        yield f"probability of data loss in {need.years:.3g} years: {_probability(offer.loss)}{_simulation(offer)}"
     yield from offer.notes
 
 
@@ -104,6 +104,13 @@ def _costs(offer: Offer, need: Requirement, terms: Terms) -> Iterator[str]:
         yield f"{offer.energy_kwh:,.0f} kWh in {need.years:.3g} years"
 
 
+def _simulation(offer: Offer) -> str:
+    if offer.simulated_loss is None or offer.drives == 1:
+        return ""
+    mean, low, high = (_probability(share) for share in offer.simulated_loss)
+    return f"; simulated {mean} (95 % CI {low} to {high})"
+
+
 def _probability(share: float) -> str:
     return f"{share:.2%}" if share >= 0.001 else f"{share:.1e}"
 
@@ -118,8 +125,12 @@ def _notes(choice: Choice, need: Requirement, terms: Terms) -> Iterator[str]:
     if any(offer.loss is None for offer in choice.offers):
         yield "Data loss is not known where the sheet states no MTBF or failure rate: give --afr PERCENT."
     if any(offer.loss is not None for offer in choice.offers):
+        both = (
+            " The closed form repairs one drive at a time, the simulation all that failed, which halves the loss at "
+            "RAID 6."
+        )
         yield (
             f"Data loss: drives that fail independently, replaced in {terms.repair_h:g} h; without unreadable "
-            "sectors and failures that drives of one batch share."
+            f"sectors and failures that drives of one batch share.{both if terms.level == '6' else ''}"
         )
     yield "Rates are quoted ones: measure a drive before you buy many (mileage check)."
