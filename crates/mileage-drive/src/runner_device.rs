@@ -24,7 +24,7 @@ pub trait RunnerDevice {
     /// Let time pass until this instant.
     fn advance_to(&mut self, now_ns: u64);
 
-    /// The host has reached this instant, and will read the counters: a device whose clock moves only when it is told does so.
+    /// The host has reached this instant, and will read the counters: a device whose clock moves only on demand does so.
     fn catch_up(&mut self, _now_ns: u64) {}
 
     /// Submit an operation of this thread from this place; how it ends, if that is known.

@@ -5,7 +5,7 @@ Scope: closed forms for drives that fail independently at a constant rate and ar
 loss as the rate of an exponential distribution). With n drives, a failure rate f per hour and R hours of repair,
 the rate of loss per hour is n f without redundancy, n f (f R) of mirrors, n (n-1) f^2 R of RAID 5, n (n-1) (n-2)
 f^3 R^2 of RAID 6.
-The simulation beside them repairs failed drives at the same time, each in an exponential time, so for RAID 6 it finds
+The simulation repairs failed drives at the same time, each in an exponential time, so for RAID 6 it finds
 half the closed form.
 What it refuses: numbers of drives that a level cannot have, by ValueError. Unreadable sectors, failures that
 drives of one batch share, and controllers are not considered.
@@ -21,7 +21,7 @@ from mileage.plan.data_sheet_reader import HOURS_PER_YEAR
 Level = Literal["none", "0", "1", "5", "6", "10"]
 LEVELS: Final[tuple[Level, ...]] = ("none", "0", "1", "5", "6", "10")
 HISTORIES: Final = 20_000
-"""Arrays that are simulated: the interval ends within a few percent of the mean, or a tenth at RAID 6 with many failures."""
+"""Arrays that are simulated: the interval ends within some percent of the mean."""
 DRIVES_MIN: Final[dict[Level, int]] = {"none": 1, "0": 2, "1": 2, "5": 3, "6": 4, "10": 4}
 
 
