@@ -63,9 +63,9 @@ def main() -> None:
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
             chromium.Chromium(Path(profile)) as browser,
         ):
+            browser.do("Emulation.setScrollbarsHidden", hidden=True)
             for name, size in SCREENS.items():
                 browser.open(folder / "report.html", *size)
-                browser.do("Emulation.setScrollbarsHidden", hidden=True)
                 browser.picture(pictures / f"{study}_{name}.png")
 
 

@@ -61,6 +61,38 @@ def test_reports_end_with_the_verdict_and_every_reporting_command_has_json(tmp_p
     assert both.returncode == 2
 
 
+def test_json_is_all_of_standard_output(tmp_path: Path) -> None:
+    """Of a study that compares, of one that only measures, of a refused one, and of folders that are merged."""
+    small = Small(tmp_path)
+    study, measured = tmp_path / "study", tmp_path / "measured"
+    done = mileage("run", *small.virtual(), "--out", str(study), "--json")
+    assert done.returncode == 0, done.stderr
+    values = json.loads(done.stdout)
+    assert set(values) == {"folder", "comparison"}
+    assert values["folder"] == str(study)
+    again = json.loads(mileage("run", str(study), "--json").stdout)
+    assert again == values, "a finished study is printed, not run again"
+    words = ("-t", "virtual:plain-64gib", "-w", "random_read", "--operations", "200")
+    assert mileage("measure", *words, "--save", str(measured)).returncode == 0
+    for command in (("run", str(measured)), ("report", str(measured))):
+        output = mileage(*command, "--json")
+        (cell,) = json.loads(output.stdout)["cells"]
+        assert (output.returncode, cell["ops_read"], cell["runs"]) == (0, 200, 1)
+    twin = shutil.copytree(measured, tmp_path / "twin")
+    merged = mileage("merge", str(measured), str(twin), "--out", str(tmp_path / "both"), "--json")
+    found = json.loads(merged.stdout)
+    assert (merged.returncode, found["runs_done"], found["runs_planned"]) == (0, 2, 2)
+    assert [(cell["ops_read"], cell["runs"]) for cell in found["cells"]] == [(200, 1)]
+    for refused in (
+        ("run", str(tmp_path / "none.toml"), "--json"),
+        ("merge", str(measured), str(study), "--out", str(tmp_path / "mixed"), "--json"),
+    ):
+        output = mileage(*refused)
+        assert output.returncode == 2, output.stderr
+        assert json.loads(output.stdout)["refused"]["faults"][0]["code"]
+        assert output.stderr.startswith("mileage: ")
+
+
 def test_doctor_looks_at_a_directory(tmp_path: Path) -> None:
     result = mileage("doctor", f"dir:{tmp_path}", "--json")
     assert result.returncode == 0, result.stderr
