@@ -22,7 +22,7 @@ KEPT: Final = {
     "drives": ("forest", "levels"),
     "sustained": ("forest", "torture"),
 }
-SCREENS: Final = {"screen": (1280, 1010), "summary": (1280, 502), "phone": (390, 844)}
+SCREENS: Final = {"screen": (1280, 1010), "summary": (1280, 528), "phone": (390, 844)}
 
 
 def packed(png: bytes) -> bytes:
