@@ -3,7 +3,7 @@
 //! thread's CPU time, the median of five runs. Without `--bench` it is one run of a thousandth.
 
 use mileage_drive::{Drive, Profile};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{PatternKind, Stop, Workload};
 
 const SATA: &str = include_str!("../../../profiles/drives/sata-7k2.toml");
 
@@ -26,7 +26,7 @@ fn rate(text: &str, pattern: &PatternKind, read_percent: u8, requests: u64) -> f
         ..Workload::default()
     };
     let start_s = cpu_s();
-    let record = drive.run(&workload, &mut Unobserved, &mut |_, _| false).expect("the span fits");
+    let record = drive.run_unobserved(&workload).expect("the span fits");
     (record.ops_read + record.ops_written) as f64 / (cpu_s() - start_s).max(1e-9)
 }
 

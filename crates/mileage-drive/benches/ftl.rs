@@ -9,7 +9,7 @@
 
 use mileage_drive::check::theory;
 use mileage_drive::{Drive, FlashProfile, Immediate};
-use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
+use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
 use std::fmt::Write;
 
 const PLAIN: &str = include_str!("../../../profiles/drives/plain-64gib.toml");
@@ -142,7 +142,7 @@ fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> 
     let mut drive = Drive::new(profile);
     let mut go = |workload: &Workload| {
         let start_s = cpu_s();
-        let record = drive.run(workload, &mut Unobserved, &mut |_, _| false).expect("the span is the drive");
+        let record = drive.run_unobserved(workload).expect("the span is the drive");
         (record, cpu_s() - start_s)
     };
     let mut fill = workload(PatternKind::Sequential, 1, capacity / (128 << 10) * (128 << 10), 1);

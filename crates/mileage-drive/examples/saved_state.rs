@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
 use mileage_drive::{Drive, Immediate, Profile};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{PatternKind, Stop, Workload};
 use std::error::Error;
 
 const PROFILE: &str = include_str!("small.toml");
@@ -17,12 +17,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         stop: Stop { operations: Some(10_000), ..Stop::default() },
         ..Workload::default()
     };
-    drive.run(&mixed, &mut Unobserved, &mut |_, _| false)?;
+    drive.run_unobserved(&mixed)?;
     let state = drive.save();
     let mut copy = Drive::restored(Profile::parse(PROFILE)?, &state)?;
     let later = Workload { seed: 2, ..mixed };
-    let ours = drive.run(&later, &mut Unobserved, &mut |_, _| false)?;
-    let theirs = copy.run(&later, &mut Unobserved, &mut |_, _| false)?;
+    let ours = drive.run_unobserved(&later)?;
+    let theirs = copy.run_unobserved(&later)?;
     println!("state of {} bytes", state.len());
     println!("same record: {}, same state afterwards: {}", ours == theirs, drive.save() == copy.save());
 

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
 use mileage_drive::{Drive, Immediate, Profile};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{PatternKind, Stop, Workload};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             seed: pass,
             ..Workload::default()
         };
-        let record = drive.run(&writes, &mut Unobserved, &mut |_, _| false)?;
+        let record = drive.run_unobserved(&writes)?;
         let mb_per_s = record.bytes_written as f64 * 1e3 / record.elapsed_ns as f64;
         let amplification = record.counters["flash_bytes_programmed"] as f64 / record.bytes_written as f64;
         println!("{pass:>4} {mb_per_s:>9.1} {amplification:>21.2}");

@@ -13,7 +13,7 @@ pub fn run_driven<S: RunnerDevice, O: Observer>(
     device: S,
     workload: &Workload,
     observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
     run_on(device, workload, observer, poll)
 }

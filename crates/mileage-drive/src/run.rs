@@ -78,7 +78,7 @@ pub fn run<D: Immediate, O: Observer>(
     device: &mut D,
     workload: &Workload,
     observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
     run_on(AtOnce(device), workload, observer, poll)
 }
@@ -92,7 +92,7 @@ pub fn run_general<D: ManagedDevice, O: Observer>(
     device: &mut SingleHost<D>,
     workload: &Workload,
     observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
     run_on(device, workload, observer, poll)
 }
@@ -102,7 +102,7 @@ pub(crate) fn run_on<S: RunnerDevice, O: Observer>(
     mut device: S,
     workload: &Workload,
     observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
     workload.check()?;
     let (end_bytes, capacity_bytes) = (workload.span_start_bytes + workload.span_bytes, device.capacity_bytes());
@@ -135,7 +135,7 @@ fn run_as<S: RunnerDevice, O: Observer, const PLAIN: bool>(
     workload: &Workload,
     observer: &mut O,
     looks: bool,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
     let mut running = Running::<S, O, PLAIN>::new(device, workload, observer, looks)?;
     running.turn(poll);
@@ -285,7 +285,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
     /// the places is as good, and quicker.
     const IN_TURN: bool = !PLAIN || !S::AT_ONCE || S::NOTICED_AFTER_NS > 0;
 
-    fn turn(&mut self, poll: &mut impl FnMut(u64, u64) -> bool) {
+    fn turn(&mut self, poll: &mut dyn FnMut(u64, u64) -> bool) {
         let start_ns = self.device.now_ns();
         for thread in 0..self.threads.len() as u32 {
             self.issue(thread, start_ns);

@@ -61,7 +61,7 @@ pub struct FileJobResult {
 pub fn run_job(
     host: &mut Host,
     job: FileJob,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<FileJobResult, mileage_workload::Error> {
     let tasks = job.tasks();
     let execution = FileExecution::new(job)?;
@@ -81,7 +81,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    fn turn(&mut self, tasks: u32, poll: &mut impl FnMut(u64, u64) -> bool) {
+    fn turn(&mut self, tasks: u32, poll: &mut dyn FnMut(u64, u64) -> bool) {
         // Tasks to be asked, and when; those at the barrier are asked again after every completion.
         let mut ready: Vec<(u64, u32)> = (0..tasks).map(|task| (self.host.now_ns(), task)).collect();
         let mut at_barrier = Vec::new();

@@ -136,7 +136,7 @@ pub fn run<O: Observer>(
     workload: &Workload,
     opening: Opening,
     observer: &mut O,
-    poll: &mut impl FnMut(u64, u64) -> bool,
+    poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, WorkFileError> {
     workload.check().map_err(mileage_drive::Error::from)?;
     host.make_work_file(workload.span_start_bytes + workload.span_bytes)?;

@@ -1,7 +1,7 @@
 //! What the benchmarks of this crate share: processor time, and the rate of a workload in it.
 
 use mileage_drive::Drive;
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{PatternKind, Stop, Workload};
 
 /// This thread's CPU time so far, in seconds.
 pub fn cpu_s() -> f64 {
@@ -21,7 +21,7 @@ pub fn rate(drive: &mut Drive, read_percent: u8, depth: u32, requests: u64) -> f
         ..Workload::default()
     };
     let start_s = cpu_s();
-    let record = drive.run(&workload, &mut Unobserved, &mut |_, _| false).expect("the span fits");
+    let record = drive.run_unobserved(&workload).expect("the span fits");
     (record.ops_read + record.ops_written) as f64 / (cpu_s() - start_s).max(1e-9)
 }
 

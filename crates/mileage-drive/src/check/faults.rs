@@ -5,7 +5,7 @@ use super::drive_builder::{PAGE_BYTES, Sketch, Timing};
 use super::{Case, Row};
 use crate::Drive;
 use mileage_measure::{Histogram, RunRecord};
-use mileage_workload::{Load, Open, PatternKind, Spacing, Stop, Unobserved, Workload};
+use mileage_workload::{Load, Open, PatternKind, Spacing, Stop, Workload};
 
 /// Duration of one command in ns; commands are served one after the other.
 const SERVICE_NS: u64 = 100_000;
@@ -40,7 +40,7 @@ fn read(sketch: &Sketch, seconds: u64, load: Load, depth: u32) -> RunRecord {
         stop: Stop { time_ns: Some(seconds * 1_000_000_000), ..Stop::default() },
         ..Workload::default()
     };
-    match Drive::new(sketch.profile()).run(&workload, &mut Unobserved, &mut |_, _| false) {
+    match Drive::new(sketch.profile()).run_unobserved(&workload) {
         Ok(record) => record,
         Err(error) => unreachable!("a check's own workload: {error}"),
     }

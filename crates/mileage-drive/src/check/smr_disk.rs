@@ -7,7 +7,7 @@ use crate::device::RequestKind;
 use crate::profile::{DiskProfile, Profile};
 use crate::smr_disk::ShingledDrive;
 use crate::{Drive, Immediate};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{PatternKind, Stop, Workload};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -134,7 +134,7 @@ fn pass(drive: &mut Drive, reads: bool) -> f64 {
         stop: Stop { bytes: Some(REGION_BYTES), ..Stop::default() },
         ..Workload::default()
     };
-    match drive.run(&workload, &mut Unobserved, &mut |_, _| false) {
+    match drive.run_unobserved(&workload) {
         Ok(record) => REGION_BYTES as f64 / record.elapsed_ns as f64 * 1e3,
         Err(error) => unreachable!("a check's own workload: {error}"),
     }

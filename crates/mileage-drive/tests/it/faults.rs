@@ -6,7 +6,7 @@ use mileage_drive::{
     Drive, FlashProfile, Immediate, Life, ManagedImmediate, PowerCutError, Refusal, Request, RequestKind, Status,
 };
 use mileage_measure::RunRecord;
-use mileage_workload::{PatternKind, Unobserved, Workload};
+use mileage_workload::{PatternKind, Workload};
 
 const STALL: [(&str, &str); 2] = [("stall_s", "0.002"), ("stall_every_s", "0.007")];
 const LOST: [(&str, &str); 2] = [("lost_command_every", "5"), ("command_timeout_s", "0.05")];
@@ -17,7 +17,7 @@ fn faulty(more: &[(&'static str, &'static str)]) -> Drive {
 }
 
 fn run(drive: &mut Drive, wanted: &Workload) -> RunRecord {
-    drive.run(wanted, &mut Unobserved, &mut |_, _| false).unwrap()
+    drive.run_unobserved(wanted).unwrap()
 }
 
 #[test]
