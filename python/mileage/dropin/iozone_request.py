@@ -29,7 +29,10 @@ class IozoneRequest:
 
 
 def size_of(flag: str, text: str) -> int:
-    """A size as IOzone reads it, in bytes: kB, or with k, m, g, binary. Raises Refused."""
+    """Convert a size as IOzone takes it to bytes: a number alone counts KiB; suffixes k, m, g are KiB, MiB, GiB.
+
+    `flag` is named in the error. Raises Refused.
+    """
     factors = {"k": _KB, "m": _KB**2, "g": _KB**3}
     digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
