@@ -133,6 +133,17 @@ def test_the_saved_page_has_the_text_of_the_check(tmp_path: Path) -> None:
         assert text.rstrip() in page
         assert '<p class="verdict">This virtual drive reads 254 MB/s in sequence and' in page
         assert "--as-study" not in page
+        assert "Note: " not in page
+    # What speaks against conclusions stands above the verdict of the check and does not replace it.
+    journal = tmp_path / "one" / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"run":1', '"run":2', 1))
+    assert mileage("report", str(tmp_path / "one"), "--report", "text").returncode == 0
+    page = html.unescape((tmp_path / "one" / "report.html").read_text())
+    note, verdict = (
+        page.index('<p class="caution mild">Note: '),
+        page.index('<p class="verdict">This virtual'),
+    )
+    assert note < verdict
 
 
 def test_two_directories_of_one_drive_are_not_two_drives(tmp_path: Path) -> None:

@@ -64,10 +64,11 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     kept = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
     checked = kept.decode(errors="replace")
     said = verdict_in(checked) if checked else answer(cells)
-    if vetoes:
+    if vetoes and not checked:
         measured = f" What was measured: {said[:1].lower()}{said[1:]}" if said else ""
         said = f"Not conclusive because {listed(vetoes)}.{measured}"
-    weak = [] if checked else [caution.sentence + "." for caution in found]
+    # A check compares nothing, so what speaks against conclusions stands next to its verdict, as in the terminal.
+    weak = [f"Note: {veto}." for veto in vetoes] if checked else [c.sentence + "." for c in found]
     weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,

@@ -54,7 +54,7 @@ def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spe
     """The charts by name, in the order of the page."""
     width = NARROW_PANEL if narrow else WHOLE - 60
     scan = scan_chart(found.scan, factor=factor, width=width, landmarks=found.landmarks)
-    bars: dict[str, Any] = {"name_length": 12, "width": NARROW_BARS} if narrow else {}
+    bars: dict[str, Any] = {"name_length": 18, "width": NARROW_BARS} if narrow else {}
     steady: dict[str, Any] = {"columns": 1, "width": width} if narrow else {}
     levels = None if scan else levels_chart(found.levels, baseline="", factor=factor, **bars)
     layouts: dict[str, Any] = {"width": NARROW_WIDTH} if narrow else {}
