@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 
 from mileage.report.before_after_chart import before_after_chart
 from mileage.report.change_grid import (
     Grid,
+    _shade,
     change_charts,
     fields_of,
     heat_chart,
+    ink_on,
     level_fields,
     most_changed,
     number_of,
@@ -152,3 +156,19 @@ def test_a_property_that_distinguishes_tests_alone_is_not_in_the_name_of_a_panel
 def test_numbers_and_sizes_are_read_and_addresses_are_none() -> None:
     levels = {"4 KiB": 4096.0, "16": 16.0, "0.5": 0.5, "127.0.0.1": None, "1.2.3": None, "nfs": None}
     assert {level: number_of(level) for level in levels} == levels
+
+
+@pytest.mark.parametrize("share", [at / 50 for at in range(-50, 51)])
+def test_every_field_of_the_map_is_legible(share: float) -> None:
+    """By WCAG's formula, written out: 4.5 to 1 or more on every shade from the worst to the best."""
+
+    def luminance(colour: str) -> float:
+        linear = []
+        for part in re.findall("..", colour[1:]):
+            value = int(part, 16) / 255
+            linear.append(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    ground = _shade(share)
+    lighter, darker = sorted((luminance(ground), luminance(ink_on(ground))), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5

@@ -21,7 +21,7 @@ from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import axis_title, level_words
 from mileage.report.evidence import LevelRuns
-from mileage.report.theme import ARM_COLOURS, FAINT, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, FAINT, INK, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
 
 _FIELD: Final = (88, 24)
@@ -36,8 +36,8 @@ _MOST_TESTS: Final = 30
 _MOST_FIELDS: Final = 700
 _WHISKER_ROOM: Final = 4.0
 """Limit of the axis beyond the bars, as a multiple of their height, within which whiskers are drawn."""
-_BRIGHT: Final = 0.55
-"""Share of the range at which letters turn white."""
+_WHITE_BELOW: Final = 0.179
+"""Luminance of a ground on which white and black have the same contrast, 4.58, by WCAG's formula."""
 _WORST: Final = (0x8A, 0x34, 0x00)
 _NONE: Final = (0xF4, 0xF1, 0xEC)
 _BEST: Final = (0x0B, 0x4A, 0x8F)
@@ -227,11 +227,11 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
         {
             "row": shortened(field.row, characters) or "all",
             "column": field.column or "change",
-            "shade": _shade(math.log(field.better) / reach),
+            "shade": (shade := _shade(math.log(field.better) / reach)),
             "words": f"{field.glyph}{percent(field.ratio).removesuffix(_PERCENT)}"
             if tight
             else f"{field.glyph} {percent(field.ratio)}",
-            "ink": "#ffffff" if abs(math.log(field.better)) / reach > _BRIGHT else INK_ON_PALE,
+            "ink": ink_on(shade),
             "label": field.label,
         }
         for field in own
@@ -245,11 +245,11 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
         sort=[shortened(r, characters) or "all" for r in rows],
         axis=vega.axis(title=grid.row or None),
     )
-    shade = vega.channel("shade:N", scale=None)
+    colour = vega.channel("shade:N", scale=None)
     fill = (
         marks(data)
         .mark("rect", stroke="white", strokeWidth=1)
-        .encode(x=x, y=y, color=shade, description="label:N")
+        .encode(x=x, y=y, color=colour, description="label:N")
     )
     words = texts(data, fontSize=10 if tight else SMALL_FONT_SIZE).encode(
         x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
@@ -363,6 +363,13 @@ def _shade(share: float) -> str:
     ends = _WORST if share < 0 else _BEST
     parts = [round(pale + (full - pale) * abs(share)) for pale, full in zip(_NONE, ends, strict=True)]
     return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def ink_on(ground: str) -> str:
+    """The ink that is easier to read on a ground, "#8a3400": white or black, with a contrast of 4.5 or more."""
+    shares = (int(ground[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+    return "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < _WHITE_BELOW else "#000000"
 
 
 def quoted_name(name: str) -> str:

@@ -11,8 +11,6 @@ from typing import Any, Final
 from mileage.report.vega import Marks
 
 INK: Final = "#1b2430"
-INK_ON_PALE: Final = "#1b2431"
-"""Text on a background that stays pale on a dark page; a shade off `INK`, so that the page can distinguish the two."""
 MUTED: Final = "#4b5563"
 GRID: Final = "#e6e9ee"
 FAINT: Final = "#e3e8f0"
