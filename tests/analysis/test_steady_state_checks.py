@@ -49,7 +49,7 @@ def test_what_alternates_has_a_mean_that_lasts() -> None:
     (check,) = level_checks(found)
     assert (check.state, check.text) == (
         "ok",
-        "of 1 run that writes none becomes 20% or more faster or slower while it lasts, so its mean describes it",
+        "the 1 write run did not become 20% or more faster or slower while it lasted, so its mean describes it",
     )
 
 
@@ -67,7 +67,7 @@ def test_runs_that_were_not_checked_are_counted() -> None:
     found = courses(run("a", "steady", 0), run("a", "too short", 0))
     found.run_count = 7
     (check,) = level_checks(found)
-    assert check.text.endswith("while it lasts, so its mean describes it; 6 not checked")
+    assert check.text.endswith("while it lasted, so its mean describes it; 6 not checked")
 
 
 def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:

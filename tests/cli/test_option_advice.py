@@ -27,7 +27,8 @@ def refusal(words: str) -> str:
     [
         (
             "drive run sas-15k --for 2s",
-            "the length of a run is set by --passes here; mileage measure has --for",
+            "the length of a run is set by --passes here (Length of the run: bytes moved, in multiples of --size); "
+            "mileage measure has --for",
         ),
         ("drive run sas-15k --deph 2", "did you mean --depth?"),
         ("drive run sas-15k --numjobs 2", "the number of outstanding I/Os is set by --depth here"),

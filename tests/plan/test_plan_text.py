@@ -33,7 +33,7 @@ detectable        3 cycles give 80 % power to detect a difference of 4.4
                   standard deviations: 4.4 % if the standard deviation is 1 %,
                   22 % if it is 5 %
 seed              2010
-plan              0123456789abcdef
+plan              0123456789abcdef (equal plans have equal numbers)
 
 stage prepare     prepare: fill-large (sequential writes, 1 MiB, 1 thread, 59.6
                   GiB)
@@ -58,7 +58,7 @@ test              iops.random_read 4 KiB: reads at uniformly random offsets, 4
 tests             6
 runs              378 (6 prepare, 360 measure, 6 torture, 6 idle)
 estimated time    about 63 s; assumes 6 million simulated 4 KiB pages per
-                  second; idling takes no time
+                  second, moved ones too; idling takes no time
 bytes to write    964 GiB at most; 34.6 GiB to read
 drive writes      16.2 times the capacity
 endurance used    unknown: the drive's rated endurance is not known
@@ -78,14 +78,15 @@ small: Is it slower?
 
 target            dir:/scratch, 100 GiB, real time
 work area         a work file: 64 MiB
-design            1 cycle of all stages, from a purged target, no idle control;
-                  verdicts hold for this cycle only
+design            1 cycle of all stages, from a purged target, no idle control
+                  (a cycle that idles instead of the torture); verdicts hold for
+                  this cycle only
 compared          after with before
 detectable        2 runs of each arm give 80 % power to detect a difference of
                   5.4 standard deviations: 5.4 % if the standard deviation is 1
                   %, 27 % if it is 5 %
 seed              7
-plan              0123456789abcdef
+plan              0123456789abcdef (equal plans have equal numbers)
 
 stage prepare     prepare: fill (sequential writes, 1 MiB, 1 thread, 64 MiB)
 stage before      measure 5 tests in 3 randomised blocks

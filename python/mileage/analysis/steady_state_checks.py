@@ -112,8 +112,11 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
         return []
     if changes := changing(courses, share_min=0.0):
         return [ValidityCheck(NAME, "warn", f"{changes[0]}; {REMEDY}")]
-    runs = "1 run that writes" if len(checked) == 1 else f"{len(checked):,} runs that write"
-    text = f"of {runs} none becomes {CHANGE_MIN:.0%} or more faster or slower while it lasts, so its mean describes it"
+    runs = "the 1 write run" if len(checked) == 1 else f"none of the {len(checked):,} write runs"
+    became = "did not become" if len(checked) == 1 else "became"
+    text = (
+        f"{runs} {became} {CHANGE_MIN:.0%} or more faster or slower while it lasted, so its mean describes it"
+    )
     # A run that is too short, or beyond the limit of examined runs, may have changed: do not count it as steady.
     skipped = max(courses.run_count - len(checked), 0)
     return [ValidityCheck(NAME, "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
@@ -162,8 +165,9 @@ def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Va
             ValidityCheck(
                 "erased blocks",
                 "ok",
-                f"in stage {', '.join(stages)} the drive erased {min(shares.values()):.0%} of what it programmed or "
-                "more: these are rates of a used drive, not of one that uses up a stock of erased blocks",
+                f"the drive erased at least {min(shares.values()):.0%} of what it programmed in stage "
+                f"{', '.join(map(repr, stages))}: these are rates of a used "
+                "drive, not of one that uses up a stock of erased blocks",
             )
         ]
     cell, share = min(fresh.items(), key=lambda pair: pair[1])

@@ -198,8 +198,9 @@ def _steady_check(tortures: Mapping[int, Sequence[int]]) -> ValidityCheck:
     worst, intervals = max(judged, key=lambda pair: abs(pair[0].per_20_rounds))
     state: CheckState = "ok" if steady == len(judged) else "warn"
     statement = (
-        f"the write rate of the last half of the torture's last run is level in {steady} of {len(judged)} cycles; its "
-        f"largest trend is {_signed(worst.per_20_rounds)} over 20 of {intervals} intervals of time"
+        f"the write rate of the last half of the torture's last run is level in {steady} of {len(judged)} cycles: in "
+        f"{intervals} equal intervals of time its trend is {_signed(worst.per_20_rounds)} per 20 intervals"
+        f"{' at most' if len(judged) > 1 else ''}"
     )
     return ValidityCheck("steady state", state, statement)
 

@@ -45,7 +45,7 @@ def _advice(word: str, context: click.Context) -> list[str]:
             return [_as_argument(argument, context)]
     own = {name.lstrip("-") for option in command.params for name in option.opts if name.startswith("--")}
     return [
-        *(_same_purpose(word, own) or [_listing(own, path)]),
+        *(_same_purpose(word, own, command) or [_listing(own, path)]),
         *_elsewhere(word, path, takes_study=any(option.name == _STUDY for option in command.params)),
     ]
 
@@ -57,7 +57,7 @@ def _as_argument(argument: click.Argument, context: click.Context) -> str:
     return f"{argument.make_metavar(context)} is an argument: {context.command_path} {usage}{values}"
 
 
-def _same_purpose(word: str, own: set[str]) -> list[str]:
+def _same_purpose(word: str, own: set[str], command: click.Command) -> list[str]:
     """The option of a command for the purpose of another tool's word, or of another command's option."""
     from mileage.cli.foreign_options import name_here
 
@@ -67,8 +67,19 @@ def _same_purpose(word: str, own: set[str]) -> list[str]:
             return [f"here it is --{found[0]}"]
         for purpose, words in _PURPOSES.items():
             if known & set(words) and (found := [name for name in words if name in own]):
-                return [f"{purpose} is set by {' or '.join(f'--{name}' for name in found)} here"]
+                names = " or ".join(f"--{name}" for name in found)
+                return [f"{purpose} is set by {names} here{_meaning(found, command)}"]
     return []
+
+
+def _meaning(names: list[str], command: click.Command) -> str:
+    """What the only one of `names` sets, by its help; nothing of several."""
+    of = [
+        option
+        for option in command.params
+        if isinstance(option, click.Option) and f"--{names[0]}" in option.opts
+    ]
+    return f" ({(of[0].help or '').rstrip('.')})" if len(names) == 1 and of and of[0].help else ""
 
 
 def _listing(own: set[str], path: str) -> str:

@@ -54,7 +54,8 @@ def _mixed_metrics(sql: str) -> Iterator[str]:
     if {"samples", "value"} <= words and "metric" not in words:
         yield (
             "[!] value is a rate or a latency, in the unit that metric ends with (rate_bytes_per_s, ops_per_s, "
-            "latency_p99_ns, ...); this query mixes them: add metric to SELECT, GROUP BY or WHERE"
+            "latency_p99_ns, ...); this query mixes them, and the stages if it "
+            "names none: SELECT cell, metric, stage, ... GROUP BY ALL"
         )
 
 

@@ -160,7 +160,7 @@ def _data_notes(done: DropinResult) -> list[str]:
                 if cell.duplicate_percent is None
                 else f"; {cell.duplicate_percent:.0f} % of 4 KiB blocks equal another"
             )
-            return [f"data written: compressors save {saved} of it{equal}"]
+            return [f"the written data can be compressed: {saved} smaller{equal}"]
     return []
 
 

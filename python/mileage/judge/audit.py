@@ -97,8 +97,8 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     worst, share = min(measured or known, key=lambda pair: pair[1])
     if measured and share < BUSY_MIN:
         statement = (
-            f"partly the load generator: in {worst.cell} only {share:.0%} of the queue depth was in use on average, so "
-            "the device may do more than this rate"
+            f"partly the load generator: in a run of {worst.cell} only {share:.0%} of the queue depth was in use on "
+            "average, so the device may do more than this rate"
         )
         return Audit("limited by", "warn", statement)
     if len(measured) < len(known):

@@ -176,6 +176,8 @@ def _closing_s(plan: Plan) -> float:
 def _assumption(virtual: bool) -> str:
     if virtual:
         millions = SIMULATED_PAGES_PER_S / 1e6
-        return f"{millions:.0f} million simulated 4 KiB pages per second; idling takes no time"
+        return (
+            f"{millions:.0f} million simulated 4 KiB pages per second, moved ones too; idling takes no time"
+        )
     rate, operations = ASSUMED_RATE_BYTES_PER_S / 1e6, ASSUMED_OPS_PER_S
     return f"{rate:.0f} MB/s sequential, {operations} operations/s elsewhere, whatever the device"

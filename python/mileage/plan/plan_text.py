@@ -26,6 +26,7 @@ from mileage.plan.workload import Workload
 CELLS_MAX = 60
 """Cells that are listed at most."""
 _INDENT = 18
+_NO_CONTROL = ", no idle control (a cycle that idles instead of the torture)"
 
 
 def describe(plan: Plan, width: int = 80, *, lanes: int = 1) -> str:
@@ -59,7 +60,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "state", words
     if facts.alignment:
         yield "alignment", facts.alignment
-    arms = ": a stress arm, then a control that idles for as long" if study.sham else ", no idle control"
+    arms = ": a stress arm, then a control that idles for as long" if study.sham else _NO_CONTROL
     if not any(stage.torture for stage in study.stage):
         arms = ""
     of_stages = study.compare.arms not in study.factor and not study.compares_workloads
@@ -73,7 +74,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "compared", f"{study.candidate} with {study.baseline}"
     yield from factor_rows(plan)
     yield "seed", str(study.seed)
-    yield "plan", plan.hash_short
+    yield "plan", f"{plan.hash_short} (equal plans have equal numbers)"
 
 
 def state_words(study: Study) -> str:

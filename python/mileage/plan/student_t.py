@@ -16,8 +16,8 @@ _LAST_STEP = 1e-9
 def t_quantile(freedom: int, probability: float) -> float:
     """The value that Student's t does not exceed with `probability`; agrees with scipy to 1e-10 of the value.
 
-    Solves A(theta) = 2 `probability` - 1 by Newton's method, with theta = atan(t / sqrt(freedom)). A is concave in
-    theta, so that steps from 0 approach the solution from below and never pass it.
+    With A(theta) = P(|T| <= sqrt(freedom) tan(theta)), solves A(theta) = 2 `probability` - 1 by Newton's method; then
+    t = sqrt(freedom) tan(theta). A is concave, so that steps from 0 approach the solution from below and never pass it.
 
     Raises:
         ValueError: `freedom` below 1, or `probability` not in 0.5..1 (1 excluded).

@@ -128,7 +128,8 @@ class Leader:
     def send(self, rank: int, message: Message) -> None:
         """Send a message to a rank without waiting for its receipt.
 
-        A lost rank never gets it; `check` reports the loss. The call waits only while another thread is in `spread`.
+        A lost rank never gets it; `check` reports the loss. The call waits only while another thread hands work to all
+        ranks (`spread`).
         """
         with self._lock:
             self._messages.send(rank, message)
