@@ -12,6 +12,7 @@ mod drives;
 mod endurance;
 mod errors;
 mod faults;
+mod first_come;
 mod front_end;
 mod general;
 mod packing;
