@@ -3,6 +3,7 @@
 //!
 //! First a flush makes everything durable that was logged until then; only that is merged, so that a newer write of the
 //! same band stays in the log. Accesses follow each other at once; while the host uses the disk it has a pause in between.
+//! Behind the last write of a band there is none.
 
 use super::media_cache::Extent;
 use std::collections::VecDeque;

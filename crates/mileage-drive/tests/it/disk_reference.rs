@@ -80,8 +80,10 @@ struct Segment {
 pub struct Reference {
     toy: Toy,
     sectors: Vec<Sector>,
+    /// Requests in the order of their instants, and how many of them have come.
     asks: Vec<Ask>,
-    now: u64,
+    came: usize,
+    pub now: u64,
     track: (u32, u32),
     task: Option<Task>,
     /// Requests by number: outside the disk; in it and not ready; waiting for the arm, with the first sector missing.
@@ -125,12 +127,13 @@ fn walk(toy: &Toy) -> Vec<Sector> {
 }
 
 impl Reference {
-    /// When each request completes, in us.
-    pub fn run(toy: &Toy, asks: &[Ask]) -> Vec<u64> {
-        let mut it = Self {
+    /// A disk at rest.
+    pub fn new(toy: &Toy) -> Self {
+        Self {
             sectors: walk(toy),
             toy: toy.clone(),
-            asks: asks.to_vec(),
+            asks: Vec::new(),
+            came: 0,
             now: 0,
             track: (0, 0),
             task: None,
@@ -140,7 +143,7 @@ impl Reference {
             flush: None,
             held: Vec::new(),
             hits: Vec::new(),
-            ends: vec![None; asks.len()],
+            ends: Vec::new(),
             leaving: Vec::new(),
             inside: 0,
             cache: vec![Segment::default(); toy.segments],
@@ -150,7 +153,12 @@ impl Reference {
             visited: Vec::new(),
             link_in: 0,
             link_out: 0,
-        };
+        }
+    }
+
+    /// When each request completes, in us.
+    pub fn run(toy: &Toy, asks: &[Ask]) -> Vec<u64> {
+        let mut it = Self { asks: asks.to_vec(), ends: vec![None; asks.len()], ..Self::new(toy) };
         while it.ends.iter().any(Option::is_none) {
             it.instant();
             it.now += 1;
@@ -159,12 +167,28 @@ impl Reference {
         it.ends.into_iter().flatten().collect()
     }
 
-    fn instant(&mut self) {
+    pub fn sectors(&self) -> u64 {
+        self.sectors.len() as u64
+    }
+
+    /// Ask for something now; the number of the request.
+    pub fn ask(&mut self, work: Work, first: u64, sectors: u64) -> usize {
+        self.asks.push((work, first, sectors, self.now));
+        self.ends.push(None);
+        self.asks.len() - 1
+    }
+
+    /// When a request completes, if that is decided.
+    pub fn end_of(&self, request: usize) -> Option<u64> {
+        self.ends[request]
+    }
+
+    /// Everything that happens at this microsecond.
+    pub fn instant(&mut self) {
         self.turn();
-        for index in 0..self.asks.len() {
-            if self.asks[index].3 == self.now {
-                self.outside.push_back(index);
-            }
+        while self.asks.get(self.came).is_some_and(|ask| ask.3 == self.now) {
+            self.outside.push_back(self.came);
+            self.came += 1;
         }
         self.arrive();
         if self.idle() {
@@ -292,7 +316,7 @@ impl Reference {
     }
 
     /// Let the arm do what it does at this instant.
-    fn turn(&mut self) {
+    pub fn turn(&mut self) {
         while let Some(mut task) = self.task {
             let writes = task.request.is_some_and(|request| self.asks[request].0 == Work::Write);
             match task.motion {

@@ -23,6 +23,7 @@ mod random_drives;
 mod read_priority;
 mod slc;
 mod smr_disk;
+mod smr_reference;
 mod state;
 mod suspend;
 mod techniques;
