@@ -91,7 +91,7 @@ def test_a_drive_on_a_slow_bus_is_below_its_class() -> None:
 
 def test_a_drive_of_no_class_is_not_judged() -> None:
     text = flat(checked("virtual:plain-64gib"))
-    assert "no class of drives (such as SATA SSDs) is known for it" in text
+    assert "Mileage has no class of drives (such as SATA SSDs) on record for it" in text
     assert "no published rate of a real drive is known to compare the model with" in text
 
 

@@ -139,7 +139,9 @@ def verdict_of(
     sentence = f"{begin} {_speeds(rows)}"
     disturbed = next((finding.text for finding in findings if finding.disturbs), None)
     if fit.fit == "no class":
-        words = "no class of drives (such as SATA SSDs) is known for it, so its rates are not judged"
+        words = (
+            "Mileage has no class of drives (such as SATA SSDs) on record for it, so its rates are not judged"
+        )
         words += ", and something else had a part in its rates (below)" if disturbed is not None else ""
     elif fit.fit == "fits":
         words = f"as its class does ({fit.title})"
