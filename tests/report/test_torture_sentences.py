@@ -29,7 +29,8 @@ def shape(cycle: int, kind: str, levels: list[float], cuts: list[float], cell: s
         ),
         (
             [shape(1, "cliff", [0, 0], [1.0])],
-            "churn: in its one run the rate falls from 0 to 0 MB/s, after 1 GB (± 0.2 GB, one interval of the series) were written.",
+            "churn: in its one run the rate falls from 0 to 0 MB/s, after 1 GB (± 0.2 GB, one interval of the series) "
+            "were written.",
         ),
     ],
 )
