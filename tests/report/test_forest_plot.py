@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.report import vega
-from mileage.report.forest_plot import _outermost, _range, _to_ticks, change_ticks, forest_chart
+from mileage.report.forest_plot import (
+    _outermost,
+    _range,
+    _to_ticks,
+    change_ticks,
+    forest_chart,
+    narrow_forest_chart,
+)
 from mileage.report.svg import to_svg
 from mileage.report.wording import by_effect
 from tests.report.conftest import comparison
@@ -58,3 +67,32 @@ def test_ticks_stand_beyond_the_outermost_estimates(ratios: tuple[float, float])
     assert ticks[0] <= min(ratios)
     assert ticks[-1] >= max(ratios)
     assert wider[1] - wider[0] <= 1.6 * (high - low)
+
+
+def test_a_range_of_the_model_crosses_no_name_on_a_narrow_screen() -> None:
+    """On a phone names and verdicts stand above their rows; the dashed line once ran through them."""
+    ranges = {(CELL.cell, CELL.metric): (0.3, 0.8)}
+    chart = narrow_forest_chart([CELL], baseline="before", candidate="after", ranges=ranges)
+    layers = [layer for layer in _layers(chart) if "mark" in layer]
+    dashed = [
+        row["row"] for layer in layers if "strokeDash" in layer["mark"] for row in layer["data"]["values"]
+    ]
+    written = [
+        row["row"]
+        for layer in layers
+        if layer["mark"]["type"] == "text"
+        for row in layer["data"]["values"]
+        if row.get("name")
+    ]
+    assert dashed
+    assert written
+    # Letters of 12 px in rows of 44 px: a quarter of a row keeps a line clear of them.
+    assert all(abs(line - text) > 0.25 for line in dashed for text in written)
+
+
+def _layers(spec: object) -> Iterator[dict[str, Any]]:
+    if isinstance(spec, dict):
+        yield spec
+        yield from itertools.chain.from_iterable(_layers(value) for value in spec.values())
+    elif isinstance(spec, list):
+        yield from itertools.chain.from_iterable(map(_layers, spec))

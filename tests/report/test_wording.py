@@ -41,6 +41,9 @@ def test_a_ratio_is_printed_as_a_change(ratio: float | None, printed: str) -> No
         ((0.5, 40.0), "-50 to +3900 %"),
         ((0.5, 1e9), "-50 to > +10000 %"),
         ((124.2, 126.0), "124 to 126 times"),
+        ((124.8, 125.1), "124.8 to 125.1 times"),
+        ((3.5981, 3.6018), "3.598 to 3.602 times"),
+        ((3.6, 3.6), "3.60 to 3.60 times"),
         (None, "no interval"),
     ],
 )

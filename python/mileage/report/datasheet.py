@@ -123,7 +123,12 @@ class MissedRate(NamedTuple):
     @property
     def distance(self) -> float:
         """Distance of the simulated rate from the published one: the logarithm of their ratio, without its sign."""
-        return abs(math.log(max(1 + float(self.off.removesuffix(" %")) / 100, 1e-3)))
+        return abs(math.log(max(1 + self.percent / 100, 1e-3)))
+
+    @property
+    def percent(self) -> float:
+        """Relative difference from the published figure, in percent."""
+        return float(self.off.removesuffix(" %"))
 
     def sentence(self) -> str:
         """All four in one line of text."""

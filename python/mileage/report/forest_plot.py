@@ -157,7 +157,8 @@ def _narrow(panel: _Panel) -> vega.Spec:
     short = [{**row, "top": row["row"] - 0.1} for row in rows]
     layers = [
         *_ground(short, panel, rule_from="top"),
-        *_evidence(lowered, panel),
+        # In the row of the estimates: name and verdict stand above it.
+        *_evidence(lowered, panel, range_above=0.0),
         names,
         words,
         *_headings(panel)[:2],
@@ -222,7 +223,10 @@ def _ground(rows: list[dict[str, Any]], panel: _Panel, rule_from: str = "") -> l
     ]
 
 
-def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
+def _evidence(
+    rows: list[dict[str, Any]], panel: _Panel, range_above: float = _RANGE_ABOVE
+) -> list[vega.Marks]:
+    """Estimates and intervals of rows; the range over variants of the model is `range_above` rows above them."""
     colour = vega.channel("colour:N", scale=None)
     measured = [r for r in rows if r["ratio"] is not None]
     sure = [r for r in rows if r["low"] is not None]
@@ -240,7 +244,7 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
     repeats = marks(dots).mark("point", size=22, color=MUTED, strokeWidth=1.1, aria=False)
     estimates = marks(measured).mark("point", shape="diamond", filled=True, size=120, opacity=1)
     x, y = panel.x("ratio"), panel.y()
-    varied = [{**r, "row": r["row"] - _RANGE_ABOVE} for r in rows if r["varied_low"] is not None]
+    varied = [{**r, "row": r["row"] - range_above} for r in rows if r["varied_low"] is not None]
     spans = marks(varied).mark("rule", strokeDash=[3, 3], strokeWidth=1.4, color=MUTED, aria=False)
     return [
         spans.encode(x=panel.x("varied_low"), x2="varied_high:Q", y=y),

@@ -63,6 +63,10 @@ _LATENCY_UNITS: Final = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _PLAIN: Final = str.maketrans({"−": "-", "\N{NO-BREAK SPACE}": " "})
 
 
+_PLACES_MAX: Final = 4
+"""Decimals of the ends of an interval of multiples, at most; those of wider intervals have three digits."""
+
+
 class Scale(NamedTuple):
     """A unit to show values in: divide the stored value by `per_unit`."""
 
@@ -92,8 +96,11 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
     if ends is None:
         return "no interval"
     if min(ends) >= _MULTIPLE_FROM:
-        if digits(ends[0]) == digits(ends[1]) and ends[0] != ends[1]:
-            return f"{ends[0]:,.1f} to {ends[1]:,.1f}\N{NO-BREAK SPACE}times"
+        if digits(ends[0]) == digits(ends[1]):
+            for places in range(1, _PLACES_MAX + 1):
+                low, high = (f"{end:,.{places}f}" for end in ends)
+                if low != high:
+                    return f"{low} to {high}\N{NO-BREAK SPACE}times"
         return f"{digits(ends[0])} to {percent(ends[1])}"
     if estimate is not None and estimate >= _MULTIPLE_FROM:
         high = f"> {_WIDEST - 1:.0f}" if ends[1] > _WIDEST else digits(ends[1])
