@@ -57,8 +57,9 @@ test              iops.random_read 4 KiB: reads at uniformly random offsets, 4
 
 tests             6
 runs              378 (6 prepare, 360 measure, 6 torture, 6 idle)
-estimated time    about 63 s; assumes 6 million simulated 4 KiB pages per
-                  second, moved ones too; idling takes no time
+estimated time    about 63 s; assumes 6 million simulated 4 KiB pages of the
+                  host per second, and 4 s or more for the report; idling takes
+                  no time
 bytes to write    964 GiB at most; 34.6 GiB to read
 drive writes      16.2 times the capacity
 endurance used    unknown: the drive's rated endurance is not known

@@ -177,7 +177,8 @@ def _assumption(virtual: bool) -> str:
     if virtual:
         millions = SIMULATED_PAGES_PER_S / 1e6
         return (
-            f"{millions:.0f} million simulated 4 KiB pages per second, moved ones too; idling takes no time"
+            f"{millions:.0f} million simulated 4 KiB pages of the host per second, and {REPORT_S:.0f} s or more for "
+            "the report; idling takes no time"
         )
     rate, operations = ASSUMED_RATE_BYTES_PER_S / 1e6, ASSUMED_OPS_PER_S
     return f"{rate:.0f} MB/s sequential, {operations} operations/s elsewhere, whatever the device"
