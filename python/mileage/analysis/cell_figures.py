@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
 from mileage.analysis.ior_layouts import planned_layouts
-from mileage.analysis.rate_curves import rate_curves
+from mileage.analysis.rate_curves import rate_curves, scan_point
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
-from mileage.report.change_grid import number_of
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
-from mileage.report.measurement_text import quantile_ns, spread_of
+from mileage.report.measurement_text import quantile_ns
 from mileage.report.rate_curves import MOST_BARS
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
@@ -60,26 +61,15 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
     points = []
     for cell in cells:
         place = places.get(cell.cell, {})
-        at = number_of(place.get(by, ""))
         metric = "ops_per_s" if kinds.get(cell.cell) == "iops" else "rate_bytes_per_s"
-        values = cell.ops_per_s if metric == "ops_per_s" else cell.rate_bytes_per_s
-        if not at or not any(values):
-            continue
         rest = [value for name, value in place.items() if name != by]
-        spread, whole = spread_of(values), cell.latency.get("response") or cell.latency.get("all")
-        points.append(
-            ScanPoint(
-                series=", ".join(rest) or place.get("test", cell.cell),
-                level=place[by],
-                at=at,
-                metric=metric,
-                median=spread.median,
-                low=spread.low,
-                high=spread.high,
-                p50_ns=None if whole is None else quantile_ns(whole, "p50_ns"),
-                p99_ns=None if whole is None else quantile_ns(whole, "p99_ns"),
-            )
-        )
+        series = ", ".join(rest) or place.get("test", cell.cell)
+        if (point := scan_point(cell, series, place.get(by, ""), metric)) is None:
+            continue
+        whole = cell.latency.get("response") or cell.latency.get("all")
+        if whole is not None:
+            point = replace(point, p50_ns=quantile_ns(whole, "p50_ns"), p99_ns=quantile_ns(whole, "p99_ns"))
+        points.append(point)
     # Cells of another unit are omitted, because one axis has one unit.
     return [point for point in points if point.metric == points[0].metric]
 

@@ -47,6 +47,24 @@ def rate_curves(cells: Sequence[RatedCell], places: Mapping[str, Mapping[str, st
     return tuple(curve for curve in found if curve is not None)
 
 
+def scan_point(cell: RatedCell, series: str, level: str, metric: str) -> ScanPoint | None:
+    """The point of a cell at a level such as "4 KiB"; None where the level is no number or nothing was measured."""
+    values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
+    at = number_of(level)
+    if not at or not any(values):
+        return None
+    spread = spread_of(values)
+    return ScanPoint(
+        series=series,
+        level=level,
+        at=at,
+        metric=metric,
+        median=spread.median,
+        low=spread.low,
+        high=spread.high,
+    )
+
+
 def _curve(
     test: str, cells: Sequence[RatedCell], places: Mapping[str, Mapping[str, str]]
 ) -> RateCurve | None:
@@ -66,24 +84,11 @@ def _curve(
     lines: dict[str, list[ScanPoint]] = {}
     for cell in cells:
         place = own[cell.cell]
-        values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
-        at = number_of(place.get(by, ""))
-        if not at or not any(values):
-            continue
         line = ", ".join(
             place.get(name, "-") if len(varied) == 1 else f"{name} {place.get(name, '-')}" for name in varied
         )
-        spread = spread_of(values)
-        point = ScanPoint(
-            series=line,
-            level=place[by],
-            at=at,
-            metric=metric,
-            median=spread.median,
-            low=spread.low,
-            high=spread.high,
-        )
-        lines.setdefault(line, []).append(point)
+        if (point := scan_point(cell, line, place.get(by, ""), metric)) is not None:
+            lines.setdefault(line, []).append(point)
     names = sorted(
         (name for name, points in lines.items() if len({point.at for point in points}) >= LEVELS_MIN),
         key=lambda name: number_of(name) or 0.0,
