@@ -21,8 +21,9 @@ MISSING = (
     if MPIEXEC is None or not find_spec("mpi4py")
     else ""
 )
-WAIT_S = 300.0
-"""When a test gives up what hangs: far beyond what anything takes on a machine that is busy otherwise."""
+WAIT_S = 200.0
+"""When a test gives up what hangs: far beyond what anything takes on a busy machine, and before the time limit of a
+test, which would not say what the launcher said."""
 
 ENVIRONMENT = {
     **os.environ,

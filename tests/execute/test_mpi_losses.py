@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,25 @@ def table_of(phase: str, each: int) -> str:
     return f"{head}stop = {{ operations = {TASKS * each} }}\n"
 
 
+def in_phase(process: Any, look: Callable[[], Any]) -> Any:
+    """What `look` finds while the ranks work. AssertionError with what they and their launcher said if nothing."""
+    ended = object()
+    try:
+        found = wait_for(lambda: look() or (ended if process.poll() is not None else None))
+    except AssertionError:
+        found = ended
+    if found is not ended or (found := look()):
+        return found
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        said, _ = process.communicate(timeout=SILENCE_S)
+    except subprocess.TimeoutExpired as cut:
+        # A daemon on another host, which is not of this group, keeps the pipe open.
+        said = cut.output
+    raise AssertionError(f"no rank has begun: {said!r}")
+
+
 def begun(
     folder: Path,
     target: Path,
@@ -115,7 +136,7 @@ def begun(
         each, out = EACH << attempt, folder / f"out-{attempt}"
         path = study(folder / "s.toml", target, table_of(phase, each))
         process = started(TASKS, "run", path, "--out", str(out), launcher=launcher, environment=environment)
-        seen = wait_for(lambda each=each, out=out: inside(target, each) or entries(out, "run"))
+        seen = in_phase(process, lambda each=each, out=out: inside(target, each) or entries(out, "run"))
         ranks = entries(out, "ranks")[0]["ranks"]
         if not entries(out, "run"):
             return process, out, ranks
