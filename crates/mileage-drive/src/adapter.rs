@@ -131,7 +131,7 @@ impl<D: ManagedImmediate> Queued<D> {
     /// Whether requests may be submitted by [`Self::submit_at_once`]: nothing is outstanding, and no reports are wanted.
     pub(crate) fn answers(&self) -> Answers {
         if !self.outstanding.is_empty() || self.off_ns.is_some() || self.reports_persisted {
-            return Answers::Unsafely;
+            return Answers::Uncertain;
         }
         let loses_writes = !matches!(
             self.device.undurable_at(self.device.now_ns()),

@@ -224,7 +224,7 @@ impl DirectMember for Member {
             Self::Flash(drive) if drive.inner().profile().policies.end_of_life == EndOfLife::Ignored => drive.answers(),
             Self::Xpoint(drive) => drive.answers(),
             Self::Disk(_) => Answers::Later,
-            _ => Answers::Unsafely,
+            _ => Answers::Uncertain,
         }
     }
 

@@ -29,7 +29,7 @@ pub enum Answers {
     /// It decides when its events come, and never fails.
     Later,
     /// It may fail, or has something outstanding.
-    Unsafely,
+    Uncertain,
 }
 
 /// A member that may take requests directly.
@@ -46,13 +46,13 @@ pub trait DirectMember: ManagedDevice + Clone {
 
 /// How a request of the host ends, as far as its requests to members say.
 #[derive(Clone, Copy, Debug)]
-struct Ending {
+struct RequestEnd {
     complete_ns: u64,
     /// The first failure: its instant, member and status.
     failed: Option<((u64, usize), Status)>,
 }
 
-impl Ending {
+impl RequestEnd {
     fn new(submit_ns: u64) -> Self {
         Self { complete_ns: submit_ns, failed: None }
     }
@@ -172,13 +172,13 @@ const ENDS_MIN: usize = 64;
 
 /// Requests to members that have not been decided.
 #[derive(Debug, Default)]
-struct Asked {
+struct MemberRequests {
     /// Number of the first of them.
     first: u64,
     /// For each from then on the place of the host's request, or [`DECIDED`].
     places: VecDeque<u32>,
     /// By place: requests that are not decided, and the ending so far.
-    under_way: Vec<(u32, Option<Ending>)>,
+    open: Vec<(u32, Option<RequestEnd>)>,
     undecided: u64,
     /// Memory for the decisions of a member, empty between its uses.
     decisions: Decisions,
@@ -186,13 +186,13 @@ struct Asked {
 
 const DECIDED: u32 = u32::MAX;
 
-impl Asked {
+impl MemberRequests {
     fn begin(&mut self, place: u32, submit_ns: u64) {
         let place = place as usize;
-        if place >= self.under_way.len() {
-            self.under_way.resize(place + 1, (0, None));
+        if place >= self.open.len() {
+            self.open.resize(place + 1, (0, None));
         }
-        self.under_way[place] = (0, Some(Ending::new(submit_ns)));
+        self.open[place] = (0, Some(RequestEnd::new(submit_ns)));
     }
 
     fn ask(&mut self, place: u32, number: u64) {
@@ -200,7 +200,7 @@ impl Asked {
             self.first = number;
         }
         self.places.push_back(place);
-        self.under_way[place as usize].0 += 1;
+        self.open[place as usize].0 += 1;
         self.undecided += 1;
     }
 
@@ -212,7 +212,7 @@ impl Asked {
             self.places.pop_front();
             self.first += 1;
         }
-        let (pending, ending) = self.under_way.get_mut(place as usize)?;
+        let (pending, ending) = self.open.get_mut(place as usize)?;
         self.undecided -= 1;
         *pending -= 1;
         let ending = ending.as_mut()?;
@@ -229,7 +229,7 @@ pub(crate) struct DirectArray<'a, M, const AT_ONCE: bool> {
     /// Completions of requests to members, as far as they may lie in the future.
     ends: Vec<u64>,
     crowded: usize,
-    asked: Asked,
+    asked: MemberRequests,
     misuse: Option<Misuse>,
 }
 
@@ -243,18 +243,18 @@ impl<'a, M: DirectMember, const AT_ONCE: bool> DirectArray<'a, M, AT_ONCE> {
         let fits = |answers| match answers {
             Answers::AtOnce { .. } => AT_ONCE,
             Answers::Later => !AT_ONCE,
-            Answers::Unsafely => false,
+            Answers::Uncertain => false,
         };
         if !answers().all(fits) {
             return None;
         }
         let remembers = answers().any(|it| it != Answers::AtOnce { loses_writes: false });
-        let (ends, asked) = (Vec::new(), Asked::default());
+        let (ends, asked) = (Vec::new(), MemberRequests::default());
         Some(Self { host, remembers, ends, crowded: ENDS_MIN, asked, misuse: None })
     }
 
     fn submit_at_once(&mut self, request: &Request, tag: Tag) -> Completion {
-        let mut ending = Ending::new(request.submit_ns);
+        let mut ending = RequestEnd::new(request.submit_ns);
         let ends = &mut self.ends;
         let ask = |array: &mut Array<M>, slot: usize, request: &Request, number| {
             // Places that work have the devices of their numbers: there are no spares.

@@ -5,30 +5,12 @@ use super::{Answers, Array, ArrayParts, DirectArray, DirectMember};
 use crate::array_member::Member;
 use crate::block_device::BlockDevice;
 use crate::flash::shadow::small_profile;
-use crate::profile::{Basics, CachePower, Controller, Discards, Faults, Level, Profile, Protocol, capacity_bytes};
+use crate::profile::{Basics, Controller, Discards, Faults, Level, Profile, Protocol, capacity_bytes};
 use crate::run::{run_general, run_on};
 use crate::single_host::SingleHost;
 use crate::splitmix::draw;
 use mileage_measure::RunRecord;
 use mileage_workload::{Cap, Completion, Load, Observer, Open, PatternKind, Spacing, Stop, Sync, Think, Workload};
-
-const CONTROLLER: Controller = Controller {
-    host_mb_per_s: None,
-    member_mb_per_s: None,
-    sata_mb_per_s: None,
-    sas_mb_per_s: None,
-    command_interval_ns: 0,
-    command_ns: 0,
-    write_cache_bytes: 0,
-    read_cache_bytes: 0,
-    cache_power: CachePower::Volatile,
-    member_cache: true,
-    passes_flushes: true,
-    stripe_cache_bytes: 0,
-    member_timeout_ns: None,
-    rebuild_mb_per_s: 1e5,
-    rebuild_busy_mb_per_s: 1e5,
-};
 
 const DISK: &str = include_str!("../../../../profiles/drives/sas-15k.toml");
 const XPOINT: &str = include_str!("../../../../profiles/drives/optane-16gb.toml");
@@ -85,7 +67,7 @@ fn array(with: &mut Draw) -> SingleHost<Array<Member>> {
         rates: Vec::new(),
     };
     let controller =
-        Controller { member_cache: with.below(3) > 0, passes_flushes: with.below(3) > 0, ..CONTROLLER.clone() };
+        Controller { member_cache: with.below(3) > 0, passes_flushes: with.below(3) > 0, ..Controller::UNLIMITED };
     let discards = with.of(&[Discards::Honoured, Discards::Ignored, Discards::Refused]);
     let protocols = vec![Protocol::Other; count];
     let parts = ArrayParts { basics, level, chunk_bytes: CHUNK, controller, discards, protocols, spares: 0 };
@@ -196,5 +178,5 @@ fn other_arrays_take_the_steps() {
     assert!(!is_direct(|it| it.write_cache_bytes = 1 << 20));
     let worn = [("end_of_life", "\"read-only\"".to_owned()), ("pe_cycles", "3000".to_owned())];
     let member = Member::new(small_profile((2, 16, 8), 4096, PAGES * 4096, &worn).into());
-    assert_eq!(member.answers(), Answers::Unsafely);
+    assert_eq!(member.answers(), Answers::Uncertain);
 }

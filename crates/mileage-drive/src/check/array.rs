@@ -31,23 +31,6 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 const CHUNK: u64 = 64 << 10;
-const FREE: Controller = Controller {
-    host_mb_per_s: None,
-    member_mb_per_s: None,
-    sata_mb_per_s: None,
-    sas_mb_per_s: None,
-    command_interval_ns: 0,
-    command_ns: 0,
-    write_cache_bytes: 0,
-    read_cache_bytes: 0,
-    cache_power: CachePower::Volatile,
-    member_cache: true,
-    passes_flushes: true,
-    stripe_cache_bytes: 0,
-    member_timeout_ns: None,
-    rebuild_mb_per_s: 1e5,
-    rebuild_busy_mb_per_s: 1e5,
-};
 
 fn array<M: ManagedDevice + Clone>(level: Level, spares: usize, controller: &Controller, devices: Vec<M>) -> Array<M> {
     let count = devices.len();
@@ -100,7 +83,8 @@ fn disks(count: usize) -> Vec<DiskDrive> {
 
 /// Reads in order grow with the members.
 fn scaling() -> Vec<Row> {
-    let rate = |count: usize| read_rate(&mut array(Level::Raid0, 0, &FREE, disks(count)), 400 * count as u64);
+    let rate =
+        |count: usize| read_rate(&mut array(Level::Raid0, 0, &Controller::UNLIMITED, disks(count)), 400 * count as u64);
     let one = rate(1);
     let row = |count: usize| {
         Row::within(
@@ -115,12 +99,12 @@ fn scaling() -> Vec<Row> {
 
 /// Of limits the lowest counts; two controllers have two.
 fn ceilings() -> Vec<Row> {
-    let host = Controller { host_mb_per_s: Some(500.0), ..FREE };
-    let sata = Controller { sata_mb_per_s: Some(350.0), ..FREE };
+    let host = Controller { host_mb_per_s: Some(500.0), ..Controller::UNLIMITED };
+    let sata = Controller { sata_mb_per_s: Some(350.0), ..Controller::UNLIMITED };
     let rate = |controller: &Controller| read_rate(&mut array(Level::Raid0, 0, controller, disks(8)), 3000);
     let inner = || array(Level::Raid0, 0, &sata, disks(4));
-    let two = read_rate(&mut array(Level::Raid0, 0, &FREE, vec![inner(), inner()]), 3000);
-    let commands = Controller { command_interval_ns: 50_000, ..FREE };
+    let two = read_rate(&mut array(Level::Raid0, 0, &Controller::UNLIMITED, vec![inner(), inner()]), 3000);
+    let commands = Controller { command_interval_ns: 50_000, ..Controller::UNLIMITED };
     let mut slow = array(Level::Raid0, 0, &commands, toys(16));
     let ends = closed_loop(&mut slow, RequestKind::Read, 64, 4000, |index| (draw(1, index) % 100_000 * 8, 8));
     let per_s = (ends.len() - 1) as f64 * 1e9 / (ends[ends.len() - 1] - ends[0]) as f64;
@@ -145,7 +129,7 @@ fn write_rate<M: ManagedDevice + Clone>(device: &mut Array<M>, depth: u64, count
 fn small_writes() -> Vec<Row> {
     let (count, each) = (8, 1e9 / SERVICE_NS as f64);
     let row = |(level, name, writes): (Level, &str, f64)| {
-        let found = write_rate(&mut array(level, 0, &FREE, toys(count)), 768, 10_000);
+        let found = write_rate(&mut array(level, 0, &Controller::UNLIMITED, toys(count)), 768, 10_000);
         let name = format!("array: small writes/s of 8 members of 10,000/s, {name}");
         Row::within(0.02, name, count as f64 * each / writes, found)
     };
@@ -160,8 +144,8 @@ fn small_writes() -> Vec<Row> {
 
 /// On disks the write of a sector that was just read waits for a revolution, not for a seek: faster than n i / 4.
 fn small_writes_on_disks() -> Vec<Row> {
-    let one = write_rate(&mut array(Level::Raid0, 0, &FREE, disks(1)), 1, 2000);
-    let five = write_rate(&mut array(Level::Raid5, 0, &FREE, disks(5)), 1, 1500);
+    let one = write_rate(&mut array(Level::Raid0, 0, &Controller::UNLIMITED, disks(1)), 1, 2000);
+    let five = write_rate(&mut array(Level::Raid5, 0, &Controller::UNLIMITED, disks(5)), 1, 1500);
     let revolution_ms = 60e3 / 7200.0;
     let theory = 1e3 / (1e3 / one + revolution_ms);
     let name = "array: small writes/s of raid5 on disks, depth 1: a random access (the slower of two) and a revolution";
@@ -170,7 +154,7 @@ fn small_writes_on_disks() -> Vec<Row> {
 
 /// Writes of whole rows read nothing and reach the rate of all members but one.
 fn full_stripes() -> Vec<Row> {
-    let mut five = array(Level::Raid5, 0, &FREE, toys(5));
+    let mut five = array(Level::Raid5, 0, &Controller::UNLIMITED, toys(5));
     let row = 4 * CHUNK / 512;
     let ends = closed_loop(&mut five, RequestKind::Write, 8, 1000, |index| (index % 200 * row, row));
     let each = 1e9 / SERVICE_NS as f64;
@@ -184,7 +168,7 @@ fn full_stripes() -> Vec<Row> {
 /// A write reads what is less: what it replaces and the parity, or the rest of the row.
 fn cheaper_ways() -> Vec<Row> {
     let reads = |level, members: usize, chunks: u64| {
-        let mut device = array(level, 0, &FREE, toys(members));
+        let mut device = array(level, 0, &Controller::UNLIMITED, toys(members));
         let sectors = chunks * CHUNK / 512;
         closed_loop(&mut device, RequestKind::Write, 1, 1, |_| (0, sectors));
         counter(&device, "member_reads")
@@ -203,7 +187,7 @@ fn cheaper_ways() -> Vec<Row> {
 
 /// A read of what the missing member held needs all others, any other one only its own.
 fn degraded_reads() -> Vec<Row> {
-    let mut device = array(Level::Raid5, 0, &FREE, toys(6));
+    let mut device = array(Level::Raid5, 0, &Controller::UNLIMITED, toys(6));
     device.fail_member(2);
     let mut reads = |chunk: u64| {
         let before = counter(&device, "member_reads");
@@ -232,7 +216,7 @@ fn until<M: ManagedDevice + Clone>(device: &mut Array<M>, is_reached: impl Fn(&A
 
 /// A rebuild takes the capacity of the member over its rate.
 fn rebuild() -> Vec<Row> {
-    let controller = Controller { rebuild_mb_per_s: 50.0, ..FREE };
+    let controller = Controller { rebuild_mb_per_s: 50.0, ..Controller::UNLIMITED };
     let row = |(level, members, name): (Level, usize, &str)| {
         let mut device = array(level, 1, &controller, toys(members + 1));
         device.fail_member(1);
@@ -248,7 +232,7 @@ fn rebuild() -> Vec<Row> {
 /// A stride of all chunks of a row meets one member: no faster than one.
 fn strides() -> Vec<Row> {
     let rate = |stride: u64| {
-        let mut device = array(Level::Raid0, 0, &FREE, toys(4));
+        let mut device = array(Level::Raid0, 0, &Controller::UNLIMITED, toys(4));
         let sectors = device.capacity_bytes() / 512 - 8;
         let ends = closed_loop(&mut device, RequestKind::Read, 32, 4000, |index| (index * stride / 512 % sectors, 8));
         (ends.len() - 1) as f64 * 1e9 / (ends[ends.len() - 1] - ends[0]) as f64
@@ -272,7 +256,7 @@ fn stalled_member() -> Vec<Row> {
         member_timeout_ns: Some(500_000_000),
         rebuild_mb_per_s,
         rebuild_busy_mb_per_s: rebuild_mb_per_s,
-        ..FREE
+        ..Controller::UNLIMITED
     };
     let mut device = array(Level::Raid5, 1, &controller, (0..5).map(member).collect());
     // One read at a time: with more, the reads that other members still answer shorten the silence.
@@ -296,7 +280,7 @@ fn stalled_member() -> Vec<Row> {
 /// A cut loses what a volatile cache holds, and nothing of one with a battery.
 fn caches() -> Vec<Row> {
     let lost = |cache_power| {
-        let controller = Controller { write_cache_bytes: 16 << 20, cache_power, ..FREE };
+        let controller = Controller { write_cache_bytes: 16 << 20, cache_power, ..Controller::UNLIMITED };
         let mut device = array(Level::Raid5, 0, &controller, toys(4));
         let mut out = Decisions::default();
         for tag in 0..100 {

@@ -1,8 +1,8 @@
 //! What reaches the members of an array, request by request, against a splitter that goes by sectors and shares no code with it.
 
-use crate::arrays::{array_of, plain_controller};
+use crate::arrays::array_of;
 use mileage_drive::conformance::general::completions;
-use mileage_drive::profile::{Basics, Level};
+use mileage_drive::profile::{Basics, Controller, Level};
 use mileage_drive::{
     BlockDevice, ConstantTime, Decisions, Event, Life, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
     PowerCutError, Request, RequestKind, StateError, Submission, TaggedCompletion,
@@ -217,7 +217,7 @@ fn sorted(list: &[(RequestKind, u64, u64)]) -> Vec<(u8, u64, u64)> {
 /// What reaches the members, with all of them or without one, against the reference.
 fn compare(level: Level, count: usize, failed: Option<u64>, seed: u64) {
     let member = || Recorder(ConstantTime::new(20 * CHUNK * 512, 70_000, 0), Vec::new());
-    let mut device = array_of((level, count), &plain_controller(), 0, member);
+    let mut device = array_of((level, count), &Controller::UNLIMITED, 0, member);
     let reference = Reference { level, sizes: vec![20 * CHUNK; count], failed };
     if let Some(failed) = failed {
         device.fail_member(failed as usize);

@@ -29,26 +29,6 @@ const LEVELS: [(Level, usize); 7] = [
     (Level::Raid6, 5),
 ];
 
-pub fn plain_controller() -> Controller {
-    Controller {
-        host_mb_per_s: None,
-        member_mb_per_s: None,
-        sata_mb_per_s: None,
-        sas_mb_per_s: None,
-        command_interval_ns: 0,
-        command_ns: 0,
-        write_cache_bytes: 0,
-        read_cache_bytes: 0,
-        cache_power: CachePower::Volatile,
-        member_cache: true,
-        passes_flushes: true,
-        stripe_cache_bytes: 0,
-        member_timeout_ns: None,
-        rebuild_mb_per_s: 1e5,
-        rebuild_busy_mb_per_s: 1e5,
-    }
-}
-
 fn limited() -> Controller {
     Controller {
         host_mb_per_s: Some(300.0),
@@ -57,7 +37,7 @@ fn limited() -> Controller {
         command_interval_ns: 4_000,
         command_ns: 3_000,
         member_timeout_ns: Some(80_000_000_000),
-        ..plain_controller()
+        ..Controller::UNLIMITED
     }
 }
 
@@ -110,9 +90,9 @@ fn toy() -> ConstantTime {
 
 #[test]
 fn arrays_keep_the_general_contract() {
-    let stripes = Controller { stripe_cache_bytes: 1 << 16, ..plain_controller() };
+    let stripes = Controller { stripe_cache_bytes: 1 << 16, ..Controller::UNLIMITED };
     let controllers =
-        [plain_controller(), limited(), cached(CachePower::Volatile), cached(CachePower::Battery), stripes];
+        [Controller::UNLIMITED, limited(), cached(CachePower::Volatile), cached(CachePower::Battery), stripes];
     for level in LEVELS {
         for (at, controller) in controllers.iter().enumerate() {
             check(100 * at as u64, 2, 25, || array(level, controller, 0, toy));
@@ -239,7 +219,7 @@ fn one_array(seed: u64, acknowledged: &mut [usize; 3]) {
     let level = LEVELS[draw.below(7) as usize];
     let kind = draw.below(4) as usize;
     let controller = match kind {
-        0 => Controller { stripe_cache_bytes: draw.below(2) << 16, ..plain_controller() },
+        0 => Controller { stripe_cache_bytes: draw.below(2) << 16, ..Controller::UNLIMITED },
         1 => cached(CachePower::Volatile),
         2 => cached(CachePower::Battery),
         _ => limited(),
