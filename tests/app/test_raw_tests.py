@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mileage.app.raw_tests import SIMULATED, raw_tables, raw_test_mb_per_s
-from mileage.report.raw_tests import WAITING
+from mileage.report.raw_tests import NEEDS_HOST
 from tests.command import mileage
 from tests.house.repository import ROOT
 
@@ -28,7 +28,7 @@ def cells(drive: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize("drive", DRIVES)
 def test_tests_that_need_a_host_wait_for_one(drive: str) -> None:
     _, simulated = cells(drive)
-    waiting = {name for name, cell in zip(COLUMNS, simulated, strict=True) if cell == WAITING}
+    waiting = {name for name, cell in zip(COLUMNS, simulated, strict=True) if cell == NEEDS_HOST}
     assert waiting == set(COLUMNS) - set(SIMULATED)
 
 

@@ -139,7 +139,7 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
     from mileage.app.raw_tests import raw_tables, simulated_tests
     from mileage.endurance.life_text import columns_of_rows
     from mileage.errors import RunFailed
-    from mileage.report.raw_tests import raw_tests_page, test_rows
+    from mileage.report.raw_tests import NEEDS_HOST, raw_tests_page, test_rows
     from mileage.targets.data_sheets import all_data_sheets
 
     found = simulated_tests(drives, processes=processes)
@@ -155,12 +155,12 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
 
         print_json(msgspec.to_builtins(found))
         return
-    # Without the columns that are all waiting: the text is for a terminal.
+    # Without the columns in which nothing is simulated: the text is for a terminal.
     rows = test_rows(raw_tables(), found)
-    kept = [0, 1, *(at for at in range(2, len(rows[0])) if "waits" not in rows[2][at])]
+    kept = [0, 1, *(at for at in range(2, len(rows[0])) if rows[2][at] != NEEDS_HOST)]
     click.echo("\n".join(columns_of_rows([[row[at] for at in kept] for row in rows])))
-    waiting = ", ".join(rows[0][at] for at in range(2, len(rows[0])) if at not in kept)
-    click.echo(f"\nWaiting for a modelled host: {waiting}.")
+    omitted = ", ".join(rows[0][at] for at in range(2, len(rows[0])) if at not in kept)
+    click.echo(f"\nNot simulated, because they read through the page cache of a host: {omitted}.")
 
 
 @click.command("array-tests", short_help="The array test of 2009 against simulation.")

@@ -1,6 +1,6 @@
 """Raw tests of drives next to simulated ones, drive specifications and memory technologies, as text and as a page.
 
-Scope: rows of a table. A test that needs the page cache of a host is marked as waiting for a modelled one.
+Scope: rows of a table. A test that reads through the page cache of a host is marked: here drives are simulated alone.
 What it refuses: nothing.
 """
 
@@ -14,7 +14,7 @@ from mileage.model.published_rate import rate_text
 from mileage.model.raw_tests import Memory, RawTables, RawTest, SimulatedTest
 from mileage.report.quoted_figures import decimal_bytes
 
-WAITING: Final = "waits for a modelled host"
+NEEDS_HOST: Final = "needs a host"
 _NONE: Final = ""
 
 Row = tuple[str, ...]
@@ -50,7 +50,7 @@ def _published(test: RawTest, name: str) -> str:
 
 
 def _simulated(one: SimulatedTest | None) -> str:
-    return WAITING if one is None else f"{one.simulated:,.0f} ({one.simulated / one.published:.2f})"
+    return NEEDS_HOST if one is None else f"{one.simulated:,.0f} ({one.simulated / one.published:.2f})"
 
 
 def specification_rows(sheets: Sequence[DataSheet]) -> list[Row]:
