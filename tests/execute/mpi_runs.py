@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +34,19 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
 }
 
+_TEMPORARY = tempfile.TemporaryDirectory(prefix="mpi-")
+"""Removed when the process of the tests ends."""
+
+
+def launch_environment() -> dict[str, str]:
+    """The environment of one launch, with a directory for temporary files of its own.
+
+    A launcher keeps files in a directory that is named after its process number, and one that is killed leaves it
+    there. A later launcher with the same number and the same place finds them and does not start, or its daemon on
+    another host does not: "The PMIx server's listener thread failed to start".
+    """
+    return {**ENVIRONMENT, "TMPDIR": tempfile.mkdtemp(dir=_TEMPORARY.name)}
+
 
 def started(
     ranks: int,
@@ -50,7 +64,7 @@ def started(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**ENVIRONMENT, **(environment or {})},
+        env={**launch_environment(), **(environment or {})},
         start_new_session=True,
     )
 
