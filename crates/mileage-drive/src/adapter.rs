@@ -1,10 +1,10 @@
-//! Adapter from the immediate to the general block-device contract: [`Queued`] wraps a device that computes a completion time
-//! as soon as it has a request, and reports the completion when the clock reaches that time.
+//! Adapter from the immediate to the general block-device contract: [`QueueAdapter`] wraps a device that computes a
+//! completion time as soon as it has a request, and reports the completion when the clock reaches that time.
 
 use crate::array::Answers;
 use crate::block_device::{
-    BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
-    Submission, Tag, TaggedCompletion,
+    BlockDevice, Decisions, DurableExtent, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse,
+    PowerCut, Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, Status};
 use crate::management::{ManagedImmediate, PowerCutError};
@@ -39,7 +39,7 @@ impl Entry {
 
 /// Wraps an [`crate::Immediate`] device so that it can be used as a [`BlockDevice`].
 #[derive(Clone, Debug)]
-pub struct Queued<D> {
+pub struct QueueAdapter<D> {
     device: D,
     now_ns: u64,
     last_submit_ns: u64,
@@ -66,7 +66,7 @@ fn clipped(offset_bytes: u64, length_bytes: u64, within: (u64, u64)) -> Option<(
     (from < end).then(|| (from, end - from))
 }
 
-impl<D: ManagedImmediate> Queued<D> {
+impl<D: ManagedImmediate> QueueAdapter<D> {
     /// A device on which nothing is outstanding.
     pub fn new(device: D) -> Self {
         let now_ns = device.now_ns();
@@ -178,7 +178,7 @@ impl<D: ManagedImmediate> Queued<D> {
             && lost_from.is_none_or(|first| entry.write < first)
         {
             let Entry { tag, offset_bytes, length_bytes, .. } = *entry;
-            out.persisted.push(Persisted { tag, offset_bytes, length_bytes, at_ns: self.now_ns });
+            out.persisted.push(DurableExtent { tag, offset_bytes, length_bytes, at_ns: self.now_ns });
             self.unreported.pop_front();
         }
     }
@@ -233,7 +233,7 @@ fn drawn(entry: &Entry, page_bytes: u64, seed: u64, mut lost: impl FnMut(u64, u6
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: ManagedImmediate> BlockDevice for Queued<D> {
+impl<D: ManagedImmediate> BlockDevice for QueueAdapter<D> {
     fn capacity_bytes(&self) -> u64 {
         self.device.capacity_bytes()
     }
@@ -434,7 +434,7 @@ fn many<T>(
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: ManagedImmediate> ManagedDevice for Queued<D> {
+impl<D: ManagedImmediate> ManagedDevice for QueueAdapter<D> {
     fn basics(&self) -> &Basics {
         self.device.basics()
     }

@@ -1,13 +1,13 @@
 //! A member of an array: a device of any kind, faults included, in the general form.
 
-use crate::adapter::Queued;
+use crate::adapter::QueueAdapter;
 use crate::array::{Answers, Array, ArrayParts, DirectMember};
 use crate::block_device::{
     BlockDevice, Decisions, Event, Loss, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag,
 };
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
-use crate::disturbance::Disturbed;
+use crate::disturbance::DisturbedDevice;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
 use crate::flash::read_priority::ReadPriorityDrive;
@@ -23,25 +23,25 @@ use mileage_workload::Op;
 #[derive(Clone, Debug)]
 pub enum Member {
     /// Flash.
-    Flash(Box<Queued<FlashDrive>>),
+    Flash(Box<QueueAdapter<FlashDrive>>),
     /// Flash with faults.
-    FaultyFlash(Box<Queued<Faulty<FlashDrive>>>),
+    FaultyFlash(Box<QueueAdapter<Faulty<FlashDrive>>>),
     /// Flash that serves reads first.
     ReadPriority(Box<ReadPriorityDrive>),
     /// Flash that serves reads first, with faults.
-    FaultyReadPriority(Box<Disturbed<ReadPriorityDrive>>),
+    FaultyReadPriority(Box<DisturbedDevice<ReadPriorityDrive>>),
     /// A disk.
     Disk(Box<DiskDrive>),
     /// A disk with faults.
-    FaultyDisk(Box<Disturbed<DiskDrive>>),
+    FaultyDisk(Box<DisturbedDevice<DiskDrive>>),
     /// A shingled disk.
     Shingled(Box<ShingledDrive>),
     /// A shingled disk with faults.
-    FaultyShingled(Box<Disturbed<ShingledDrive>>),
+    FaultyShingled(Box<DisturbedDevice<ShingledDrive>>),
     /// `XPoint`.
-    Xpoint(Box<Queued<XpointDrive>>),
+    Xpoint(Box<QueueAdapter<XpointDrive>>),
     /// `XPoint` with faults.
-    FaultyXpoint(Box<Queued<Faulty<XpointDrive>>>),
+    FaultyXpoint(Box<QueueAdapter<Faulty<XpointDrive>>>),
     /// An array.
     Array(Box<Array<Member>>),
 }
@@ -54,7 +54,7 @@ impl Member {
             Profile::Flash(profile) if profile.scheduling == Scheduling::ReadPriority => {
                 let drive = ReadPriorityDrive::new(*profile);
                 if faults.any() {
-                    Self::FaultyReadPriority(Box::new(Disturbed::faulty(drive, faults)))
+                    Self::FaultyReadPriority(Box::new(DisturbedDevice::faulty(drive, faults)))
                 } else {
                     Self::ReadPriority(Box::new(drive))
                 }
@@ -62,17 +62,17 @@ impl Member {
             Profile::Flash(profile) => {
                 let drive = FlashDrive::new(*profile);
                 if faults.any() {
-                    Self::FaultyFlash(Box::new(Queued::new(Faulty::new(drive, faults))))
+                    Self::FaultyFlash(Box::new(QueueAdapter::new(Faulty::new(drive, faults))))
                 } else {
-                    Self::Flash(Box::new(Queued::new(drive)))
+                    Self::Flash(Box::new(QueueAdapter::new(drive)))
                 }
             }
             Profile::Xpoint(profile) => {
                 let drive = XpointDrive::new(*profile);
                 if faults.any() {
-                    Self::FaultyXpoint(Box::new(Queued::new(Faulty::new(drive, faults))))
+                    Self::FaultyXpoint(Box::new(QueueAdapter::new(Faulty::new(drive, faults))))
                 } else {
-                    Self::Xpoint(Box::new(Queued::new(drive)))
+                    Self::Xpoint(Box::new(QueueAdapter::new(drive)))
                 }
             }
             Profile::Disk(profile) => Self::disk(*profile),
@@ -84,9 +84,9 @@ impl Member {
         let faults = profile.basics.faults;
         match (ShingledDrive::new(profile.clone()), faults.any()) {
             (None, false) => Self::Disk(Box::new(DiskDrive::new(profile))),
-            (None, true) => Self::FaultyDisk(Box::new(Disturbed::faulty(DiskDrive::new(profile), faults))),
+            (None, true) => Self::FaultyDisk(Box::new(DisturbedDevice::faulty(DiskDrive::new(profile), faults))),
             (Some(disk), false) => Self::Shingled(Box::new(disk)),
-            (Some(disk), true) => Self::FaultyShingled(Box::new(Disturbed::faulty(disk, faults))),
+            (Some(disk), true) => Self::FaultyShingled(Box::new(DisturbedDevice::faulty(disk, faults))),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A device that reorders its queue, or whose second phase follows its first, does not know a completion when it has the
 //! request. So requests go in, time is moved on, and completions come out as soon as they are certain. Devices that do
-//! know at once implement [`crate::Immediate`] and become a [`BlockDevice`] inside [`crate::Queued`].
+//! know at once implement [`crate::Immediate`] and become a [`BlockDevice`] inside [`crate::QueueAdapter`].
 //!
 //! 1. **Submission.** [`BlockDevice::submit`] takes a request with a tag that no outstanding request has. Its instant is not
 //!    before the device's clock, not before the last submission, and not after [`BlockDevice::next_event`]: nobody
@@ -30,7 +30,7 @@
 //!    flush makes every write durable that completed at or before the flush's submission; its completion comes after that.
 //!    Writes that are outstanding then may or may not be covered, as the profile says. [`BlockDevice::losses`] is what a cut would
 //!    lose, a pure function of (state, instant, seed); a cut with the same arguments loses exactly that. Nothing that
-//!    [`Persisted`] reported is ever lost.
+//!    [`DurableExtent`] reported is ever lost.
 //! 7. **Power.** After a cut or after switching off every outstanding request has ended with
 //!    [`crate::Status::DroppedOff`], and the device refuses all others with [`crate::Refusal::DroppedOff`] until
 //!    [`ManagedDevice::power_on`].
@@ -48,7 +48,7 @@ use crate::saved_state::StateError;
 pub const STEPS_MAX: u32 = 1 << 20;
 
 /// Identifier of a request, chosen by the host: opaque to the device, unique among the outstanding requests. [`Loss`]
-/// and [`Persisted`] refer to requests that may have completed, by their tag; a host that asks for these does not use
+/// and [`DurableExtent`] refer to requests that may have completed, by their tag; a host that asks for these does not use
 /// a tag again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);
@@ -84,7 +84,7 @@ pub struct TaggedCompletion {
 
 /// A part of a write or discard that no power cut at or after `at_ns` loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Persisted {
+pub struct DurableExtent {
     /// Identifier of the request.
     pub tag: Tag,
     /// First byte.
@@ -101,7 +101,7 @@ pub struct Decisions {
     /// Requests that ended or will end.
     pub completions: Vec<TaggedCompletion>,
     /// Writes that became durable; only if the host asked for them ([`BlockDevice::report_persisted`]).
-    pub persisted: Vec<Persisted>,
+    pub persisted: Vec<DurableExtent>,
 }
 
 impl Decisions {
@@ -224,7 +224,7 @@ pub trait BlockDevice {
     /// The earliest instant at which something may happen without a submission (clause 4).
     fn next_event(&self) -> Option<Event>;
 
-    /// Set whether [`Persisted`] is appended from now on; off at first.
+    /// Set whether [`DurableExtent`] is appended from now on; off at first.
     fn report_persisted(&mut self, wanted: bool);
 
     /// Losses that `cut` would cause among the sectors of a range, in the order in which the requests were done

@@ -8,8 +8,8 @@
 //! of sectors and tears the next one.
 
 use crate::block_device::{
-    BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
-    Submission, Tag, TaggedCompletion,
+    BlockDevice, Decisions, DurableExtent, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse,
+    PowerCut, Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
@@ -143,7 +143,7 @@ impl ConstantTime {
             let settled = entry.complete_ns <= now_ns && (!entry.changes() || entry.durable_ns <= now_ns);
             if settled && reports && entry.changes() {
                 let Entry { tag, request: Request { offset_bytes, length_bytes, .. }, durable_ns, .. } = *entry;
-                out.persisted.push(Persisted { tag, offset_bytes, length_bytes, at_ns: durable_ns });
+                out.persisted.push(DurableExtent { tag, offset_bytes, length_bytes, at_ns: durable_ns });
             }
             !settled
         });

@@ -7,7 +7,7 @@
 //!
 //! Of overlapping writes that are outstanding at the same time the one that the device decided last is the newest.
 
-use crate::block_device::{Decisions, Fate, Loss, Persisted, Submission, Tag};
+use crate::block_device::{Decisions, DurableExtent, Fate, Loss, Submission, Tag};
 use crate::content::{self, Content};
 use crate::device::{RequestKind, Status};
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
@@ -18,7 +18,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Stored content of one sector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredContent {
     /// Nothing was written, or it was discarded.
     Nothing,
     /// Content of a write.
@@ -29,7 +29,7 @@ pub enum Stored {
     Unreadable,
 }
 
-impl Stored {
+impl StoredContent {
     fn part(&self, sectors: u64, length: u64, sector_bytes: u32) -> Self {
         match self {
             Self::Written(content) => Self::Written(content.part(sectors, length, sector_bytes)),
@@ -44,7 +44,7 @@ struct Version {
     tag: Tag,
     from: u64,
     length: u64,
-    stored: Stored,
+    stored: StoredContent,
     /// [`NEVER`] until it is decided.
     complete_ns: u64,
     durable_sectors: u64,
@@ -55,7 +55,7 @@ struct Version {
 pub struct ContentStore {
     sector_bytes: u32,
     /// Durable contents: first sector, sectors, content; without overlaps and without empty sectors.
-    extents: BTreeMap<u64, (u64, Stored)>,
+    extents: BTreeMap<u64, (u64, StoredContent)>,
     /// Decided, in the order of decision, then undecided, in the order of submission.
     versions: Vec<Version>,
     decided: usize,
@@ -76,8 +76,8 @@ impl ContentStore {
     pub fn submitted(&mut self, submission: &Submission) {
         let Submission { request, content, tag } = submission;
         let stored = match request.kind {
-            RequestKind::Write => Stored::Written(content.clone()),
-            RequestKind::Discard => Stored::Nothing,
+            RequestKind::Write => StoredContent::Written(content.clone()),
+            RequestKind::Discard => StoredContent::Nothing,
             RequestKind::Read | RequestKind::Flush => return,
         };
         let sector = u64::from(self.sector_bytes);
@@ -107,7 +107,7 @@ impl ContentStore {
         self.decided -= settled;
     }
 
-    fn persisted(&mut self, persisted: &Persisted) {
+    fn persisted(&mut self, persisted: &DurableExtent) {
         let sectors = persisted.length_bytes / u64::from(self.sector_bytes);
         if let Some(version) = self.versions.iter_mut().find(|version| version.tag == persisted.tag) {
             version.durable_sectors += sectors;
@@ -130,8 +130,8 @@ impl ContentStore {
                 self.put(at, lost_from.saturating_sub(at), stored.part(at - from, lost_from - at, self.sector_bytes));
                 match fate {
                     Fate::Old => {}
-                    Fate::Torn => self.put(lost_from, lost_length, Stored::Torn),
-                    Fate::Unreadable => self.put(lost_from, lost_length, Stored::Unreadable),
+                    Fate::Torn => self.put(lost_from, lost_length, StoredContent::Torn),
+                    Fate::Unreadable => self.put(lost_from, lost_length, StoredContent::Unreadable),
                 }
                 at = lost_from + lost_length;
             }
@@ -149,7 +149,7 @@ impl ContentStore {
     }
 
     /// Replace what is durable.
-    fn put(&mut self, from: u64, length: u64, stored: Stored) {
+    fn put(&mut self, from: u64, length: u64, stored: StoredContent) {
         if length == 0 {
             return;
         }
@@ -158,7 +158,7 @@ impl ContentStore {
 
     /// Contents of the sectors of a range at `now_ns`, as far as requests have completed: first sector, sectors,
     /// content, in the order of addresses; empty sectors are not listed.
-    pub fn read(&self, offset_bytes: u64, length_bytes: u64, now_ns: u64) -> Vec<(u64, u64, Stored)> {
+    pub fn read(&self, offset_bytes: u64, length_bytes: u64, now_ns: u64) -> Vec<(u64, u64, StoredContent)> {
         let sector = u64::from(self.sector_bytes);
         let (first, end) = (offset_bytes / sector, (offset_bytes + length_bytes) / sector);
         let mut view = BTreeMap::new();
@@ -171,8 +171,8 @@ impl ContentStore {
                 put_into(&mut view, (version.from, version.length), version.stored.clone(), self.sector_bytes);
             }
         }
-        put_into(&mut view, (0, first), Stored::Nothing, self.sector_bytes);
-        put_into(&mut view, (end, u64::MAX - end), Stored::Nothing, self.sector_bytes);
+        put_into(&mut view, (0, first), StoredContent::Nothing, self.sector_bytes);
+        put_into(&mut view, (end, u64::MAX - end), StoredContent::Nothing, self.sector_bytes);
         view.into_iter().map(|(from, (length, stored))| (from, length, stored)).collect()
     }
 
@@ -219,7 +219,12 @@ impl ContentStore {
 }
 
 /// Replace a part of a map of extents.
-fn put_into(extents: &mut BTreeMap<u64, (u64, Stored)>, range: (u64, u64), stored: Stored, sector_bytes: u32) {
+fn put_into(
+    extents: &mut BTreeMap<u64, (u64, StoredContent)>,
+    range: (u64, u64),
+    stored: StoredContent,
+    sector_bytes: u32,
+) {
     let (from, length) = range;
     let end = from + length;
     let touched: Vec<u64> = {
@@ -236,29 +241,29 @@ fn put_into(extents: &mut BTreeMap<u64, (u64, Stored)>, range: (u64, u64), store
             extents.insert(end, (old_end - end, old.part(end - start, old_end - end, sector_bytes)));
         }
     }
-    if stored != Stored::Nothing && length > 0 {
+    if stored != StoredContent::Nothing && length > 0 {
         extents.insert(from, (length, stored));
     }
 }
 
-fn save_stored(out: &mut Writer, stored: &Stored) {
+fn save_stored(out: &mut Writer, stored: &StoredContent) {
     match stored {
-        Stored::Nothing => out.word(0),
-        Stored::Torn => out.word(1),
-        Stored::Unreadable => out.word(2),
-        Stored::Written(content) => {
+        StoredContent::Nothing => out.word(0),
+        StoredContent::Torn => out.word(1),
+        StoredContent::Unreadable => out.word(2),
+        StoredContent::Written(content) => {
             out.word(3);
             content::save(out, content);
         }
     }
 }
 
-fn restore_stored(reader: &mut Reader) -> Result<Stored, StateError> {
+fn restore_stored(reader: &mut Reader) -> Result<StoredContent, StateError> {
     match reader.word()? {
-        0 => Ok(Stored::Nothing),
-        1 => Ok(Stored::Torn),
-        2 => Ok(Stored::Unreadable),
-        3 => Ok(Stored::Written(content::restore(reader)?)),
+        0 => Ok(StoredContent::Nothing),
+        1 => Ok(StoredContent::Torn),
+        2 => Ok(StoredContent::Unreadable),
+        3 => Ok(StoredContent::Written(content::restore(reader)?)),
         _ => corrupt("a sector that holds something that does not exist"),
     }
 }

@@ -1,5 +1,5 @@
-//! Fault injection for general devices: [`Disturbed`] wraps a device and makes it stall, lose commands, drop off or answer
-//! more slowly.
+//! Fault injection for general devices: [`DisturbedDevice`] wraps a device and makes it stall, lose commands, drop
+//! off or answer more slowly.
 //!
 //! # Model
 //! Stalls, lost commands and the drop-off are those of [`crate::Faulty`], with one difference: a command that arrives during a
@@ -42,7 +42,7 @@ struct Entry {
 
 /// A general device wrapped with injected faults or a constant delay, as the module describes.
 #[derive(Clone, Debug)]
-pub struct Disturbed<D> {
+pub struct DisturbedDevice<D> {
     inner: D,
     faults: Faults,
     slower_ns: u64,
@@ -58,7 +58,7 @@ pub struct Disturbed<D> {
     counters: [u64; COUNTERS.len()],
 }
 
-impl<D: ManagedDevice> Disturbed<D> {
+impl<D: ManagedDevice> DisturbedDevice<D> {
     /// A device with these faults, on which nothing is outstanding.
     pub fn faulty(inner: D, faults: Faults) -> Self {
         Self::new(inner, faults, 0)
@@ -237,7 +237,7 @@ impl<D: ManagedDevice> Disturbed<D> {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: ManagedDevice> BlockDevice for Disturbed<D> {
+impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
     }
@@ -401,7 +401,7 @@ fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: ManagedDevice> ManagedDevice for Disturbed<D> {
+impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
     fn basics(&self) -> &Basics {
         self.inner.basics()
     }

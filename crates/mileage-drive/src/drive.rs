@@ -4,7 +4,7 @@ use crate::array::{Array, DirectArray};
 use crate::array_member::{Member, array};
 use crate::device::{Completion, Life, Request};
 use crate::disk::DiskDrive;
-use crate::disturbance::Disturbed;
+use crate::disturbance::DisturbedDevice;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
 use crate::flash::read_priority::ReadPriorityDrive;
@@ -18,7 +18,7 @@ use crate::single_host::SingleHost;
 use crate::smr_disk::ShingledDrive;
 use crate::xpoint::XpointDrive;
 use mileage_measure::RunRecord;
-use mileage_workload::{Observer, Op, Unobserved, Workload};
+use mileage_workload::{NoObserver, Observer, Op, Workload};
 
 /// A virtual device of one of the supported kinds, without injected faults.
 #[derive(Clone, Debug)]
@@ -29,15 +29,15 @@ pub enum Device {
     /// Flash that serves reads first.
     ReadPriority(Box<SingleHost<ReadPriorityDrive>>),
     /// The same with faults.
-    FaultyReadPriority(Box<SingleHost<Disturbed<ReadPriorityDrive>>>),
+    FaultyReadPriority(Box<SingleHost<DisturbedDevice<ReadPriorityDrive>>>),
     /// A disk.
     Disk(Box<SingleHost<DiskDrive>>),
     /// A disk with faults: the faults lie between the queue of the host and that of the disk, which [`Faulty`] cannot do.
-    FaultyDisk(Box<SingleHost<Disturbed<DiskDrive>>>),
+    FaultyDisk(Box<SingleHost<DisturbedDevice<DiskDrive>>>),
     /// A shingled disk.
     Shingled(Box<SingleHost<ShingledDrive>>),
     /// A shingled disk with faults.
-    FaultyShingled(Box<SingleHost<Disturbed<ShingledDrive>>>),
+    FaultyShingled(Box<SingleHost<DisturbedDevice<ShingledDrive>>>),
     /// `XPoint`.
     Xpoint(XpointDrive),
     /// An array.
@@ -175,7 +175,7 @@ forward!(Drive: Sound, Faulty);
 fn read_priority(profile: FlashProfile, faults: Faults) -> Device {
     let plain = ReadPriorityDrive::new(profile);
     if faults.any() {
-        Device::FaultyReadPriority(Box::new(SingleHost::new(Disturbed::faulty(plain, faults))))
+        Device::FaultyReadPriority(Box::new(SingleHost::new(DisturbedDevice::faulty(plain, faults))))
     } else {
         Device::ReadPriority(Box::new(SingleHost::new(plain)))
     }
@@ -186,9 +186,9 @@ fn disk(profile: DiskProfile, faults: Faults) -> Device {
     let plain = DiskDrive::new(profile.clone());
     match (ShingledDrive::new(profile), faults.any()) {
         (None, false) => Device::Disk(Box::new(SingleHost::new(plain))),
-        (None, true) => Device::FaultyDisk(Box::new(SingleHost::new(Disturbed::faulty(plain, faults)))),
+        (None, true) => Device::FaultyDisk(Box::new(SingleHost::new(DisturbedDevice::faulty(plain, faults)))),
         (Some(disk), false) => Device::Shingled(Box::new(SingleHost::new(disk))),
-        (Some(disk), true) => Device::FaultyShingled(Box::new(SingleHost::new(Disturbed::faulty(disk, faults)))),
+        (Some(disk), true) => Device::FaultyShingled(Box::new(SingleHost::new(DisturbedDevice::faulty(disk, faults)))),
     }
 }
 
@@ -260,7 +260,7 @@ impl Drive {
     /// # Errors
     /// Those of [`run()`].
     pub fn run_unobserved(&mut self, workload: &Workload) -> Result<RunRecord, Error> {
-        self.run(workload, &mut Unobserved, &mut |_, _| false)
+        self.run(workload, &mut NoObserver, &mut |_, _| false)
     }
 
     /// The counters with their names, since the drive was first powered on.

@@ -1,11 +1,11 @@
 //! A drive as its profile describes it, in the general form: for what stands above it and keeps requests outstanding, such as a
 //! modelled host.
 
-use crate::adapter::Queued;
+use crate::adapter::QueueAdapter;
 use crate::array_member::array;
 use crate::block_device::ManagedDevice;
 use crate::disk::DiskDrive;
-use crate::disturbance::Disturbed;
+use crate::disturbance::DisturbedDevice;
 use crate::drive::Device;
 use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
@@ -22,13 +22,15 @@ pub fn general_drive(profile: impl Into<Profile>) -> Box<dyn ManagedDevice + Sen
     match profile {
         Profile::Flash(profile) if profile.scheduling == Scheduling::ReadPriority => {
             let plain = ReadPriorityDrive::new(*profile);
-            if faults.any() { Box::new(Disturbed::faulty(plain, faults)) } else { Box::new(plain) }
+            if faults.any() { Box::new(DisturbedDevice::faulty(plain, faults)) } else { Box::new(plain) }
         }
-        Profile::Flash(profile) if !faults.any() => Box::new(Queued::new(FlashDrive::new(*profile))),
-        Profile::Xpoint(profile) if !faults.any() => Box::new(Queued::new(XpointDrive::new(*profile))),
-        Profile::Flash(profile) => Box::new(Queued::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults))),
+        Profile::Flash(profile) if !faults.any() => Box::new(QueueAdapter::new(FlashDrive::new(*profile))),
+        Profile::Xpoint(profile) if !faults.any() => Box::new(QueueAdapter::new(XpointDrive::new(*profile))),
+        Profile::Flash(profile) => {
+            Box::new(QueueAdapter::new(Faulty::new(Device::Flash(FlashDrive::new(*profile)), faults)))
+        }
         Profile::Xpoint(profile) => {
-            Box::new(Queued::new(Faulty::new(Device::Xpoint(XpointDrive::new(*profile)), faults)))
+            Box::new(QueueAdapter::new(Faulty::new(Device::Xpoint(XpointDrive::new(*profile)), faults)))
         }
         Profile::Disk(profile) => disk(*profile, faults),
         Profile::Array(profile) => Box::new(array(*profile)),
@@ -39,8 +41,8 @@ fn disk(profile: DiskProfile, faults: Faults) -> Box<dyn ManagedDevice + Send + 
     let plain = DiskDrive::new(profile.clone());
     match (ShingledDrive::new(profile), faults.any()) {
         (None, false) => Box::new(plain),
-        (None, true) => Box::new(Disturbed::faulty(plain, faults)),
+        (None, true) => Box::new(DisturbedDevice::faulty(plain, faults)),
         (Some(shingled), false) => Box::new(shingled),
-        (Some(shingled), true) => Box::new(Disturbed::faulty(shingled, faults)),
+        (Some(shingled), true) => Box::new(DisturbedDevice::faulty(shingled, faults)),
     }
 }

@@ -1,6 +1,6 @@
 //! The block-device contract of devices that compute a completion as soon as they have the request: the trait [`Immediate`]
 //! and its rules. [`crate::conformance`] checks it. [`crate::block_device`] is the contract of all other devices, and
-//! [`crate::Queued`] turns a device of this form into one of that.
+//! [`crate::QueueAdapter`] turns a device of this form into one of that.
 //!
 //! 1. **Batches.** [`Immediate::submit`] takes operations in the order of their submission times, which never run
 //!    backwards, neither inside a batch nor from one batch to the next, and appends one [`Completion`] per

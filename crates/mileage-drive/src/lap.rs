@@ -1,6 +1,6 @@
 //! Count how often a thread has written its whole part of a device (its laps), since each lap writes other content.
 
-use mileage_workload::Writing;
+use mileage_workload::WriteIdentity;
 
 /// Current lap of a thread. A lap has one operation for each record of the thread's part.
 pub(crate) struct Lap {
@@ -19,7 +19,7 @@ impl Lap {
     pub(crate) fn of_next(&mut self) -> u32 {
         if self.left == 0 {
             self.left = self.operations;
-            self.number = (self.number + 1).min(Writing::LAP_MAX);
+            self.number = (self.number + 1).min(WriteIdentity::LAP_MAX);
         }
         self.left -= 1;
         self.number

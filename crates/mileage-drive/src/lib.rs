@@ -2,7 +2,7 @@
 //!
 //! # Map
 //! [`block_device`] is the block-device contract, [`immediate_device`] its form for devices that know a completion at submission,
-//! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
+//! and [`QueueAdapter`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
 //! [`ManagedImmediate`] add power, erasing and life.
 //! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind: a [`FlashDrive`], a [`DiskDrive`],
 //! a [`ShingledDrive`], an [`XpointDrive`], or an [`Array`] of such devices;
@@ -62,20 +62,20 @@ mod status_words;
 mod tournament_tree;
 mod xpoint;
 
-pub use adapter::Queued;
+pub use adapter::QueueAdapter;
 pub use array::{Array, ArrayParts};
 pub use array_member::Member;
 pub use array_reliability::{Estimate, Reliability};
 pub use block_device::{
-    BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
-    Submission, Tag, TaggedCompletion,
+    BlockDevice, Decisions, DurableExtent, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse,
+    PowerCut, Submission, Tag, TaggedCompletion,
 };
 pub use constant_time::ConstantTime;
 pub use content::Content;
-pub use content_store::{ContentStore, Stored};
+pub use content_store::{ContentStore, StoredContent};
 pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOut};
 pub use disk::DiskDrive;
-pub use disturbance::Disturbed;
+pub use disturbance::DisturbedDevice;
 pub use drive::{Device, Drive};
 pub use driven_run::run_driven;
 pub use faulty_device::Faulty;

@@ -15,7 +15,9 @@ use crate::lookahead::Announcements;
 use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
-use mileage_measure::{Concurrency, Finished, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
+use mileage_measure::{
+    CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
+};
 use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, PerKind, Step, Sync, Verify, Workload};
 
@@ -137,7 +139,7 @@ fn run_as<S: RunnerDevice, O: Observer, const PLAIN: bool>(
     looks: bool,
     poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut running = Running::<S, O, PLAIN>::new(device, workload, observer, looks)?;
+    let mut running = RunLoop::<S, O, PLAIN>::new(device, workload, observer, looks)?;
     running.turn(poll);
     running.device.look_at_content(None);
     running.device.misuse().map_or_else(|| Ok(running.finish(workload)), |misuse| Err(Error::Device(misuse)))
@@ -145,7 +147,7 @@ fn run_as<S: RunnerDevice, O: Observer, const PLAIN: bool>(
 
 /// An operation that was submitted and has not completed.
 #[derive(Clone, Copy)]
-struct Outstanding {
+struct OutstandingOp {
     op: Op,
     thread: u32,
     failed: bool,
@@ -155,7 +157,7 @@ struct Outstanding {
     turn: u64,
 }
 
-const IDLE: Outstanding = Outstanding {
+const IDLE: OutstandingOp = OutstandingOp {
     op: Op { kind: OpKind::Sync, length_bytes: 0, offset_bytes: 0 },
     thread: 0,
     failed: false,
@@ -178,11 +180,11 @@ struct Thread {
 /// A run in progress. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
 /// only other runs need is then not even asked for.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by itself, and set by another part of the run")]
-struct Running<'a, S, O, const PLAIN: bool> {
+struct RunLoop<'a, S, O, const PLAIN: bool> {
     device: S,
     observer: &'a mut O,
     threads: Vec<Thread>,
-    outstanding: Vec<Outstanding>,
+    outstanding: Vec<OutstandingOp>,
     /// Due times of the outstanding operations; empty in the closed loop.
     due_ns: Vec<u64>,
     /// Places of `outstanding` that hold nothing.
@@ -225,7 +227,7 @@ struct Running<'a, S, O, const PLAIN: bool> {
     interrupted: bool,
 }
 
-impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAIN> {
+impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAIN> {
     fn new(device: S, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
         let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
@@ -411,7 +413,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             let turn = self.submissions;
             self.submissions += u64::from(Self::IN_TURN);
             self.outstanding[place as usize] =
-                Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns, turn };
+                OutstandingOp { op, thread, failed, counted, submit_ns: now_ns, complete_ns, turn };
             if !PLAIN && !self.due_ns.is_empty() {
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }
@@ -462,7 +464,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
     fn record_warm_up(&mut self, op: &Op, complete_ns: u64, latency_ns: u64) {
         let Some((start_ns, series)) = self.warm_up.as_mut().filter(|_| op.kind != OpKind::Sync) else { return };
         let bytes_of = |kind| if op.kind == kind { u64::from(op.length_bytes) } else { 0 };
-        series.record(Finished {
+        series.record(CompletedOperation {
             at_ns: complete_ns - *start_ns,
             bytes_read: bytes_of(OpKind::Read),
             bytes_written: bytes_of(OpKind::Write),
@@ -473,7 +475,8 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
     /// Record a completion; whose it was.
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
-        let Outstanding { op, thread, failed, counted, submit_ns, complete_ns, .. } = self.outstanding[place as usize];
+        let OutstandingOp { op, thread, failed, counted, submit_ns, complete_ns, .. } =
+            self.outstanding[place as usize];
         let Thread { execution, record, last_ns, .. } = &mut self.threads[thread as usize];
         execution.complete(complete_ns);
         if failed {
@@ -524,7 +527,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> Running<'a, S, O, PLAI
             self.device.catch_up(complete_ns + S::NOTICED_AFTER_NS);
             self.note_counters();
         }
-        self.series.record(Finished { at_ns, bytes_read, bytes_written, latency_ns });
+        self.series.record(CompletedOperation { at_ns, bytes_read, bytes_written, latency_ns });
         if crossing {
             self.interval_end_ns = self.series.interval_end_ns();
         }

@@ -2,7 +2,7 @@
 //! gigabytes (10^9) per second of processor time, the best of several rounds in turn. `cargo bench --bench content`
 //! measures; `cargo test --benches` only tries that it runs.
 
-use mileage_engine::{Api, Finished, Generator, Options, start};
+use mileage_engine::{Api, Generator, Options, RunResult, start};
 use mileage_workload::{Content, PatternKind, Stop, Verify, Workload};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -56,7 +56,7 @@ fn levels() -> Vec<(String, Content)> {
 }
 
 /// A run that ends by itself and without an error.
-fn finished(workload: Workload, options: Options) -> Option<Finished> {
+fn finished(workload: Workload, options: Options) -> Option<RunResult> {
     let handle = start(workload, options).ok()?;
     loop {
         if let Some(finished) = handle.wait(Duration::from_secs(1)) {

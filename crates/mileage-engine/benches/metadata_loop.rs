@@ -123,9 +123,9 @@ fn compare(place: &Path, files: u64, threads: u32, rounds: u64) -> std::io::Resu
 }
 
 /// A file system made for this, unmounted whatever happens.
-struct Mounted(PathBuf);
+struct Mount(PathBuf);
 
-impl Mounted {
+impl Mount {
     fn ext4(folder: &Path) -> Option<Self> {
         let (image, point) = (folder.join("image"), folder.join("mounted"));
         std::fs::create_dir(&point).ok()?;
@@ -138,7 +138,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for Mount {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(&self.0).status().is_ok_and(|status| status.success());
         assert!(unmounted || std::thread::panicking(), "{} is still mounted", self.0.display());
@@ -149,7 +149,7 @@ fn main() -> std::io::Result<()> {
     let measuring = std::env::args().any(|argument| argument == "--bench");
     let (files, rounds) = if measuring { (20_000, 16) } else { (200, 2) };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let mounted = if measuring { Mounted::ext4(folder.path()) } else { None };
+    let mounted = if measuring { Mount::ext4(folder.path()) } else { None };
     let place = mounted.as_ref().map_or(folder.path(), |mounted| mounted.0.as_path());
     let kind = if mounted.is_some() { "a fresh journalled ext4" } else { "the file system of the build" };
     writeln!(std::io::stdout(), "on {kind}, {files} files")?;

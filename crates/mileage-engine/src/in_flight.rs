@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The panic payload of a thread whose value a watchdog has taken: the run has ended without it.
 #[derive(Debug)]
-pub(crate) struct Abandoned;
+pub(crate) struct AbandonedValue;
 
 /// Holds one thread's value during a call. Alone in its cache lines, since another thread reads it.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl<T: Send> InFlight<T> {
     }
 
     /// Make a call that may never return; the value cannot be used meanwhile. If a watchdog took the value, this thread
-    /// unwinds with [`Abandoned`] when the call does return.
+    /// unwinds with [`AbandonedValue`] when the call does return.
     #[expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
     #[inline(always)]
     pub(crate) fn blocking_call<R>(&mut self, call: impl FnOnce() -> R) -> R {
@@ -98,7 +98,7 @@ impl<T: Send> InFlight<T> {
         if let Some(hand_over) = &self.hand_over {
             self.value = hand_over.take();
             if self.value.is_none() {
-                resume_unwind(Box::new(Abandoned));
+                resume_unwind(Box::new(AbandonedValue));
             }
         }
         result
@@ -135,7 +135,7 @@ impl<T: Send> DerefMut for InFlight<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Abandoned, HandOver, InFlight};
+    use super::{AbandonedValue, HandOver, InFlight};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -157,7 +157,7 @@ mod tests {
         let mut held = InFlight::new(String::from("counted"), Some(Arc::clone(&hand_over)));
         let ended =
             catch_unwind(AssertUnwindSafe(|| held.blocking_call(|| assert_eq!(*hand_over.take().unwrap(), "counted"))));
-        assert!(ended.unwrap_err().is::<Abandoned>());
+        assert!(ended.unwrap_err().is::<AbandonedValue>());
     }
 
     #[test]

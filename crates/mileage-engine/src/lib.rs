@@ -81,12 +81,12 @@ pub use data::Generator;
 pub use error::Error;
 pub use identity::Identity;
 pub use iozone::{
-    Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, iozone_file_job,
+    Group, Iozone, IozoneResults, Mode, Test, TestResult, TimedBytes, WorkerRates, iozone_differences, iozone_file_job,
     iozone_results, start_iozone,
 };
 pub use job::{Job, Progress};
 pub use kernel_io_audit::ThreadIo;
-pub use merge::{Finished, ShareFinished, merge_shares};
+pub use merge::{RunResult, ShareResult, merge_shares};
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use option_checks::check;
 pub use options::{Api, Options};

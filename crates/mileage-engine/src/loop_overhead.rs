@@ -3,8 +3,8 @@
 use crate::options::{Api, Options};
 use crate::run_context::RunContext;
 use crate::thread_range::ThreadRange;
-use crate::worker::{Shared, work};
-use mileage_workload::{Content, Load, Stop, Sync, Unobserved, Verify, Workload};
+use crate::worker::{SharedState, work};
+use mileage_workload::{Content, Load, NoObserver, Stop, Sync, Verify, Workload};
 
 /// Operations of one try: enough that reading the clock is negligible.
 const OPERATIONS: u64 = 8192;
@@ -45,9 +45,9 @@ fn one_try(workload: Workload) -> Option<u64> {
     workload.check().ok()?;
     let thread_range = ThreadRange::all(&workload);
     let options = Options { api: Api::Null, ..Options::default() };
-    let shared = Shared::new(workload, options, thread_range, RunContext::of(None, &[]));
+    let shared = SharedState::new(workload, options, thread_range, RunContext::of(None, &[]));
     // On a thread of its own, because it changes the timers of its thread.
-    let part = std::thread::scope(|scope| scope.spawn(|| work(&shared, 0, Ok(None), Unobserved)).join());
+    let part = std::thread::scope(|scope| scope.spawn(|| work(&shared, 0, Ok(None), NoObserver)).join());
     let part = part.ok()?.ok()?;
     let operations = part.record.ops_read + part.record.ops_written;
     let took_ns = part.last_ns.checked_sub(part.first_ns?)?;

@@ -20,7 +20,7 @@ const MISMATCHES_MAX: usize = 100;
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct RunResult {
     /// The record, as it is journalled. If the run failed, `bytes_*` include what the failed operation moved before
     /// it failed; operations, latencies and series count completed operations alone.
     pub record: RunRecord,
@@ -31,7 +31,7 @@ pub struct Finished {
 /// Result of one process's share of a run, to be merged with the results of the other processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ShareFinished {
+pub struct ShareResult {
     pub(crate) first_thread: u32,
     /// The instant at which its threads began, on `CLOCK_MONOTONIC_RAW`: what the times of its parts count from.
     pub(crate) origin_ns: u64,
@@ -44,7 +44,7 @@ pub struct ShareFinished {
     pub(crate) facts: Facts,
 }
 
-impl ShareFinished {
+impl ShareResult {
     /// The same result on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from. Shares
     /// from machines with different clocks are shifted in this way to count from the same instant.
     #[must_use]
@@ -58,13 +58,13 @@ impl ShareFinished {
 }
 
 /// Merge all shares of a run, in any order, into one record. Their times count from one instant, as those of shares
-/// that met on one machine do; see [`ShareFinished::shifted`].
+/// that met on one machine do; see [`ShareResult::shifted`].
 ///
 /// # Errors
 /// A thread of the workload is missing, or there twice.
-pub fn merge_shares(workload: &Workload, shares: &[ShareFinished]) -> Result<Finished, Error> {
+pub fn merge_shares(workload: &Workload, shares: &[ShareResult]) -> Result<RunResult, Error> {
     workload.check()?;
-    let mut shares: Vec<&ShareFinished> = shares.iter().collect();
+    let mut shares: Vec<&ShareResult> = shares.iter().collect();
     shares.sort_by_key(|share| share.first_thread);
     let mut next = 0;
     for share in &shares {
@@ -89,7 +89,7 @@ pub fn merge_shares(workload: &Workload, shares: &[ShareFinished]) -> Result<Fin
 ///
 /// Times run from the first submission of any thread: to the last completion of any (`submit_ns`), and to the end of
 /// the last final sync, or the last completion if that is later (`durable_ns`).
-pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, facts: &Facts) -> Finished {
+pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, facts: &Facts) -> RunResult {
     let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let durable_ns =
@@ -142,7 +142,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
     };
     record.usage.limited_by = limited_by(&record, &workload.load, facts.processors).to_owned();
     let audit: Option<Vec<ThreadIo>> = parts.iter().map(|part| part.io).collect();
-    Finished { record, audit }
+    RunResult { record, audit }
 }
 
 /// Reads that did not return what was written end a run as failed, whatever else befell it.

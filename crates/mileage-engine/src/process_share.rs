@@ -1,7 +1,7 @@
 //! Runs whose threads are spread over several processes: each process starts its share.
 //!
 //! Each process does a contiguous part of the workload's threads with [`start_share`]; all begin at one instant (see
-//! [`StartBarrier`]). What each leaves behind, a [`ShareFinished`](crate::ShareFinished), holds every histogram and series
+//! [`StartBarrier`]). What each leaves behind, a [`ShareResult`](crate::ShareResult), holds every histogram and series
 //! whole, so that [`merge_shares`](crate::merge_shares) makes the record that the threads of one process would have made.
 
 use crate::data::Laps;
@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::run_handle::{Handle, start_range};
 use crate::start_barrier::StartBarrier;
 use crate::thread_range::ThreadRange;
-use mileage_workload::{Files, Unobserved, Workload};
+use mileage_workload::{Files, NoObserver, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,5 +64,5 @@ fn start_at(workload: Workload, options: Options, share: &Share, barrier: &Arc<S
         return Err(refuse(reason.to_owned()));
     }
     let thread_range = ThreadRange { first: first_thread, count: threads, barrier: Some(Arc::clone(barrier)) };
-    start_range(workload, options, thread_range, |_| Unobserved)
+    start_range(workload, options, thread_range, |_| NoObserver)
 }

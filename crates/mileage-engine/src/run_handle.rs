@@ -5,21 +5,21 @@ use crate::api::uring::{self, Settings};
 use crate::clock;
 use crate::error::{Error, failed, words_of};
 use crate::identity::Identity;
-use crate::in_flight::Abandoned;
+use crate::in_flight::AbandonedValue;
 use crate::iozone::Workers;
 use crate::job::Progress;
 use crate::kernel_io_audit::Snapshot;
 use crate::log::Log;
-use crate::merge::{Finished, ShareFinished, merge};
+use crate::merge::{RunResult, ShareResult, merge};
 use crate::options::{Api, Options};
 use crate::run_context::{Facts, RunContext};
 use crate::thread_range::ThreadRange;
 use crate::thread_signals::{FAILED, STOPPED};
 use crate::time_limit::within;
 use crate::watchdog::Watchdog;
-use crate::worker::{self, Part, Shared, work};
+use crate::worker::{self, Part, SharedState, work};
 use crate::{loop_overhead, option_checks, target};
-use mileage_workload::{Observer, Unobserved, Workload};
+use mileage_workload::{NoObserver, Observer, Workload};
 use rustix::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -34,14 +34,14 @@ struct State {
     parts: Vec<Option<Result<Part, Error>>>,
     threads: Vec<JoinHandle<()>>,
     watchdog: Option<JoinHandle<()>>,
-    outcome: Option<Result<Finished, Error>>,
-    share: Option<ShareFinished>,
+    outcome: Option<Result<RunResult, Error>>,
+    share: Option<ShareResult>,
     facts: Facts,
 }
 
 #[derive(Debug)]
 struct Run {
-    shared: Shared,
+    shared: SharedState,
     state: Mutex<State>,
     finished: Condvar,
 }
@@ -58,7 +58,7 @@ pub struct Handle {
 /// What the target cannot honour (nothing was done then, and no file was created), or a thread that could not be
 /// started.
 pub fn start(workload: Workload, options: Options) -> Result<Handle, Error> {
-    start_observed(workload, options, |_| Unobserved)
+    start_observed(workload, options, |_| NoObserver)
 }
 
 /// Start a run whose every completion is also shown to one observer per thread, made by `observer` with the thread's
@@ -90,13 +90,13 @@ pub(crate) fn start_range<O: Observer + Send + 'static>(
         Snapshot::take()?;
     }
     let log = options.log.as_deref().map(|path| Log::create(path, thread_range.count)).transpose()?;
-    let Opened { files, identities, context, opening_ns } =
-        prepare(&workload, &options, &thread_range).inspect_err(|_| {
+    let OpenTarget { files, identities, context, opening_ns } = prepare(&workload, &options, &thread_range)
+        .inspect_err(|_| {
             if let Some(log) = &log {
                 log.give_up();
             }
         })?;
-    let mut shared = Shared::new(workload, options, thread_range, context);
+    let mut shared = SharedState::new(workload, options, thread_range, context);
     shared.log = log;
     shared.opening_ns = opening_ns;
     shared.opened = identities;
@@ -104,7 +104,7 @@ pub(crate) fn start_range<O: Observer + Send + 'static>(
 }
 
 /// A target that is open for every thread of this process, and the run's context.
-struct Opened {
+struct OpenTarget {
     files: Vec<Option<TargetFile>>,
     identities: Vec<Identity>,
     context: RunContext,
@@ -113,13 +113,18 @@ struct Opened {
 }
 
 /// Open the target, check that it can be used as the options ask, and collect the run's context.
-fn prepare(workload: &Workload, options: &Options, thread_range: &ThreadRange) -> Result<Opened, Error> {
-    let Opened { files, identities, context, opening_ns } =
+fn prepare(workload: &Workload, options: &Options, thread_range: &ThreadRange) -> Result<OpenTarget, Error> {
+    let OpenTarget { files, identities, context, opening_ns } =
         open(workload, options, (thread_range.first, thread_range.count))?;
     if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
         uring::check(settings, workload, options, file.fd())?;
     }
-    Ok(Opened { files, identities, context: context.with_overhead(loop_overhead::overhead_ps(workload)), opening_ns })
+    Ok(OpenTarget {
+        files,
+        identities,
+        context: context.with_overhead(loop_overhead::overhead_ps(workload)),
+        opening_ns,
+    })
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -136,15 +141,15 @@ pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
         move || RunContext::of(Some(&options.path), &options.pin_cpus)
     });
     let context = context.or_else(|missed| missed.if_late(|| RunContext::of(None, &options.pin_cpus)))?;
-    let mut shared = Shared::new(tests.workload().clone(), options, thread_range, context);
+    let mut shared = SharedState::new(tests.workload().clone(), options, thread_range, context);
     let files = (0..shared.workload.threads).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
-    launch(shared, files, |_| Unobserved)
+    launch(shared, files, |_| NoObserver)
 }
 
 /// Start the threads of a run.
 fn launch<O: Observer + Send + 'static>(
-    shared: Shared,
+    shared: SharedState,
     files: Vec<Option<TargetFile>>,
     mut observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
@@ -179,7 +184,7 @@ fn launch<O: Observer + Send + 'static>(
 }
 
 /// Open the target and collect the run's context. A target that does not answer is refused after the time-out.
-fn open(workload: &Workload, options: &Options, thread_range: (u32, u32)) -> Result<Opened, Error> {
+fn open(workload: &Workload, options: &Options, thread_range: (u32, u32)) -> Result<OpenTarget, Error> {
     let (its, how) = (workload.clone(), options.clone());
     let reach = move || {
         let start_ns = clock::now_ns();
@@ -188,7 +193,7 @@ fn open(workload: &Workload, options: &Options, thread_range: (u32, u32)) -> Res
         let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, thread_range.0));
         let identities = files.iter().flatten().map(Identity::of).collect::<Result<_, _>>();
         let identities = identities.map_err(failed("examine", &how.path))?;
-        Ok(Opened { files, identities, context: RunContext::of(path.as_deref(), &how.pin_cpus), opening_ns })
+        Ok(OpenTarget { files, identities, context: RunContext::of(path.as_deref(), &how.pin_cpus), opening_ns })
     };
     let late = || {
         Err(Error::Target {
@@ -219,7 +224,7 @@ fn spawn<O: Observer + Send + 'static>(
             });
             work(&run.shared, thread, file, observer)
         }));
-        if worked.as_ref().is_err_and(|panic| panic.is::<Abandoned>()) {
+        if worked.as_ref().is_err_and(|panic| panic.is::<AbandonedValue>()) {
             return;
         }
         let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread, reason: words_of(&*panic) }));
@@ -299,14 +304,14 @@ impl Run {
     }
 
     /// The outcome, once all parts are there.
-    fn conclude(&self, state: &mut State) -> Result<Finished, Error> {
+    fn conclude(&self, state: &mut State) -> Result<RunResult, Error> {
         // A thread whose operations the kernel still holds ends when it gives them up, perhaps never: nobody waits.
         let held = |part: &Option<Result<Part, Error>>| matches!(part, Some(Ok(part)) if part.stuck > 0);
         let mut ends = state.parts.iter().map(|part| !held(part)).collect::<Vec<_>>().into_iter();
         state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
         debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.thread_range.count as usize));
-        let Shared { workload, thread_range, options, log, .. } = &self.shared;
+        let SharedState { workload, thread_range, options, log, .. } = &self.shared;
         let (parts, first_done_ns) = (parts?, self.shared.signals().first_done_ns());
         let facts = std::mem::take(&mut state.facts);
         let mut finished = merge(workload, &parts, first_done_ns, &facts);
@@ -315,7 +320,7 @@ impl Run {
             finished.record.notes.extend(log.warning());
             finished.record.log = Some(log);
         }
-        state.share = thread_range.barrier.is_some().then(|| ShareFinished {
+        state.share = thread_range.barrier.is_some().then(|| ShareResult {
             first_thread: thread_range.first,
             origin_ns: self.shared.gate.origin_ns().unwrap_or(0),
             opening_ns: self.shared.opening_ns,
@@ -335,7 +340,7 @@ impl Handle {
     /// # Errors
     /// Inside: a run that is void, because a worker broke or had no memory. An input or output error is not one: it
     /// stands in the record.
-    pub fn wait(&self, timeout: Duration) -> Option<Result<Finished, Error>> {
+    pub fn wait(&self, timeout: Duration) -> Option<Result<RunResult, Error>> {
         let run = &self.run;
         let waited = run.finished.wait_timeout_while(run.lock(), timeout, |state| state.running > 0);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -360,7 +365,7 @@ impl Handle {
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
-    pub fn wait_share(&self, timeout: Duration) -> Option<Result<ShareFinished, Error>> {
+    pub fn wait_share(&self, timeout: Duration) -> Option<Result<ShareResult, Error>> {
         self.wait(timeout)?.map(|_| self.run.lock().share.clone()).transpose()
     }
 
@@ -372,7 +377,7 @@ impl Handle {
 
     /// Progress of the run.
     pub fn progress(&self) -> Progress {
-        let Shared { workload, tally, thread_range, .. } = &self.run.shared;
+        let SharedState { workload, tally, thread_range, .. } = &self.run.shared;
         let record = u64::from(workload.record_bytes);
         let limited = workload.stop.bytes.is_some() || workload.stop.operations.is_some();
         let threads = thread_range.first..thread_range.first + thread_range.count;

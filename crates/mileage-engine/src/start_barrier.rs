@@ -7,7 +7,7 @@
 use crate::clock;
 use crate::errno;
 use crate::error::Error;
-use crate::thread_signals::{FAILED, Padded, STOPPED, Signals};
+use crate::thread_signals::{CacheAligned, FAILED, STOPPED, Signals};
 use rustix::fs::{Mode, OFlags, ftruncate};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -30,9 +30,9 @@ const LOOK: Duration = Duration::from_millis(1);
 struct Block {
     mark: u64,
     threads: u32,
-    arrived: Padded<AtomicU32>,
+    arrived: CacheAligned<AtomicU32>,
     /// Common start time on `CLOCK_MONOTONIC_RAW`; 0 until the last thread has arrived.
-    start_ns: Padded<AtomicU64>,
+    start_ns: CacheAligned<AtomicU64>,
     signals: Signals,
 }
 
@@ -63,8 +63,8 @@ impl StartBarrier {
         let fresh = Block {
             mark: MARK,
             threads,
-            arrived: Padded::default(),
-            start_ns: Padded::default(),
+            arrived: CacheAligned::default(),
+            start_ns: CacheAligned::default(),
             signals: Signals::default(),
         };
         // SAFETY: the page is mapped for writing, large enough and aligned, and nobody else knows of it yet.

@@ -11,9 +11,9 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// A file that exists only because of this call, removed again unless the call succeeds.
-struct Created<'a>(Option<(&'a Path, Identity)>);
+struct CreatedFile<'a>(Option<(&'a Path, Identity)>);
 
-impl Drop for Created<'_> {
+impl Drop for CreatedFile<'_> {
     fn drop(&mut self) {
         if let Some((path, own)) = self.0 {
             own.remove(path);
@@ -206,7 +206,7 @@ fn open_one<'a>(
     spot: &OpenAt<'a>,
     flags: OFlags,
     claims: bool,
-) -> Result<(TargetFile, Created<'a>), Error> {
+) -> Result<(TargetFile, CreatedFile<'a>), Error> {
     let may_create = options.create && !workload.reads();
     let path = spot.path;
     let (fd, created) = open_first(spot, flags, may_create, claims)?;
@@ -234,7 +234,7 @@ fn open_first<'a>(
     flags: OFlags,
     may_create: bool,
     claims: bool,
-) -> Result<(OwnedFd, Created<'a>), Error> {
+) -> Result<(OwnedFd, CreatedFile<'a>), Error> {
     let (path, flags) = (spot.path, flags | OFlags::CLOEXEC | OFlags::NOCTTY);
     let opened = match spot.look()? {
         Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
@@ -248,7 +248,7 @@ fn open_first<'a>(
             return match spot.open(flags | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644))? {
                 Ok(file) => {
                     let own = Identity::of(&file).map_err(failed("examine", path))?;
-                    Ok((file, Created(Some((path, own)))))
+                    Ok((file, CreatedFile(Some((path, own)))))
                 }
                 Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => {
                     // The kernel creates the file before it finds that it cannot open it so. There is no descriptor
@@ -264,7 +264,7 @@ fn open_first<'a>(
         Err(error) => return Err(failed("open", path)(error)),
     };
     match opened {
-        Ok(file) => Ok((file, Created(None))),
+        Ok(file) => Ok((file, CreatedFile(None))),
         Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => Err(Error::NoDirect { path: path.to_owned() }),
         Err(error) => Err(failed("open", path)(error)),
     }
@@ -325,7 +325,7 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
 
 #[cfg(test)]
 mod tests {
-    use super::{Created, Identity, OpenAt, TargetFile, open_again, open_first};
+    use super::{CreatedFile, Identity, OpenAt, TargetFile, open_again, open_first};
     use crate::error::Error;
     use rustix::fs::OFlags;
     use std::fs::{read, rename, write};
@@ -350,7 +350,7 @@ mod tests {
         let (path, other) = (folder.path().join("data"), folder.path().join("other"));
         write(&path, b"the first").unwrap();
         write(&other, b"another").unwrap();
-        let (file, Created(None)) = open_first(&OpenAt::at(&path), OFlags::RDONLY, false, true).unwrap() else {
+        let (file, CreatedFile(None)) = open_first(&OpenAt::at(&path), OFlags::RDONLY, false, true).unwrap() else {
             panic!("it was there before");
         };
         let first = TargetFile::new(file, false);

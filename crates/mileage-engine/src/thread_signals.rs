@@ -10,14 +10,14 @@ pub(crate) const FAILED: u8 = 2;
 /// A value alone in its cache lines (two, since processors fetch lines in pairs).
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-pub(crate) struct Padded<T>(pub(crate) T);
+pub(crate) struct CacheAligned<T>(pub(crate) T);
 
 /// Signals between all threads of a run, in whatever process they are.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Signals {
     /// Together: every thread reads both around every operation, and they are written a few times in a run.
-    signals: Padded<SignalPair>,
+    signals: CacheAligned<SignalPair>,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct SignalPair {
 
 impl Default for Signals {
     fn default() -> Self {
-        Self { signals: Padded(SignalPair { halt: AtomicU8::new(0), first_done_ns: AtomicU64::new(u64::MAX) }) }
+        Self { signals: CacheAligned(SignalPair { halt: AtomicU8::new(0), first_done_ns: AtomicU64::new(u64::MAX) }) }
     }
 }
 

@@ -3,8 +3,8 @@
 //! runs. Without `--bench` it is one run of a small file.
 
 use mileage_drive::{Profile, general_drive};
-use mileage_host::{Host, HostProfile, Opening, run};
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_host::{Host, HostProfile, OpenMode, run};
+use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
 
 const HOST: &str = include_str!("../../../profiles/hosts/phenom-8gib.toml");
 const DRIVE: &str = include_str!("../../../profiles/drives/plain-64gib.toml");
@@ -22,7 +22,7 @@ fn fresh() -> Host {
 
 fn timed(host: &mut Host, workload: &Workload) -> f64 {
     let start_s = cpu_s();
-    let record = run(host, workload, Opening::default(), &mut Unobserved, &mut |_, _| false).expect("the file fits");
+    let record = run(host, workload, OpenMode::default(), &mut NoObserver, &mut |_, _| false).expect("the file fits");
     assert!(record.error.is_none());
     (cpu_s() - start_s).max(1e-9)
 }

@@ -97,4 +97,4 @@ pub(crate) enum Progress {
 }
 
 /// An error ends a call.
-pub(crate) type Stepped = Result<Progress, CallError>;
+pub(crate) type StepResult = Result<Progress, CallError>;

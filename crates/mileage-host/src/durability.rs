@@ -2,7 +2,7 @@
 
 use crate::block_layer::IoId;
 use crate::host::Host;
-use crate::write_log::{Survival, Tracking};
+use crate::write_log::{Survival, WriteLog};
 use mileage_drive::{PowerCut, PowerCutError};
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ impl Host {
     /// Remember from now on what is written and what is acknowledged.
     pub fn track_durability(&mut self) {
         self.state.block.log_sent = Some(Vec::new());
-        self.tracking = Some(Tracking::since(self.state.now_ns));
+        self.tracking = Some(WriteLog::since(self.state.now_ns));
     }
 
     /// Forget it again.

@@ -5,7 +5,7 @@
 use crate::call::CallError;
 use crate::host::Host;
 use mileage_measure::{
-    Concurrency, Finished, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord, Usage,
+    CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord, Usage,
 };
 use mileage_workload::{FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FileStep};
 use serde::{Deserialize, Serialize};
@@ -279,7 +279,7 @@ impl Phase {
         }
         record.calls += 1;
         part.moved_ns = ended_ns;
-        part.series.record(Finished {
+        part.series.record(CompletedOperation {
             at_ns: ended_ns,
             bytes_read: operation.bytes_read,
             bytes_written: operation.bytes_written,

@@ -17,7 +17,7 @@ use crate::page_cache::{FileId, PAGE_BYTES, PageCache};
 use crate::processors::Processors;
 use crate::profile::HostProfile;
 use crate::wait::{Event, Handle, Pages, Wait};
-use crate::write_log::Tracking;
+use crate::write_log::WriteLog;
 use mileage_drive::{Decisions, ManagedDevice, Misuse, Status, Tag};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub struct Host {
     /// Calls that have ended, and when.
     pub(crate) done: Vec<(u32, u64, Result<(), CallError>)>,
     misuse: Option<Misuse>,
-    pub(crate) tracking: Option<Tracking>,
+    pub(crate) tracking: Option<WriteLog>,
     /// The failure itself; a restored host has its words only.
     pub(crate) status: Option<Status>,
 }

@@ -42,5 +42,5 @@ pub use file_run::{FileJobResult, PhaseRecord, TaskSpans, run_job};
 pub use host::Host;
 pub use profile::{HostProfile, HostProfileError};
 pub use saved_state::HostStateError;
-pub use work_file::{FIRST_HANDLE, Opening, WORK_FILE, WorkFileError, run};
+pub use work_file::{FIRST_HANDLE, OpenMode, WORK_FILE, WorkFileError, run};
 pub use write_log::Survival;

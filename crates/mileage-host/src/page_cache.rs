@@ -43,7 +43,7 @@ struct Chunk {
 
 /// What is cached of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Mapping {
+struct FilePages {
     /// Place of each chunk in the slab, plus one; 0 for none.
     chunks: Vec<u32>,
     pages: u64,
@@ -71,7 +71,7 @@ pub enum Found {
 pub struct PageCache {
     slab: Vec<Chunk>,
     free: Vec<u32>,
-    mappings: Vec<Option<Box<Mapping>>>,
+    mappings: Vec<Option<Box<FilePages>>>,
     lru: Lru,
     /// Pages that there may be.
     limit: u64,
@@ -149,15 +149,16 @@ impl PageCache {
 
     /// Bytes of memory that the cache takes here.
     pub fn memory_bytes(&self) -> usize {
-        let chunks = self.mappings.iter().flatten().map(|mapping| mapping.chunks.capacity() * 4 + size_of::<Mapping>());
+        let chunks =
+            self.mappings.iter().flatten().map(|mapping| mapping.chunks.capacity() * 4 + size_of::<FilePages>());
         self.slab.capacity() * size_of::<Chunk>() + chunks.sum::<usize>() + self.lru.memory_bytes()
     }
 
-    fn mapping(&self, file: FileId) -> Option<&Mapping> {
+    fn mapping(&self, file: FileId) -> Option<&FilePages> {
         self.mappings.get(file as usize)?.as_deref()
     }
 
-    fn mapping_mut(&mut self, file: FileId) -> &mut Mapping {
+    fn mapping_mut(&mut self, file: FileId) -> &mut FilePages {
         let file = file as usize;
         if self.mappings.len() <= file {
             self.mappings.resize_with(file + 1, || None);

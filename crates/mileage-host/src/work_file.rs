@@ -21,7 +21,7 @@ pub const FIRST_HANDLE: HandleId = 16;
 
 /// How the threads of a run open the work file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opening {
+pub struct OpenMode {
     /// `O_DIRECT`.
     pub direct: bool,
     /// `O_DSYNC`.
@@ -134,7 +134,7 @@ impl Host {
 pub fn run<O: Observer>(
     host: &mut Host,
     workload: &Workload,
-    opening: Opening,
+    opening: OpenMode,
     observer: &mut O,
     poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, WorkFileError> {
@@ -150,8 +150,12 @@ pub fn run<O: Observer>(
         host.call(Call::Open { path: WORK_FILE.to_owned(), handle, how }).map_err(call_failed("open"))?;
     }
     let data_only = workload.sync == Sync::Fdatasync;
-    let driven =
-        Driven { host, data_only, ended: Vec::new(), sector_bytes: if opening.direct { sector_bytes } else { 1 } };
+    let driven = WorkFileDriver {
+        host,
+        data_only,
+        ended: Vec::new(),
+        sector_bytes: if opening.direct { sector_bytes } else { 1 },
+    };
     let outcome = run_driven(driven, workload, observer, poll);
     for handle in (FIRST_HANDLE..).take(workload.threads as usize) {
         host.call(Call::Close { handle }).map_err(call_failed("close"))?;
@@ -160,14 +164,14 @@ pub fn run<O: Observer>(
 }
 
 /// The work file as the loop sees it.
-struct Driven<'a> {
+struct WorkFileDriver<'a> {
     host: &'a mut Host,
     data_only: bool,
     sector_bytes: u32,
     ended: Vec<(u32, u64, Result<(), CallError>)>,
 }
 
-impl Driven<'_> {
+impl WorkFileDriver<'_> {
     fn completion(&self, end_ns: u64, result: &Result<(), CallError>) -> Completion {
         let status = match result {
             Ok(()) => Status::Done,
@@ -177,7 +181,7 @@ impl Driven<'_> {
     }
 }
 
-impl RunnerDevice for Driven<'_> {
+impl RunnerDevice for WorkFileDriver<'_> {
     const AT_ONCE: bool = false;
 
     fn capacity_bytes(&self) -> u64 {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of I/O carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub(crate) enum Payload {
     Data(Pages),
     Journal(u64),
 }
@@ -24,27 +24,27 @@ pub(crate) enum Carried {
 /// A write to the drive and its contents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carrier {
-    carried: Carried,
+    carried: Payload,
     offset: u64,
     length: u64,
 }
 
 /// A synced write.
 #[derive(Clone, Debug)]
-struct Acknowledged {
+struct SyncedWrite {
     pages: Vec<(FileId, u32, IoId)>,
     transaction: u64,
 }
 
 /// What was written since tracking began, and what was acknowledged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tracking {
+pub(crate) struct WriteLog {
     pub began_ns: u64,
     pub carriers: BTreeMap<IoId, Carrier>,
     /// Requests by their tags, and the pieces of I/O in each.
     pub sent: BTreeMap<u64, Vec<IoId>>,
     written: Vec<(FileId, u32)>,
-    acknowledged: Vec<Acknowledged>,
+    acknowledged: Vec<SyncedWrite>,
 }
 
 /// What a power cut would leave.
@@ -56,17 +56,17 @@ pub struct Survival {
     pub lost: u64,
 }
 
-impl Tracking {
+impl WriteLog {
     pub(crate) fn since(began_ns: u64) -> Self {
         Self { began_ns, ..Self::default() }
     }
 
     pub(crate) fn note_data(&mut self, io: IoId, pages: Pages, offset: u64, length: u64) {
-        self.carriers.insert(io, Carrier { carried: Carried::Data(pages), offset, length });
+        self.carriers.insert(io, Carrier { carried: Payload::Data(pages), offset, length });
     }
 
     pub(crate) fn note_journal(&mut self, io: IoId, transaction: u64, offset: u64, length: u64) {
-        self.carriers.insert(io, Carrier { carried: Carried::Journal(transaction), offset, length });
+        self.carriers.insert(io, Carrier { carried: Payload::Journal(transaction), offset, length });
     }
 
     pub(crate) fn note_sent(&mut self, tag: u64, ios: &[IoId]) {
@@ -80,8 +80,8 @@ impl Tracking {
     /// The last write-back of a page.
     fn carrier_of(&self, file: FileId, page: u32) -> Option<IoId> {
         let covers = |it: &Carrier| match it.carried {
-            Carried::Data(pages) => pages.file == file && (pages.page..pages.page + pages.count).contains(&page),
-            Carried::Journal(_) => false,
+            Payload::Data(pages) => pages.file == file && (pages.page..pages.page + pages.count).contains(&page),
+            Payload::Journal(_) => false,
         };
         self.carriers.iter().rev().find(|(_, carrier)| covers(carrier)).map(|(io, _)| *io)
     }
@@ -94,7 +94,7 @@ impl Tracking {
         let pages = own.into_iter().filter_map(|(file, page)| Some((file, page, self.carrier_of(file, page)?)));
         let pages: Vec<_> = pages.collect();
         if !pages.is_empty() {
-            self.acknowledged.push(Acknowledged { pages, transaction });
+            self.acknowledged.push(SyncedWrite { pages, transaction });
         }
     }
 
@@ -119,18 +119,18 @@ impl Tracking {
         let mut lost = self.lost_ios(losses);
         lost.extend(outstanding);
         let broken = lost.iter().filter_map(|io| match self.carriers.get(io)?.carried {
-            Carried::Journal(transaction) => Some(transaction),
-            Carried::Data(_) => None,
+            Payload::Journal(transaction) => Some(transaction),
+            Payload::Data(_) => None,
         });
         let first_broken = broken.min().unwrap_or(u64::MAX);
         let replaced = |file: FileId, page: u32, io: IoId| {
             self.carriers.range(io + 1..).any(|(later, it)| {
-                let covers = matches!(it.carried, Carried::Data(pages)
+                let covers = matches!(it.carried, Payload::Data(pages)
                     if pages.file == file && (pages.page..pages.page + pages.count).contains(&page));
                 covers && !lost.contains(later)
             })
         };
-        let is_lost = |it: &Acknowledged| {
+        let is_lost = |it: &SyncedWrite| {
             it.transaction >= first_broken
                 || it.pages.iter().any(|(file, page, io)| lost.contains(io) && !replaced(*file, *page, *io))
         };

@@ -4,7 +4,7 @@
 //!
 //! `cargo bench -p mileage-measure` measures, the least of 25 rounds; `cargo test --benches` only tries that it runs.
 
-use mileage_measure::{Finished, Histogram, Series};
+use mileage_measure::{CompletedOperation, Histogram, Series};
 use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
@@ -59,7 +59,7 @@ fn main() -> std::io::Result<()> {
         let series_ns = least_ns(rounds, &values, |values| {
             for value in values {
                 at_ns += 1_000;
-                series.record(Finished { at_ns, bytes_read: 4096, bytes_written: 0, latency_ns: *value });
+                series.record(CompletedOperation { at_ns, bytes_read: 4096, bytes_written: 0, latency_ns: *value });
             }
         });
         let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 60, 3).expect("valid bounds");

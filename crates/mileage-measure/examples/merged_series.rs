@@ -1,7 +1,7 @@
 //! `cargo run -p mileage-measure --example merged_series`: two threads count on their own, and are merged at the end.
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
-use mileage_measure::{Finished, Series};
+use mileage_measure::{CompletedOperation, Series};
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
@@ -9,7 +9,12 @@ const MILLISECOND_NS: u64 = 1_000_000;
 fn thread(period_ns: u64) -> Series {
     let mut series = Series::new(MILLISECOND_NS, &[]);
     for end_ns in (period_ns..=10 * MILLISECOND_NS).step_by(period_ns as usize) {
-        series.record(Finished { at_ns: end_ns - 1, bytes_read: 0, bytes_written: 4096, latency_ns: period_ns });
+        series.record(CompletedOperation {
+            at_ns: end_ns - 1,
+            bytes_read: 0,
+            bytes_written: 4096,
+            latency_ns: period_ns,
+        });
     }
     series
 }

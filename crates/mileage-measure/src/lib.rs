@@ -21,4 +21,4 @@ pub use record::{
     Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, ThreadRecord, Usage,
 };
 pub use schema::{Fields, schema};
-pub use series::{Finished, Series, SeriesData, SeriesState};
+pub use series::{CompletedOperation, Series, SeriesData, SeriesState};

@@ -8,9 +8,9 @@
 //! are packed into half a mebibyte, and when that is full (some thousand buckets to every interval of 512), neighbours
 //! are joined as well.
 
-mod state;
+mod transfer_form;
 
-pub use state::SeriesState;
+pub use transfer_form::SeriesState;
 
 use crate::histogram::{Extremes, Histogram, bucket_of, quantile_ns_of};
 use crate::sparse_histogram::{Place, Sparse, joined};
@@ -31,7 +31,7 @@ struct Interval {
 
 /// The current interval.
 #[derive(Clone, Debug)]
-struct Open {
+struct CurrentInterval {
     bytes_read: u64,
     bytes_written: u64,
     latency: Histogram,
@@ -39,7 +39,7 @@ struct Open {
 
 /// A completed operation, to be counted in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct CompletedOperation {
     /// Completion time, in nanoseconds since the run began.
     pub at_ns: u64,
     /// Bytes that it read.
@@ -58,7 +58,7 @@ pub struct Series {
     open_start_ns: u64,
     /// Length of the open interval; 0 before the series has begun, so that no operation falls into it.
     open_length_ns: u64,
-    open: Open,
+    open: CurrentInterval,
     first_interval_ns: u64,
     interval_ns: u64,
     closed: Vec<Interval>,
@@ -104,7 +104,7 @@ impl Series {
         Self {
             open_start_ns: 0,
             open_length_ns: 0,
-            open: Open { bytes_read: 0, bytes_written: 0, latency: Histogram::default() },
+            open: CurrentInterval { bytes_read: 0, bytes_written: 0, latency: Histogram::default() },
             first_interval_ns: interval_ns,
             interval_ns,
             closed: Vec::with_capacity(INTERVALS_MAX),
@@ -124,7 +124,7 @@ impl Series {
     /// Count one completion. True if that closed intervals, which takes a microsecond or so: who times operations
     /// reads the clock again.
     #[inline]
-    pub fn record(&mut self, completed: Finished) -> bool {
+    pub fn record(&mut self, completed: CompletedOperation) -> bool {
         // One comparison for both ends: a time before the open interval wraps to a huge number, and a length of 0 fits
         // nothing.
         let elsewhere = completed.at_ns.wrapping_sub(self.open_start_ns) >= self.open_length_ns;
@@ -169,7 +169,7 @@ impl Series {
             self.double();
             return;
         };
-        let Open { bytes_read, bytes_written, latency } = &mut self.open;
+        let CurrentInterval { bytes_read, bytes_written, latency } = &mut self.open;
         let (ops, extremes) = (latency.count(), latency.extremes());
         self.closed.push(Interval {
             bytes_read: std::mem::take(bytes_read),
@@ -224,8 +224,8 @@ impl Series {
 
     /// Add a completion to an interval that is closed already.
     #[cold]
-    fn record_late(&mut self, completed: Finished) {
-        let Finished { at_ns, bytes_read, bytes_written, latency_ns } = completed;
+    fn record_late(&mut self, completed: CompletedOperation) {
+        let CompletedOperation { at_ns, bytes_read, bytes_written, latency_ns } = completed;
         let index = (at_ns / self.interval_ns) as usize;
         let Some((buckets, longer)) = self.buckets.insert(self.closed[index].buckets, bucket_of(latency_ns)) else {
             self.double();
@@ -336,7 +336,7 @@ impl Series {
             data.push(interval, || self.buckets.entries(interval.buckets));
         }
         if self.open_length_ns > 0 {
-            let Open { bytes_read, bytes_written, latency } = &self.open;
+            let CurrentInterval { bytes_read, bytes_written, latency } = &self.open;
             let (ops, extremes, buckets) = (latency.count(), latency.extremes(), Place::default());
             let open = Interval { bytes_read: *bytes_read, bytes_written: *bytes_written, ops, extremes, buckets };
             data.push(&open, || latency.entries());
@@ -366,13 +366,13 @@ impl SeriesData {
 
 #[cfg(test)]
 mod tests {
-    use super::{Finished, INTERVALS_MAX, Series};
+    use super::{CompletedOperation, INTERVALS_MAX, Series};
     use crate::histogram::Histogram;
     use proptest::prelude::*;
 
     /// A write of one byte.
-    fn wrote(at_ns: u64, latency_ns: u64) -> Finished {
-        Finished { at_ns, bytes_read: 0, bytes_written: 1, latency_ns }
+    fn wrote(at_ns: u64, latency_ns: u64) -> CompletedOperation {
+        CompletedOperation { at_ns, bytes_read: 0, bytes_written: 1, latency_ns }
     }
 
     #[test]
@@ -423,7 +423,12 @@ mod tests {
     fn of(completions: &[(u64, u64)]) -> Series {
         let mut series = Series::new(1000, &[]);
         completions.iter().for_each(|(at_ns, latency_ns)| {
-            series.record(Finished { at_ns: *at_ns, bytes_read: 1, bytes_written: 2, latency_ns: *latency_ns });
+            series.record(CompletedOperation {
+                at_ns: *at_ns,
+                bytes_read: 1,
+                bytes_written: 2,
+                latency_ns: *latency_ns,
+            });
         });
         series
     }
@@ -438,7 +443,7 @@ mod tests {
             times.sort_unstable();
             let mut series = Series::new(first, &["n"]);
             for (count, at_ns) in times.iter().enumerate() {
-                series.record(Finished { at_ns: *at_ns, bytes_read: 3, bytes_written: 5, latency_ns: 7 });
+                series.record(CompletedOperation { at_ns: *at_ns, bytes_read: 3, bytes_written: 5, latency_ns: 7 });
                 series.note_counters(&[count as u64 + 1]);
             }
             let data = series.to_data();

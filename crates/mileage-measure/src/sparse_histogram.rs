@@ -58,7 +58,7 @@ impl Iterator for Entries<'_> {
 }
 
 /// The union of two ascending lists of buckets, the counts of equal ones added.
-struct Joined<A: Iterator, B: Iterator> {
+struct BucketUnion<A: Iterator, B: Iterator> {
     a: Peekable<A>,
     b: Peekable<B>,
 }
@@ -67,10 +67,10 @@ pub(crate) fn joined(
     a: impl Iterator<Item = (usize, u64)>,
     b: impl Iterator<Item = (usize, u64)>,
 ) -> impl Iterator<Item = (usize, u64)> {
-    Joined { a: a.peekable(), b: b.peekable() }
+    BucketUnion { a: a.peekable(), b: b.peekable() }
 }
 
-impl<A: Iterator<Item = (usize, u64)>, B: Iterator<Item = (usize, u64)>> Iterator for Joined<A, B> {
+impl<A: Iterator<Item = (usize, u64)>, B: Iterator<Item = (usize, u64)>> Iterator for BucketUnion<A, B> {
     type Item = (usize, u64);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -126,10 +126,10 @@ impl Sparse {
         pack_all(&mut self.bytes, entries).then_some(Place { start, end: self.bytes.len() as u32 })
     }
 
-    /// Begin to write all intervals anew, from the first: each call of [`Rewriting::join`] reads at or behind where it
-    /// writes.
-    pub(crate) fn rewrite(&mut self) -> Rewriting<'_> {
-        Rewriting { sparse: self, written: 0 }
+    /// Begin to write all intervals anew, from the first: each call of [`RewriteState::join`] reads at or behind where
+    /// it writes.
+    pub(crate) fn rewrite(&mut self) -> RewriteState<'_> {
+        RewriteState { sparse: self, written: 0 }
     }
 
     /// Count one more value in `bucket` of the interval at `place`, which becomes longer by what is returned; `None`
@@ -154,12 +154,12 @@ impl Sparse {
 }
 
 /// State while all intervals are rewritten in place.
-pub(crate) struct Rewriting<'a> {
+pub(crate) struct RewriteState<'a> {
     sparse: &'a mut Sparse,
     written: usize,
 }
 
-impl Rewriting<'_> {
+impl RewriteState<'_> {
     /// Write the union of two intervals. It never takes more bytes than the two did.
     pub(crate) fn join(&mut self, a: Place, b: Place) -> Place {
         let Sparse { bytes, left, right } = &mut *self.sparse;

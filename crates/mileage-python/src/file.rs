@@ -1,7 +1,7 @@
 //! Python functions that run a workload on a real file or device.
 
 use crate::conversions::{ask, parse_workload, refused, to_json};
-use mileage_engine::{Error, Handle, Options, Share, ShareFinished, StartBarrier, ThreadIo, start, start_share};
+use mileage_engine::{Error, Handle, Options, Share, ShareResult, StartBarrier, ThreadIo, start, start_share};
 use mileage_measure::RunRecord;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A record, and the kernel's I/O counts of each worker thread.
 #[derive(serde::Serialize)]
-struct Audited<'a> {
+struct AuditedRecord<'a> {
     #[serde(flatten)]
     record: &'a RunRecord,
     audit: &'a Option<Vec<ThreadIo>>,
@@ -37,7 +37,7 @@ pub fn run_file(
 ) -> PyResult<String> {
     let handle = start(parse_workload(workload)?, parse_options(path, options)?).map_err(wrap)?;
     let finished = follow(py, &handle, poll.as_ref(), || handle.wait(POLL))?;
-    to_json(&Audited { record: &finished.record, audit: &finished.audit })
+    to_json(&AuditedRecord { record: &finished.record, audit: &finished.audit })
 }
 
 /// Create the start barrier, a file at `barrier`, by which processes begin a run of `threads` threads together. It
@@ -107,9 +107,9 @@ pub fn run_share(
 #[pyo3(signature = (workload, shares, shifts_ns = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
 pub fn merge_shares(workload: &str, shares: Vec<String>, shifts_ns: Option<Vec<u64>>) -> PyResult<String> {
-    let shares = shifted(&shares, shifts_ns.as_deref(), ShareFinished::shifted)?;
+    let shares = shifted(&shares, shifts_ns.as_deref(), ShareResult::shifted)?;
     let finished = mileage_engine::merge_shares(&parse_workload(workload)?, &shares).map_err(wrap)?;
-    to_json(&Audited { record: &finished.record, audit: &finished.audit })
+    to_json(&AuditedRecord { record: &finished.record, audit: &finished.audit })
 }
 
 /// Shares of a run, read, on one clock.

@@ -3,8 +3,8 @@
 use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_drive::{Profile, general_drive};
 use mileage_engine::{iozone_file_job, iozone_results};
-use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, Opening, WORK_FILE, run, run_job};
-use mileage_workload::{FileJob, Unobserved};
+use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, OpenMode, WORK_FILE, run, run_job};
+use mileage_workload::{FileJob, NoObserver};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -141,7 +141,7 @@ impl PyHost {
                     true
                 })
             };
-            run(host, &workload, Opening { direct, dsync }, &mut Unobserved, &mut poll)
+            run(host, &workload, OpenMode { direct, dsync }, &mut NoObserver, &mut poll)
         });
         match failure {
             Some(error) => Err(error),

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::issue_gates::{Gate, Gates};
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 use crate::workload::{Sync, Workload};
 
@@ -45,9 +45,9 @@ pub trait Observer {
 
 /// The observer of production code; ignores all completions at no cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unobserved;
+pub struct NoObserver;
 
-impl Observer for Unobserved {
+impl Observer for NoObserver {
     #[inline]
     fn completed(&mut self, _completion: &Completion) {}
 }

@@ -4,7 +4,7 @@
 //! A workload that asks for none of them has no gates, and its execution pays nothing for them.
 
 use crate::load_model::Think;
-use crate::op::OpKind;
+use crate::operation::OpKind;
 use crate::pace::{Arrivals, Throttle};
 use crate::pattern::Chunk;
 use crate::workload::Workload;

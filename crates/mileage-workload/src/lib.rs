@@ -44,17 +44,18 @@ mod load_model;
 mod metadata;
 mod metadata_names;
 mod name_template;
-mod op;
+mod operation;
 mod pace;
 mod pattern;
 mod target_demand;
 mod workload;
 
 pub use content::{
-    BLOCK_BYTES, Blocks, Content, Expected, Finding, Identity, IozoneBytes, Kind, Lap, Writing, plain_findings,
+    BLOCK_BYTES, Blocks, Content, ExpectedContent, Finding, Identity, IozoneBytes, Kind, Lap, WriteIdentity,
+    plain_findings,
 };
 pub use error::Error;
-pub use execution::{Completion, Execution, Observer, Step, Unobserved};
+pub use execution::{Completion, Execution, NoObserver, Observer, Step};
 pub use file_job::{
     FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FilePhase, FileStep, FileWork,
     HandleId, NamesPart, OpenFile, OpenHow,
@@ -64,6 +65,6 @@ pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,
 };
 pub use metadata_names::{MetadataLayout, MetadataPaths, MetadataVisits};
-pub use op::{Op, OpKind, PerKind};
+pub use operation::{Op, OpKind, PerKind};
 pub use pattern::{AccessLine, IorOrder, PatternKind, TraceOp};
 pub use workload::{Files, Stop, Sync, Verify, Workload};

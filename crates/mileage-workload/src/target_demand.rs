@@ -2,7 +2,7 @@
 //! operations.
 
 use crate::load_model::Load;
-use crate::op::OpKind;
+use crate::operation::OpKind;
 use crate::pattern::{IorOrder, PatternKind, dealt, pauses, unequal_share};
 use crate::workload::{Files, Workload, share};
 

@@ -105,9 +105,9 @@ fn workload(with: &mut Draw, capacity_bytes: u64) -> Workload {
 }
 
 #[derive(Default)]
-struct Seen(Vec<(u64, u64, u64, u32, u64, u32, bool)>);
+struct Completions(Vec<(u64, u64, u64, u32, u64, u32, bool)>);
 
-impl Observer for Seen {
+impl Observer for Completions {
     fn completed(&mut self, it: &Completion) {
         let Completion { thread, op, due_ns, submit_ns, complete_ns, counted } = *it;
         self.0.push((complete_ns, submit_ns, due_ns, thread, op.offset_bytes, op.length_bytes, counted));
@@ -122,7 +122,7 @@ fn state(host: &SingleHost<Array<Member>>) -> Vec<u8> {
 }
 
 /// Run a workload without steps.
-fn run_directly(host: &mut SingleHost<Array<Member>>, workload: &Workload, seen: &mut Seen) -> RunRecord {
+fn run_directly(host: &mut SingleHost<Array<Member>>, workload: &Workload, seen: &mut Completions) -> RunRecord {
     if let Some(device) = DirectArray::<_, true>::new(host) {
         return run_on(device, workload, seen, &mut |_, _| false).unwrap();
     }
@@ -142,7 +142,7 @@ fn arrays_do_directly_what_they_do_step_by_step() {
             if workload.check().is_err() {
                 continue;
             }
-            let (mut seen, mut expected) = (Seen::default(), Seen::default());
+            let (mut seen, mut expected) = (Completions::default(), Completions::default());
             let mut found = run_directly(&mut fast, &workload, &mut seen);
             let mut right = run_general(&mut slow, &workload, &mut expected, &mut |_, _| false).unwrap();
             if workload.depth * workload.threads > 1 && (workload.sync_every > 0 || workload.load.warm_up_ns > 0) {

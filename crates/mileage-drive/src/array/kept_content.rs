@@ -7,9 +7,9 @@ use super::model::Array;
 use super::parity::{parity, recover};
 use super::stripe::{Plan, Range, Unit};
 use super::work::{Part, Record, tag_of};
-use crate::block_device::{Decisions, ManagedDevice, Persisted, Submission, TaggedCompletion};
+use crate::block_device::{Decisions, DurableExtent, ManagedDevice, Submission, TaggedCompletion};
 use crate::content::Content;
-use crate::content_store::{ContentStore, Stored};
+use crate::content_store::{ContentStore, StoredContent};
 use crate::device::{Request, RequestKind, Status};
 use crate::splitmix::draw;
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ impl<M: ManagedDevice> Array<M> {
         let mut bytes = vec![0; (to - from) as usize];
         for (first, sectors, stored) in self.stores.as_ref()?[device].read(from, to - from, self.at_ns.max(self.now_ns))
         {
-            if let Stored::Written(content) = stored {
+            if let StoredContent::Written(content) = stored {
                 let held = bytes_of(&content, sectors * sector, sector as u32);
                 let at = (first * sector - from) as usize;
                 bytes[at..at + held.len()].copy_from_slice(&held);
@@ -216,7 +216,7 @@ impl<M: ManagedDevice> Array<M> {
         stores[device].submitted(&Submission { request, content: Content::Bytes(bytes.into()), tag });
         stores[device].decided(&Decisions {
             completions: vec![TaggedCompletion { tag, complete_ns: at_ns, status: Status::Done }],
-            persisted: vec![Persisted { tag, offset_bytes, length_bytes, at_ns }],
+            persisted: vec![DurableExtent { tag, offset_bytes, length_bytes, at_ns }],
         });
     }
 }

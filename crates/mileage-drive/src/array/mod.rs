@@ -34,7 +34,7 @@ mod operations;
 mod parity;
 mod pipes;
 mod power;
-mod state;
+mod saved_state;
 mod stripe;
 mod work;
 
@@ -42,7 +42,7 @@ pub(crate) use direct::{Answers, DirectArray, DirectMember};
 pub use model::{Array, ArrayParts};
 
 use crate::block_device::{
-    BlockDevice, Decisions, Event, EventClass, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
+    BlockDevice, Decisions, DurableExtent, Event, EventClass, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
     STEPS_MAX, Submission,
 };
 use crate::device::Life;
@@ -151,7 +151,7 @@ impl<M: ManagedDevice> Array<M> {
             }
             self.unreported.pop_front();
             let (offset_bytes, length_bytes) = (record.offset, record.length);
-            out.persisted.push(Persisted { tag: record.tag, offset_bytes, length_bytes, at_ns });
+            out.persisted.push(DurableExtent { tag: record.tag, offset_bytes, length_bytes, at_ns });
         }
     }
 }

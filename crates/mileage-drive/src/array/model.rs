@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet, VecDeque};
 
 /// What an array never changes.
 #[derive(Clone, Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct Constants {
     pub basics: Basics,
     pub layout: Layout,
     pub controller: Controller,
@@ -36,7 +36,7 @@ pub(crate) struct Fixed {
 /// An array of devices. The text at the head of the folder says what it does.
 #[derive(Clone, Debug)]
 pub struct Array<M> {
-    pub(crate) fixed: Fixed,
+    pub(crate) fixed: Constants,
     /// Members, and behind them the spares.
     pub(crate) devices: Vec<M>,
     /// The next event of each device.
@@ -121,7 +121,7 @@ impl<M: ManagedDevice> Array<M> {
         };
         let counter_names = prefixed(M::counter_names, COUNTERS);
         let gauge_names = prefixed(M::gauge_names, super::counters::GAUGES);
-        let fixed = Fixed {
+        let fixed = Constants {
             counter_names,
             gauge_names,
             series_names: crate::counter_name_lists::joined(&[counter_names, gauge_names]),

@@ -3,7 +3,7 @@
 use super::counters::Count;
 use super::layout::{Piece, Segment};
 use super::model::Array;
-use super::stripe::{Missing, Range, Unit, Way, joined, plan};
+use super::stripe::{MissingChunks, Range, Unit, Way, joined, plan};
 use super::work::{MemberRequest, Operation, Phase, Record, Sent, Slot, Task, What, tag_of};
 use crate::block_device::PowerCut;
 use crate::block_device::{ManagedDevice, Submission};
@@ -116,11 +116,11 @@ impl<M: ManagedDevice> Array<M> {
     }
 
     /// What cannot be used of a range of a row.
-    pub(crate) fn missing(&self, row: u64, range: Range) -> Missing {
+    pub(crate) fn missing(&self, row: u64, range: Range) -> MissingChunks {
         let layout = &self.fixed.layout;
         let on_member = (row * layout.chunk + range.0, row * layout.chunk + range.1);
         let is_missing = |slot: usize| !self.is_usable(slot, on_member);
-        Missing {
+        MissingChunks {
             data: (0..layout.data()).map(|data| is_missing(layout.data_slot(row, data))).collect(),
             parity: (0..layout.level.parities()).map(|at| is_missing(layout.parity_slot(row, at))).collect(),
         }
@@ -217,7 +217,7 @@ impl<M: ManagedDevice> Array<M> {
 
     fn write_plain(&mut self, id: u64, kind: RequestKind, fua: bool) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
-        operation.phase = Phase::Writing;
+        operation.phase = Phase::WriteIdentity;
         let (parts, records) = (operation.parts.clone(), operation.records.clone());
         let copies = self.fixed.layout.copies();
         for part in parts {
@@ -240,7 +240,7 @@ impl<M: ManagedDevice> Array<M> {
 
     fn pass_flush(&mut self, id: u64) {
         if let Some(operation) = self.operations.get_mut(&id) {
-            operation.phase = Phase::Writing;
+            operation.phase = Phase::WriteIdentity;
         }
         for slot in 0..self.slots.len() {
             if self.device_at(slot).is_some() {
@@ -252,7 +252,7 @@ impl<M: ManagedDevice> Array<M> {
     /// The second phase: the reads are there.
     fn write_phase(&mut self, id: u64) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
-        operation.phase = Phase::Writing;
+        operation.phase = Phase::WriteIdentity;
         let records = operation.records.clone();
         let chunk = self.fixed.layout.chunk;
         match operation.task.clone() {
@@ -288,7 +288,7 @@ impl<M: ManagedDevice> Array<M> {
     }
 
     /// What of a row's missing data is wrong as long as a part of its write is not durable.
-    fn holes(&self, row: u64, missing: &Missing, hull: Range, records: &[Record]) -> Vec<Record> {
+    fn holes(&self, row: u64, missing: &MissingChunks, hull: Range, records: &[Record]) -> Vec<Record> {
         let layout = &self.fixed.layout;
         let lost = (0..missing.data.len()).filter(|data| missing.data[*data]);
         let newest = records.iter().max_by_key(|record| record.command);

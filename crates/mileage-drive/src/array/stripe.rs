@@ -41,14 +41,14 @@ pub(crate) struct Plan {
 
 /// What is missing of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingChunks {
     /// By data chunk.
     pub data: Vec<bool>,
     /// By parity.
     pub parity: Vec<bool>,
 }
 
-impl Missing {
+impl MissingChunks {
     /// Whether the row can be read.
     pub(crate) fn is_bearable(&self) -> bool {
         let lost = self.data.iter().chain(&self.parity).filter(|missing| **missing).count();
@@ -97,7 +97,7 @@ pub(crate) fn joined(mut ranges: Vec<Range>) -> Vec<Range> {
 }
 
 /// How to write these ranges, by data chunk, each sorted and without overlaps; `None`: too much is missing.
-pub(crate) fn plan(touched: &[Vec<Range>], missing: &Missing) -> Option<Plan> {
+pub(crate) fn plan(touched: &[Vec<Range>], missing: &MissingChunks) -> Option<Plan> {
     let all = touched.iter().flatten();
     let hull = (all.clone().map(|range| range.0).min()?, all.map(|range| range.1).max()?);
     if !missing.is_bearable() {

@@ -77,7 +77,7 @@ pub(crate) enum Phase {
     /// Another one holds the same row or range.
     Waiting,
     Reading,
-    Writing,
+    WriteIdentity,
 }
 
 /// Something that the array does with its members.

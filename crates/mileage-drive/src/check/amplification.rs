@@ -33,18 +33,18 @@ const SKEWS: [(f64, (f64, f64)); 12] = [
 
 /// One line of the published table.
 #[derive(Clone, Debug)]
-struct Published {
+struct PublishedPoint {
     model: String,
     spare: f64,
     pages: u32,
     amplification: f64,
 }
 
-fn published() -> Vec<Published> {
+fn published() -> Vec<PublishedPoint> {
     let rows = TABLE.lines().filter(|line| !line.starts_with('#')).skip(1);
     let parse = |row: &str| {
         let [model, spare, pages, amplification] = row.split(',').collect::<Vec<_>>()[..] else { return None };
-        Some(Published {
+        Some(PublishedPoint {
             model: model.to_owned(),
             spare: spare.parse().ok()?,
             pages: pages.parse().ok()?,
@@ -78,7 +78,7 @@ fn number_after(model: &str, mark: &str) -> Option<f64> {
     model.split('_').find_map(|part| part.strip_prefix(mark)?.parse().ok())
 }
 
-fn check(row: &Published) -> Row {
+fn check(row: &PublishedPoint) -> Row {
     let blocks = PAGES / row.pages;
     // Pages that can hold data: not the block that stays free, and not the half of the b / A pages that a collection
     // gains, which the open block lacks on average.
@@ -97,7 +97,7 @@ fn check(row: &Published) -> Row {
     let mut work = Work::new(&sketch, 2010);
     work.write_all(0..logical);
     let simulated = if let Some(trims) = number_after(model, "q") {
-        Trimming::new(logical).run(&mut work, trims)
+        MappedPages::new(logical).run(&mut work, trims)
     } else {
         let hot = number_after(model, "f").zip(number_after(model, "r")).unwrap_or((1.0, 1.0));
         let overwrite = |work: &mut Work, times: u64| {
@@ -161,12 +161,12 @@ fn page_of(work: &mut Work, logical: u64, hot: (f64, f64)) -> u64 {
 }
 
 /// The pages that are mapped, so that one of them can be drawn.
-struct Trimming {
+struct MappedPages {
     mapped: Vec<u32>,
     index: Vec<u32>,
 }
 
-impl Trimming {
+impl MappedPages {
     fn new(logical: u64) -> Self {
         let all: Vec<u32> = (0..logical as u32).collect();
         Self { mapped: all.clone(), index: all }

@@ -8,7 +8,7 @@ use crate::block_device::{BlockDevice, Decisions, ManagedDevice, PowerCut, Submi
 use crate::constant_time::ConstantTime;
 use crate::device::{Request, RequestKind};
 use crate::disk::DiskDrive;
-use crate::disturbance::Disturbed;
+use crate::disturbance::DisturbedDevice;
 use crate::profile::{Basics, CachePower, Controller, Discards, Faults, Level, Protocol, Stall, capacity_bytes};
 use crate::splitmix::draw;
 
@@ -249,7 +249,7 @@ fn stalled_member() -> Vec<Row> {
     let stall = Some(Stall { every_ns: 4_000_000_000, length_ns: 3_900_000_000 });
     let member = |at: usize| {
         let faults = Faults { stall: stall.filter(|_| at == 1), ..Faults::default() };
-        Disturbed::faulty(ConstantTime::new(64 << 20, SERVICE_NS, 0), faults)
+        DisturbedDevice::faulty(ConstantTime::new(64 << 20, SERVICE_NS, 0), faults)
     };
     let rebuild_mb_per_s = 50.0;
     let controller = Controller {

@@ -3,7 +3,7 @@
 use super::drive_builder::{PAGE_BYTES, Sketch, Work};
 use super::{Case, Row, theory};
 use crate::run;
-use mileage_workload::{BLOCK_BYTES, Blocks, Content, PatternKind, Stop, Unobserved, Workload, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, Content, NoObserver, PatternKind, Stop, Workload, WriteIdentity};
 use std::collections::HashSet;
 
 const UNIT_BYTES: u64 = 64;
@@ -31,7 +31,7 @@ fn overwrite(work: &mut Work, logical: u64, content: Content, times: u64, patter
         stop: Stop { bytes: Some(span_bytes * times), ..Stop::default() },
         ..Workload::default()
     };
-    if let Err(error) = run(&mut work.drive, &workload, &mut Unobserved, &mut |_, _| false) {
+    if let Err(error) = run(&mut work.drive, &workload, &mut NoObserver, &mut |_, _| false) {
         unreachable!("a check's own workload: {error}");
     }
 }
@@ -73,7 +73,7 @@ fn duplicates(percent: u8) -> Vec<Row> {
         .into_iter()
         .flat_map(|blocks| (0..logical).map(move |block| (blocks, block)))
         .map(|(blocks, block)| {
-            blocks.fill(Writing::default(), block * BLOCK_BYTES as u64, &mut bytes);
+            blocks.fill(WriteIdentity::default(), block * BLOCK_BYTES as u64, &mut bytes);
             // The first 64 bytes are random in every content, so that contents differ.
             bytes[..64].to_vec()
         })

@@ -5,7 +5,7 @@
 
 use super::Requests;
 use crate::block_device::{
-    Decisions, EventClass, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut, Submission, Tag,
+    Decisions, DurableExtent, EventClass, Loss, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag,
     TaggedCompletion,
 };
 use crate::device::{Refusal, Request, RequestKind, Status};
@@ -274,7 +274,7 @@ fn state<D: ManagedDevice>(seed: u64, mut device: D, mut other: D) -> Result<(),
 struct History {
     submissions: Vec<Submission>,
     completions: Vec<TaggedCompletion>,
-    persisted: Vec<Persisted>,
+    persisted: Vec<DurableExtent>,
 }
 
 impl History {
@@ -289,7 +289,7 @@ impl History {
         let completed = |at_ns| self.done_by(loss.tag, at_ns);
         let flush = |it: &Submission| it.request.kind == RequestKind::Flush && self.done_by(it.tag, cut.at_ns);
         let flushed = self.submissions.iter().any(|it| flush(it) && completed(it.request.submit_ns));
-        let overlaps = |it: &Persisted| {
+        let overlaps = |it: &DurableExtent| {
             it.offset_bytes < loss.offset_bytes + loss.length_bytes
                 && loss.offset_bytes < it.offset_bytes + it.length_bytes
         };

@@ -7,7 +7,7 @@
 use super::arm::Arm;
 use super::counters::{Counter, Counters};
 use super::geometry::Geometry;
-use super::power_loss::{Part, Source, Volatile, Writing};
+use super::power_loss::{CurrentWrite, Part, Source, Volatile};
 use super::queue::{Entry, Rules};
 use super::segments::Segments;
 use super::write_cache::{Dirty, Extent};
@@ -40,25 +40,25 @@ pub(super) struct Command {
 
 /// A command whose completion time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decided {
+pub(super) struct Decision {
     pub tag: u64,
     pub complete_ns: u64,
 }
 
 /// Ordered by its instant, then by its submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arriving {
+pub(super) struct Arrival {
     pub ready_ns: u64,
     pub command: Command,
 }
 
-impl Ord for Arriving {
+impl Ord for Arrival {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.ready_ns, self.command.sequence).cmp(&(other.ready_ns, other.command.sequence))
     }
 }
 
-impl PartialOrd for Arriving {
+impl PartialOrd for Arrival {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -81,7 +81,7 @@ pub(super) struct Controller {
     pub releases: BinaryHeap<Reverse<u64>>,
     /// Places that are taken.
     pub taken: u32,
-    pub arriving: BinaryHeap<Reverse<Arriving>>,
+    pub arriving: BinaryHeap<Reverse<Arrival>>,
     /// Commands behind a flush.
     pub held: VecDeque<Command>,
     /// Writes for which the write cache has no room.
@@ -187,7 +187,7 @@ impl Controller {
             self.link_in_ns = self.link_in_ns.max(now_ns) + self.link_ns(command.sectors);
             ready_ns = ready_ns.max(self.link_in_ns);
         }
-        self.arriving.push(Reverse(Arriving { ready_ns, command }));
+        self.arriving.push(Reverse(Arrival { ready_ns, command }));
     }
 
     /// The next instant at which something is decided without a submission.
@@ -204,7 +204,7 @@ impl Controller {
     }
 
     /// Decide everything that is due at `now_ns`.
-    pub(super) fn step(&mut self, now_ns: u64, out: &mut Vec<Decided>) {
+    pub(super) fn step(&mut self, now_ns: u64, out: &mut Vec<Decision>) {
         self.now_ns = now_ns;
         self.volatile.settle(now_ns);
         // Room in the cache becomes free when the data is on the medium, not when its access begins.
@@ -235,7 +235,7 @@ impl Controller {
     }
 
     /// There is room in the write cache again.
-    fn make_room(&mut self, now_ns: u64, out: &mut Vec<Decided>) {
+    fn make_room(&mut self, now_ns: u64, out: &mut Vec<Decision>) {
         while let Some(&command) = self.full.front() {
             if !self.accept(command, now_ns, out) {
                 break;
@@ -245,7 +245,7 @@ impl Controller {
     }
 
     /// A flush ends when nothing that was submitted before it is left to do.
-    fn end_flush(&mut self, now_ns: u64, out: &mut Vec<Decided>) {
+    fn end_flush(&mut self, now_ns: u64, out: &mut Vec<Decision>) {
         let Some(flush) = self.flush else { return };
         let before = |sequence: u64| sequence < flush.sequence;
         let left = self.queue.iter().any(|entry| before(entry.sequence))
@@ -260,18 +260,18 @@ impl Controller {
         self.flush = None;
         self.decide(flush, now_ns, out);
         for command in std::mem::take(&mut self.held) {
-            self.arriving.push(Reverse(Arriving { ready_ns: now_ns, command }));
+            self.arriving.push(Reverse(Arrival { ready_ns: now_ns, command }));
         }
     }
 
-    fn decide(&mut self, command: Command, complete_ns: u64, out: &mut Vec<Decided>) {
+    fn decide(&mut self, command: Command, complete_ns: u64, out: &mut Vec<Decision>) {
         self.counters.add(Counter::Service, complete_ns - command.submit_ns);
         self.releases.push(Reverse(complete_ns));
-        out.push(Decided { tag: command.tag, complete_ns });
+        out.push(Decision { tag: command.tag, complete_ns });
     }
 
     /// A command whose work can begin.
-    fn ready(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decided>) {
+    fn ready(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decision>) {
         // Commands behind a flush wait for it, or a steady stream of writes could delay it without end.
         if self.flush.is_some_and(|flush| flush.sequence < command.sequence) {
             self.held.push_back(command);
@@ -298,7 +298,7 @@ impl Controller {
         }
     }
 
-    fn ready_to_read(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decided>) {
+    fn ready_to_read(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decision>) {
         let (mut lba, end) = (command.lba, command.lba + command.sectors);
         self.look_ahead(now_ns);
         let mut hit_ns = self.dirty.holds(lba, end).then_some(now_ns);
@@ -340,7 +340,7 @@ impl Controller {
     }
 
     /// Take a write into the write cache, if there is room.
-    fn accept(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decided>) -> bool {
+    fn accept(&mut self, command: Command, now_ns: u64, out: &mut Vec<Decision>) -> bool {
         let busy = self.destaging.map_or(0, |extent| extent.end - extent.first);
         if self.dirty.sectors + busy + command.sectors > self.figures.write_cache_sectors {
             return false;
@@ -381,7 +381,7 @@ impl Controller {
     }
 
     /// Choose among what waits for the arm, and begin it.
-    fn begin_access(&mut self, now_ns: u64, out: &mut Vec<Decided>) {
+    fn begin_access(&mut self, now_ns: u64, out: &mut Vec<Decision>) {
         if self.queue.is_empty() && self.dirty.is_empty() {
             return;
         }
@@ -406,7 +406,7 @@ impl Controller {
             self.queue.swap_remove(index);
             self.counters.add(Counter::Service, end_ns - entry.submit_ns);
             self.releases.push(Reverse(end_ns));
-            out.push(Decided { tag: entry.tag, complete_ns: end_ns });
+            out.push(Decision { tag: entry.tag, complete_ns: end_ns });
         } else {
             let extent = Extent { first: entry.lba, end: entry.end, sequence: entry.sequence };
             self.dirty.remove(&extent);
@@ -445,7 +445,7 @@ impl Controller {
         let again_ns = again * self.geometry.revolution_ns;
         self.arm.free_ns += again_ns;
         let (begin_ns, end_ns) = (access.begin_ns + again_ns, self.arm.free_ns);
-        self.volatile.writing = Some(Writing { first, end, begin_ns, end_ns, source });
+        self.volatile.writing = Some(CurrentWrite { first, end, begin_ns, end_ns, source });
         self.drop_read(entry.lba, entry.end);
         self.counters.access(&access, end - first, true);
         self.counters.add(Counter::Reread, u64::from(head) + u64::from(tail));

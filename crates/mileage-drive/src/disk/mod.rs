@@ -27,8 +27,8 @@ mod counters;
 mod geometry;
 mod power_loss;
 mod queue;
+mod saved_state;
 mod segments;
-mod state;
 mod write_cache;
 
 use crate::block_device::{
@@ -39,11 +39,11 @@ use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
 use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
-use controller::{Command, Controller, Decided, Kind};
+use controller::{Command, Controller, Decision, Kind};
 pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
 use counters::{Counter, SERIES_NAMES};
 use power_loss::Part;
-pub(crate) use state::fingerprint;
+pub(crate) use saved_state::fingerprint;
 use std::collections::HashMap;
 
 const SECTOR_BYTES: u32 = 512;
@@ -51,7 +51,7 @@ const NEVER: u64 = u64::MAX;
 
 /// A request that has not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Outstanding {
+struct OutstandingRequest {
     sequence: u64,
     /// [`NEVER`] until it is decided.
     complete_ns: u64,
@@ -71,12 +71,12 @@ pub struct DiskDrive {
     /// Behind the last sector of the last read or write.
     last_end: u64,
     /// Outstanding requests by tag; completed ones are removed now and then.
-    outstanding: HashMap<u64, Outstanding>,
+    outstanding: HashMap<u64, OutstandingRequest>,
     /// Number of entries above which completed ones are removed.
     crowded: usize,
     /// Requests submitted at `last_submit_ns` that will be refused.
     refused: Vec<(u64, Refusal)>,
-    decided: Vec<Decided>,
+    decided: Vec<Decision>,
 }
 
 impl DiskDrive {
@@ -142,7 +142,7 @@ impl DiskDrive {
             self.outstanding.retain(|_, it| it.complete_ns > now_ns);
             self.crowded = 64 + 2 * self.outstanding.len();
         }
-        self.outstanding.insert(tag, Outstanding { sequence, complete_ns: NEVER });
+        self.outstanding.insert(tag, OutstandingRequest { sequence, complete_ns: NEVER });
         self.controller.submit(Command { tag, sequence, kind, lba, sectors, submit_ns });
     }
 
@@ -164,7 +164,7 @@ impl DiskDrive {
             if self.controller.next_ns() == Some(next_ns) {
                 self.controller.step(next_ns, &mut self.decided);
             }
-            for Decided { tag, complete_ns } in self.decided.drain(..) {
+            for Decision { tag, complete_ns } in self.decided.drain(..) {
                 if let Some(it) = self.outstanding.get_mut(&tag) {
                     it.complete_ns = complete_ns;
                 }

@@ -5,7 +5,7 @@
 //! neither the old data nor the new, and its checksum is wrong: reading it fails.
 
 use super::geometry::Geometry;
-use crate::block_device::{Fate, Loss, Persisted, Tag};
+use crate::block_device::{DurableExtent, Fate, Loss, Tag};
 use std::collections::BTreeMap;
 
 /// A write of the host, or a part of one, that a power cut would lose.
@@ -30,7 +30,7 @@ pub(super) enum Source {
 
 /// The write that the arm is doing, or the last one that it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Writing {
+pub(super) struct CurrentWrite {
     /// Whole physical sectors.
     pub first: u64,
     pub end: u64,
@@ -40,7 +40,7 @@ pub(super) struct Writing {
     pub source: Source,
 }
 
-impl Writing {
+impl CurrentWrite {
     fn is_of(&self, sequence: u64, part: &Part) -> bool {
         match self.source {
             Source::Host(written) => written == sequence,
@@ -77,10 +77,10 @@ pub(super) struct Volatile {
     pub parts: BTreeMap<u64, Part>,
     /// Writes that the cache has taken.
     pub accepted: u64,
-    pub writing: Option<Writing>,
+    pub writing: Option<CurrentWrite>,
     pub reports: bool,
     /// Not yet collected.
-    pub persisted: Vec<Persisted>,
+    pub persisted: Vec<DurableExtent>,
 }
 
 impl Volatile {
@@ -105,7 +105,7 @@ impl Volatile {
         let mut done = |part: &Part| {
             if reports {
                 let (offset_bytes, length_bytes) = (part.first * 512, (part.end - part.first) * 512);
-                persisted.push(Persisted { tag: Tag(part.tag), offset_bytes, length_bytes, at_ns: writing.end_ns });
+                persisted.push(DurableExtent { tag: Tag(part.tag), offset_bytes, length_bytes, at_ns: writing.end_ns });
             }
         };
         if let Source::Host(sequence) = writing.source {

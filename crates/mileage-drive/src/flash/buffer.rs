@@ -11,7 +11,7 @@
 //! fate of its place. Of a page, the newest version that survives stands for those before it.
 
 mod path;
-pub(super) mod state;
+pub(super) mod saved_state;
 
 use super::map::NOWHERE;
 use crate::management::{LostWrite, Undurable, UndurablePart};
@@ -38,7 +38,7 @@ const EMPTY: Place = Place { page: NOWHERE, there_ns: 0, until_ns: 0, done_ns: 0
 
 /// A write to a page, or to a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct PageWrite {
     /// Number of the write command, from 0.
     pub write: u64,
     pub offset_bytes: u64,
@@ -62,7 +62,7 @@ pub(super) struct Buffer {
     /// Write commands so far.
     pub writes: u64,
     /// The writes that may be lost, in their order.
-    pub unkept: VecDeque<Written>,
+    pub unkept: VecDeque<PageWrite>,
 }
 
 impl Buffer {
@@ -112,7 +112,7 @@ impl Buffer {
     /// A page that is not in the buffer, or no longer, was written; its acknowledgement follows.
     fn note(&mut self, offset_bytes: u64, bytes: u32, kept_ns: u64) {
         if self.loses {
-            let written = Written { write: self.writes, offset_bytes, bytes, acknowledged_ns: u64::MAX, kept_ns };
+            let written = PageWrite { write: self.writes, offset_bytes, bytes, acknowledged_ns: u64::MAX, kept_ns };
             self.unkept.push_back(written);
         }
     }
@@ -152,7 +152,7 @@ impl Buffer {
     /// kept.
     pub(super) fn undurable_at(&self, at_ns: u64) -> Undurable {
         let mut kept = HashMap::new();
-        for Written { write, offset_bytes, kept_ns, .. } in &self.unkept {
+        for PageWrite { write, offset_bytes, kept_ns, .. } in &self.unkept {
             if *kept_ns <= at_ns {
                 kept.insert(offset_bytes >> self.page_shift, *write);
             }
@@ -161,7 +161,7 @@ impl Buffer {
             let page = written.offset_bytes >> self.page_shift;
             written.kept_ns > at_ns && kept.get(&page).is_none_or(|write| *write < written.write)
         });
-        let parts = lost.map(|Written { write, offset_bytes, bytes, acknowledged_ns, .. }| UndurablePart {
+        let parts = lost.map(|PageWrite { write, offset_bytes, bytes, acknowledged_ns, .. }| UndurablePart {
             part: LostWrite { write: *write, offset_bytes: *offset_bytes, length_bytes: *bytes },
             acknowledged_ns: *acknowledged_ns,
         });

@@ -1,6 +1,6 @@
 //! Events of the flash cells for observers: tests keep a shadow copy of the flash with them.
 
-/// Observes every program, copy and erase. A drive at work uses [`Unwatched`], which costs nothing.
+/// Observes every program, copy and erase. A drive at work uses [`NoWatch`], which costs nothing.
 pub(crate) trait Cells {
     /// A page received new data of this logical page.
     #[inline]
@@ -22,6 +22,6 @@ pub(crate) trait Cells {
 }
 
 /// Nobody watches.
-pub(crate) struct Unwatched;
+pub(crate) struct NoWatch;
 
-impl Cells for Unwatched {}
+impl Cells for NoWatch {}

@@ -10,7 +10,7 @@
 //! What collection moves is noted in the controller and reaches the map's page when that is next written: it costs no
 //! traffic of its own. The directory of the map's pages is in the controller.
 
-use super::cells::{Cells, Unwatched};
+use super::cells::{Cells, NoWatch};
 use super::map::{Map, NOWHERE};
 use super::medium::Medium;
 use super::translation::{Levels, Run, TranslationLayer};
@@ -171,12 +171,12 @@ impl Demand {
 
 impl TranslationLayer for Demand {
     fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
-        let known_ns = self.resolve(page, false, ready_ns, medium, &mut Unwatched);
+        let known_ns = self.resolve(page, false, ready_ns, medium, &mut NoWatch);
         self.map.read_page(page, known_ns, medium)
     }
 
     fn find_entry(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
-        self.resolve(page, true, ready_ns, medium, &mut Unwatched)
+        self.resolve(page, true, ready_ns, medium, &mut NoWatch)
     }
 
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
@@ -185,7 +185,7 @@ impl TranslationLayer for Demand {
 
     fn discard_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> bool {
         self.map.unit_holding(page).is_some() && {
-            self.resolve(page, true, ready_ns, medium, &mut Unwatched);
+            self.resolve(page, true, ready_ns, medium, &mut NoWatch);
             self.map.discard(page)
         }
     }

@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::dftl::Demand;
 use super::map::{Geometry, Map, Rules};
-use super::packed::Packed;
+use super::packed::PackedMap;
 use super::slc_cache::MapWithCache;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::Mapping;
@@ -17,7 +17,7 @@ pub(super) enum Layer {
     MapWithCache(Box<MapWithCache>),
     Demand(Box<Demand>),
     Blocks(Box<Blocks>),
-    Packed(Box<Packed>),
+    Packed(Box<PackedMap>),
 }
 
 /// Evaluate the same expression for whichever mapping layer a drive has.
@@ -39,7 +39,7 @@ impl Layer {
     pub(super) fn new(profile: &FlashProfile) -> Self {
         let map = || Map::new(Geometry::of(profile), Rules::of(profile));
         match profile.policies.mapping {
-            Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(Packed::new(profile))),
+            Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(PackedMap::new(profile))),
             Mapping::Page => match profile.slc_cache {
                 None => Self::Page(map()),
                 Some(cache) => Self::MapWithCache(Box::new(MapWithCache::new(map(), cache))),

@@ -2,7 +2,7 @@
 
 use super::array_operation::PagePlace;
 use super::counters::Counters;
-use super::map::{Opening, Placement};
+use super::map::{BlockOpening, Placement};
 use super::part_pages::ReadFrom;
 use super::timing::Clocks;
 
@@ -15,7 +15,7 @@ pub(crate) struct Medium {
 
 impl Medium {
     /// A block was opened, and perhaps others collected for it.
-    pub(crate) fn open(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
+    pub(crate) fn open(&mut self, unit: u32, opening: &BlockOpening, ready_ns: u64) {
         self.clocks.collect(unit, opening, ready_ns);
         self.counters.gc_pages_moved += u64::from(opening.moved);
         self.counters.levelling_pages_moved += u64::from(opening.levelled);

@@ -35,10 +35,10 @@ mod part_pages;
 mod queue;
 pub mod read_priority;
 mod saved_mapping;
+mod saved_state;
 #[cfg(test)]
 pub(crate) mod shadow;
 mod slc_cache;
-mod state;
 mod suspend;
 mod timing;
 mod translation;

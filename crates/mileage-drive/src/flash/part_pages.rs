@@ -11,7 +11,7 @@
 
 use super::array_operation::PagePlace;
 use super::map::NOWHERE;
-use super::timing::{Clocks, UNKNOWN, Waiting};
+use super::timing::{Clocks, UNKNOWN, WaitingPage};
 
 /// Which cells are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Clocks {
     /// is not known yet; `ready_ns` stands for it.
     #[inline(never)]
     pub(crate) fn wait_in_buffer(&mut self, slot: u32, ready_ns: u64) -> u64 {
-        let mut waiting = Waiting { slot, place: NOWHERE, there_ns: ready_ns };
+        let mut waiting = WaitingPage { slot, place: NOWHERE, there_ns: ready_ns };
         if let Some(place) = self.buffer.get_mut(self.buffer_next as usize) {
             *place = UNKNOWN;
             waiting.place = self.buffer_next;
@@ -45,7 +45,7 @@ impl Clocks {
 
     /// A page that is copied waits likewise, without a place in the buffer.
     pub(crate) fn wait_in_controller(&mut self, slot: u32, there_ns: u64) {
-        self.waiting.push(Waiting { slot, place: NOWHERE, there_ns });
+        self.waiting.push(WaitingPage { slot, place: NOWHERE, there_ns });
     }
 
     /// Whether something waits in this frontier.

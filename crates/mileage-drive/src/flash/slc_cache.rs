@@ -16,8 +16,8 @@
 //! An erase wears such a block as much as any. The erase of a folded block waits for its reads, not for the programs on
 //! other planes: the controller holds the pages meanwhile.
 
-use super::cells::{Cells, Unwatched};
-use super::map::{CacheBlock, Map, Placement, state};
+use super::cells::{Cells, NoWatch};
+use super::map::{CacheBlock, Map, Placement, saved_state};
 use super::medium::Medium;
 use super::part_pages::ReadFrom;
 use super::translation::{Levels, Run, TranslationLayer};
@@ -37,11 +37,11 @@ pub(crate) struct MapWithCache {
     /// Whether no plane had room at the last search.
     pub(super) full: bool,
     /// Block that is being folded; kept to reuse its memory.
-    folding: Folding,
+    folding: FoldBuffers,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Folding {
+struct FoldBuffers {
     blocks: Vec<(u32, CacheBlock)>,
     pages: Vec<u32>,
     there_ns: Vec<u64>,
@@ -53,7 +53,7 @@ impl MapWithCache {
         let cache = SlcCache { pages_per_block: profile.pages_per_block * map.geometry.per_program, ..profile };
         let blocks = (map.geometry.units * map.geometry.stride()) as usize;
         let mut cached =
-            Self { map, cache, lent: vec![false; blocks], turn: 0, full: false, folding: Folding::default() };
+            Self { map, cache, lent: vec![false; blocks], turn: 0, full: false, folding: FoldBuffers::default() };
         cached.keep();
         cached
     }
@@ -366,7 +366,7 @@ impl TranslationLayer for MapWithCache {
 
     #[inline]
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
-        self.write(run.page, ready_ns, medium, &mut Unwatched)
+        self.write(run.page, ready_ns, medium, &mut NoWatch)
     }
 
     fn program_open(&mut self, ready_ns: u64, medium: &mut Medium) {
@@ -389,7 +389,7 @@ impl TranslationLayer for MapWithCache {
     }
 
     fn work_while_idle(&mut self, idle_ns: u64, now_ns: u64, medium: &mut Medium) {
-        self.drain(idle_ns, now_ns, medium, &mut Unwatched);
+        self.drain(idle_ns, now_ns, medium, &mut NoWatch);
     }
 
     fn is_worn_out(&self) -> bool {
@@ -419,7 +419,7 @@ impl TranslationLayer for MapWithCache {
             out.list(unit.lent.iter().map(|lent| lent.block));
             out.list(unit.lent.iter().map(|lent| lent.filled));
         }
-        state::save(out, &self.map);
+        saved_state::save(out, &self.map);
     }
 
     fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
@@ -436,7 +436,7 @@ impl TranslationLayer for MapWithCache {
         if self.turn >= geometry.units || !self.keep() {
             return corrupt("more blocks in the SLC cache than it may have");
         }
-        state::restore(reader, &mut self.map)?;
+        saved_state::restore(reader, &mut self.map)?;
         self.note_lent();
         Ok(())
     }

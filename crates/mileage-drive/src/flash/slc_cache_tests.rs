@@ -142,7 +142,7 @@ fn a_cache_of_the_free_space_shrinks_as_the_drive_fills() {
     let mut medium = medium();
     let before = cached.free_pages();
     for page in 0..cached.map.geometry.logical {
-        cached.write(page, 0, &mut medium, &mut crate::flash::cells::Unwatched);
+        cached.write(page, 0, &mut medium, &mut crate::flash::cells::NoWatch);
         audit(&cached);
     }
     assert!(before > 100, "{before}");
@@ -158,12 +158,12 @@ fn the_cache_takes_exactly_its_pages() {
         let mut cached = cached(4, SlcSize::Blocks(blocks), design, Frontiers::Shared);
         let mut medium = medium();
         for page in 0..3 * blocks {
-            cached.write(page, 0, &mut medium, &mut crate::flash::cells::Unwatched);
+            cached.write(page, 0, &mut medium, &mut crate::flash::cells::NoWatch);
         }
         assert_eq!(cached.free_pages(), 0);
         let counters = medium.counters;
         assert_eq!((counters.slc_pages_programmed, counters.slc_pages_folded), (u64::from(3 * blocks), 0));
-        cached.write(3 * blocks, 0, &mut medium, &mut crate::flash::cells::Unwatched);
+        cached.write(3 * blocks, 0, &mut medium, &mut crate::flash::cells::NoWatch);
         let folded = medium.counters.slc_pages_folded;
         assert_eq!(folded > 0, design == SlcDesign::Through, "{folded} pages folded");
     }

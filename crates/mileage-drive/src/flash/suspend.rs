@@ -26,7 +26,7 @@ pub(super) struct Line {
 /// A read that comes in a window: when it is done, how much later that makes the array's other work, and whether
 /// something was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Overtaking {
+pub(super) struct OvertakingRead {
     pub done_ns: u64,
     pub adds_ns: u64,
     pub interrupts: bool,
@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// A read of `takes_ns` that comes at `ready_ns`; `None` when there is no window left for it.
-    pub(super) fn overtake(&mut self, ready_ns: u64, takes_ns: u64, suspend_ns: u64) -> Option<Overtaking> {
+    pub(super) fn overtake(&mut self, ready_ns: u64, takes_ns: u64, suspend_ns: u64) -> Option<OvertakingRead> {
         let comes_ns = ready_ns.max(self.reads_ns);
         let window = *self.windows.iter().find(|window| comes_ns < window.to_ns)?;
         let from_ns = comes_ns.max(window.from_ns);
@@ -61,6 +61,6 @@ impl Line {
         };
         self.reads_ns = begins_ns + takes_ns;
         let adds_ns = takes_ns + if interrupts { suspend_ns } else { 0 };
-        Some(Overtaking { done_ns: self.reads_ns, adds_ns, interrupts })
+        Some(OvertakingRead { done_ns: self.reads_ns, adds_ns, interrupts })
     }
 }

@@ -32,7 +32,7 @@
 
 use super::array_operation::{ANY_READ, Array, ArrayPolicy, PROGRAM, PagePlace};
 use super::lane::Lane;
-use super::map::{NOWHERE, Opening};
+use super::map::{BlockOpening, NOWHERE};
 use super::queue::Queue;
 use super::suspend::Line;
 use crate::profile::FlashProfile;
@@ -40,7 +40,7 @@ use crate::profile::flash::choices::{Copies, Duplex, Pace, PlaneReads, PlaneWork
 
 /// A page of the map that waits in the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingPage {
     /// The frontier that it was written to.
     pub slot: u32,
     /// Its place in the write buffer, [`NOWHERE`] if it has none.
@@ -170,7 +170,7 @@ pub(crate) struct Clocks {
     pub(super) buffer: Vec<u64>,
     pub(super) buffer_next: u32,
     /// Pages that wait for a flash page to be filled.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<WaitingPage>,
     /// The flash page that the array read last for the present command, and when it had done so.
     pub(super) last_read: (u32, u64),
     /// Time at which everything written is on the medium.
@@ -338,7 +338,7 @@ impl Clocks {
 
     /// A plane works for the block that it opened, `shared` by the pages that the block has room for when collections
     /// are paced.
-    pub(crate) fn collect(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
+    pub(crate) fn collect(&mut self, unit: u32, opening: &BlockOpening, ready_ns: u64) {
         let [moved, erased] = [opening.moved + opening.levelled, opening.erased].map(u64::from);
         let [reads, programs] = [opening.reads, opening.programs].map(u64::from);
         let copies = reads * self.costs.read + programs * self.costs.program;

@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 /// Cleaning in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cleaning {
+pub(super) struct CleaningJob {
     /// Purpose of the next access.
     pub step: Step,
     /// The band that is being cleaned, as a range of the host's sectors.
@@ -44,7 +44,7 @@ pub(super) struct Cleaning {
     pub has_paused: bool,
 }
 
-impl Cleaning {
+impl CleaningJob {
     /// Cleaning that begins at `at_ns`.
     pub(super) fn new(at_ns: u64) -> Self {
         Self {

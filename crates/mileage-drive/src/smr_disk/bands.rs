@@ -3,7 +3,7 @@
 //! Every sector of the host has its home behind the media cache, in the order of addresses. Bands have equally many tracks,
 //! so that they become smaller towards the inner diameter; the last one of a zone ends with the zone.
 
-use crate::profile::disk::{DiskProfile, Shingled};
+use crate::profile::disk::{DiskProfile, ShingleProfile};
 
 /// Bands with equally long tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ struct Zone {
 pub(super) struct Bands(Vec<Zone>);
 
 impl Bands {
-    pub(super) fn new(profile: &DiskProfile, shingled: &Shingled) -> Self {
+    pub(super) fn new(profile: &DiskProfile, shingled: &ShingleProfile) -> Self {
         let (cache, heads) = (shingled.cache_sectors, u64::from(profile.heads));
         let sectors = profile.basics.capacity_bytes / 512;
         let ends = profile.zones.0.iter().skip(1).map(|zone| zone.0).chain([profile.cylinders]);

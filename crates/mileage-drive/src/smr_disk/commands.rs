@@ -2,10 +2,10 @@
 //!
 //! At one instant first everything is submitted that is due in front of the disk, then the disk decides.
 
-use super::band_cleaner::{Cleaning, Step};
+use super::band_cleaner::{CleaningJob, Step};
 use super::requests::{Command, LoggedPart, Owner};
 use super::{Counter, HostCounter, NEVER, ShingledDrive};
-use crate::block_device::{BlockDevice, Decisions, Loss, Misuse, Persisted, Submission, Tag, TaggedCompletion};
+use crate::block_device::{BlockDevice, Decisions, DurableExtent, Loss, Misuse, Submission, Tag, TaggedCompletion};
 use crate::device::{Request, RequestKind, Status};
 
 impl ShingledDrive {
@@ -189,12 +189,12 @@ impl ShingledDrive {
     }
 
     /// The disk has made something durable.
-    pub(super) fn persisted(&mut self, persisted: &[Persisted], out: &mut Decisions) {
+    pub(super) fn persisted(&mut self, persisted: &[DurableExtent], out: &mut Decisions) {
         for it in persisted {
             let Some(part) = self.logged.remove(&it.tag.0) else { continue };
             if self.reports {
                 let (offset_bytes, length_bytes) = (part.first * 512, (part.end - part.first) * 512);
-                out.persisted.push(Persisted { tag: Tag(part.tag), offset_bytes, length_bytes, at_ns: it.at_ns });
+                out.persisted.push(DurableExtent { tag: Tag(part.tag), offset_bytes, length_bytes, at_ns: it.at_ns });
             }
         }
     }
@@ -229,7 +229,7 @@ impl ShingledDrive {
     /// Begin what cleaning does next.
     fn clean(&mut self, now_ns: u64) -> Result<(), Misuse> {
         self.full_ns = None;
-        let mut cleaning = self.cleaning.take().unwrap_or_else(|| Cleaning::new(now_ns));
+        let mut cleaning = self.cleaning.take().unwrap_or_else(|| CleaningJob::new(now_ns));
         let yields = cleaning.host_was_active && !cleaning.has_paused && cleaning.step != Step::End;
         if yields && self.figures.pause_ns > 0 {
             let ended_ns = cleaning.due_ns.unwrap_or(now_ns);
@@ -290,7 +290,7 @@ impl ShingledDrive {
                     self.cache.reclaim(cleaning.head);
                     self.count(Counter::Bands, 1);
                     // In its place, so that writes that are logged now count as those of an active host.
-                    self.cleaning = Some(Cleaning::new(now_ns));
+                    self.cleaning = Some(CleaningJob::new(now_ns));
                     self.log_writes(now_ns)?;
                     let Some(again) = self.cleaning.take() else { return Ok(()) };
                     cleaning = again;
@@ -302,7 +302,7 @@ impl ShingledDrive {
     /// Begin an access of cleaning.
     fn begin(
         &mut self,
-        mut cleaning: Cleaning,
+        mut cleaning: CleaningJob,
         kind: RequestKind,
         range: (u64, u64),
         now_ns: u64,

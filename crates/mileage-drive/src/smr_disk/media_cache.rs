@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A write in the log: the journal, and behind it the data of one band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Logged {
+pub(super) struct LogEntry {
     /// Position of the journal.
     pub position: u64,
     /// Sectors of the host.
@@ -37,7 +37,7 @@ pub(super) struct MediaCache {
     /// For each first sector of the host: the sector after the last, and the position of the first in the log. Without
     /// overlaps. Nothing overlaps.
     map: BTreeMap<u64, (u64, u64)>,
-    pub log: VecDeque<Logged>,
+    pub log: VecDeque<LogEntry>,
     /// Position at which the next write is logged.
     pub head: u64,
 }
@@ -93,7 +93,7 @@ impl MediaCache {
     pub(super) fn append(&mut self, first: u64, end: u64) -> u64 {
         let position = self.next_position(end - first);
         self.head = position + self.logged_sectors(end - first);
-        self.log.push_back(Logged { position, first, end, is_home: false });
+        self.log.push_back(LogEntry { position, first, end, is_home: false });
         self.insert(first, end, position + self.journal);
         position
     }

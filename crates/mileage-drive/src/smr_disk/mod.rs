@@ -21,7 +21,7 @@ mod bands;
 mod commands;
 mod media_cache;
 mod requests;
-mod state;
+mod saved_state;
 
 use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
@@ -32,9 +32,9 @@ use crate::device::{Life, Refusal, Status, check};
 use crate::disk::{COUNTER_NAMES as DISK_COUNTERS, DiskDrive, GAUGE_NAMES as DISK_GAUGES};
 use crate::management::PowerCutError;
 use crate::profile::Basics;
-use crate::profile::disk::{DiskProfile, Shingled};
+use crate::profile::disk::{DiskProfile, ShingleProfile};
 use crate::saved_state::StateError;
-use band_cleaner::Cleaning;
+use band_cleaner::CleaningJob;
 use bands::Bands;
 use media_cache::MediaCache;
 use requests::{Command, LoggedPart, Owner};
@@ -81,7 +81,7 @@ enum HostCounter {
 #[derive(Clone, Debug)]
 pub struct ShingledDrive {
     profile: DiskProfile,
-    figures: Shingled,
+    figures: ShingleProfile,
     bands: Bands,
     disk: DiskDrive,
     cache: MediaCache,
@@ -108,7 +108,7 @@ pub struct ShingledDrive {
     logged: BTreeMap<u64, LoggedPart>,
     /// Tags of writes of which a part is not logged, for want of room.
     blocked: VecDeque<u64>,
-    cleaning: Option<Cleaning>,
+    cleaning: Option<CleaningJob>,
     /// Time at which the fill mark was reached, or a write was blocked, while nothing was being cleaned.
     full_ns: Option<u64>,
     reports: bool,
@@ -118,7 +118,7 @@ pub struct ShingledDrive {
 }
 
 /// The profile of the disk inside: what the host has and the media cache.
-fn whole_disk(profile: &DiskProfile, figures: &Shingled) -> DiskProfile {
+fn whole_disk(profile: &DiskProfile, figures: &ShingleProfile) -> DiskProfile {
     let mut disk = profile.clone();
     disk.basics.capacity_bytes += 512 * figures.cache_sectors;
     disk

@@ -67,9 +67,9 @@ impl ManagedDevice for Recorder {
 }
 
 /// Requests of each member: kind, first sector, sectors.
-type Asked = Vec<Vec<(RequestKind, u64, u64)>>;
+type MemberRequests = Vec<Vec<(RequestKind, u64, u64)>>;
 /// Sectors of each chunk of a row that a request covers.
-type Touched = BTreeMap<u64, Vec<u64>>;
+type RowChunks = BTreeMap<u64, Vec<u64>>;
 /// Sectors of a chunk.
 const CHUNK: u64 = 16;
 
@@ -116,15 +116,15 @@ impl Reference {
     }
 
     /// What a request becomes, sector by sector.
-    fn split(&self, kind: RequestKind, from: u64, sectors: u64) -> Asked {
-        let mut asked: Asked = vec![Vec::new(); self.sizes.len()];
+    fn split(&self, kind: RequestKind, from: u64, sectors: u64) -> MemberRequests {
+        let mut asked: MemberRequests = vec![Vec::new(); self.sizes.len()];
         let mut add = |at: u64, sector: u64| match asked[at as usize].last_mut().filter(|it| it.1 + it.2 == sector) {
             Some(request) => request.2 += 1,
             None => asked[at as usize].push((kind, sector, 1)),
         };
         let writes = kind == RequestKind::Write;
         let is_row = matches!(self.level, Level::Raid5 | Level::Raid6) && writes;
-        let (mut rows, mut lost): (BTreeMap<u64, Touched>, BTreeMap<u64, Vec<u64>>) = Default::default();
+        let (mut rows, mut lost): (BTreeMap<u64, RowChunks>, BTreeMap<u64, Vec<u64>>) = Default::default();
         for sector in from..from + sectors {
             if self.level == Level::Jbod {
                 let (mut at, mut rest) = (0, sector);
@@ -162,7 +162,7 @@ impl Reference {
     }
 
     /// A range of all chunks of a row that are left, and of a parity.
-    fn recover(&self, row: u64, (from, length): (u64, u64), asked: &mut Asked) {
+    fn recover(&self, row: u64, (from, length): (u64, u64), asked: &mut MemberRequests) {
         let data = (0..self.data()).map(|chunk| self.member(row, chunk)).filter(|at| self.works(*at));
         for at in data.chain(self.parities(row).into_iter().take(1)) {
             asked[at as usize].push((RequestKind::Read, row * CHUNK + from, length));
@@ -170,7 +170,7 @@ impl Reference {
     }
 
     /// A write to a row with parity: each request stands for itself.
-    fn write_row(&self, row: u64, touched: &Touched, asked: &mut Asked) {
+    fn write_row(&self, row: u64, touched: &RowChunks, asked: &mut MemberRequests) {
         let mut add = |at: u64, kind, from: u64, length: u64| {
             if self.works(at) {
                 asked[at as usize].push((kind, row * CHUNK + from, length));

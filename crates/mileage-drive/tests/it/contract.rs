@@ -4,7 +4,7 @@ use crate::drives::{Sketch, counter, do_workload, forge, workload};
 use mileage_drive::{Error, Immediate, conformance, run};
 use mileage_measure::{Histogram, RunRecord};
 use mileage_workload::conformance::{Log, Scope, check};
-use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};
+use mileage_workload::{NoObserver, OpKind, PatternKind, Sync, Workload};
 
 fn shapes() -> Vec<Sketch> {
     let tiny = Sketch::tiny();
@@ -246,12 +246,12 @@ fn equal_drives_do_equal_workloads_in_equal_time() {
 fn a_workload_that_does_not_fit_is_refused_with_both_sizes() {
     let mut drive = Sketch::tiny().drive();
     let error =
-        run(&mut drive, &workload(PatternKind::Random, 0, 65 * 4096, 1.0, 1), &mut Unobserved, &mut |_, _| false);
+        run(&mut drive, &workload(PatternKind::Random, 0, 65 * 4096, 1.0, 1), &mut NoObserver, &mut |_, _| false);
     let error = error.unwrap_err();
     assert_eq!(error, Error::SpanBehindDrive { end_bytes: 65 * 4096, capacity_bytes: 64 * 4096 });
     assert!(error.to_string().contains("260 KiB") && error.to_string().contains("256 KiB"), "{error}");
     let behind = Workload { span_start_bytes: 4096, ..workload(PatternKind::Random, 0, 64 * 4096, 1.0, 1) };
-    let error = run(&mut drive, &behind, &mut Unobserved, &mut |_, _| false).unwrap_err();
+    let error = run(&mut drive, &behind, &mut NoObserver, &mut |_, _| false).unwrap_err();
     assert_eq!(error, Error::SpanBehindDrive { end_bytes: 65 * 4096, capacity_bytes: 64 * 4096 });
 }
 
@@ -260,7 +260,7 @@ fn an_interrupt_ends_the_run_and_is_recorded() {
     let mut drive = Sketch::tiny().drive();
     let mut polls = 0;
     let record =
-        run(&mut drive, &workload(PatternKind::Random, 0, 64 * 4096, 1e5, 1), &mut Unobserved, &mut |_, done| {
+        run(&mut drive, &workload(PatternKind::Random, 0, 64 * 4096, 1e5, 1), &mut NoObserver, &mut |_, done| {
             polls += 1;
             done > 100_000
         });

@@ -5,8 +5,8 @@ use crate::drives::cases;
 use crate::random_drives::Draw;
 use mileage_drive::profile::{DiskProfile, Faults, Lost, Stall};
 use mileage_drive::{
-    BlockDevice, Decisions, DiskDrive, Disturbed, Drive, Immediate, Request, RequestKind, SingleHost, Submission, Tag,
-    conformance, run_general,
+    BlockDevice, Decisions, DiskDrive, DisturbedDevice, Drive, Immediate, Request, RequestKind, SingleHost, Submission,
+    Tag, conformance, run_general,
 };
 use mileage_workload::{Completion, Observer, PatternKind, Stop, Workload};
 
@@ -201,7 +201,7 @@ fn faults() -> Faults {
 fn a_disk_with_faults_is_a_block_device() {
     for seed in 0..cases(10) {
         let text = text(&toy(&mut Draw::new(seed)), (seed % 3) * 12);
-        let fresh = || Disturbed::faulty(DiskDrive::new(DiskProfile::parse(&text).unwrap()), faults());
+        let fresh = || DisturbedDevice::faulty(DiskDrive::new(DiskProfile::parse(&text).unwrap()), faults());
         conformance::general::check(seed, 1, 20, fresh);
     }
 }
@@ -223,7 +223,7 @@ fn operations_that_complete_together_are_handed_over_in_the_order_of_their_submi
     (toy.depth, toy.scheduling, toy.cylinders) = (32, "sptf", 400);
     let disk = DiskDrive::new(DiskProfile::parse(&text(&toy, 0)).unwrap());
     let stalls = Faults { lost: None, ..faults() };
-    let mut host = SingleHost::new(Disturbed::faulty(disk, stalls));
+    let mut host = SingleHost::new(DisturbedDevice::faulty(disk, stalls));
     let workload = Workload {
         pattern: PatternKind::Random,
         read_percent: 100,

@@ -2,7 +2,7 @@
 
 use mileage_drive::{Completion, FlashDrive, FlashProfile, Immediate, Request, RequestKind, Status, conformance, run};
 use mileage_measure::RunRecord;
-use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
+use mileage_workload::{Content, NoObserver, PatternKind, Stop, Sync, Workload};
 
 pub const PLAIN: &str = include_str!("../../../../profiles/drives/plain-64gib.toml");
 pub const SANDFORCE: &str = include_str!("../../../../profiles/drives/sandforce-1222-64gb.toml");
@@ -145,7 +145,7 @@ pub fn workload(pattern: PatternKind, read_percent: u8, span_bytes: u64, passes:
 }
 
 pub fn do_workload(drive: &mut FlashDrive, workload: &Workload) -> RunRecord {
-    run(drive, workload, &mut Unobserved, &mut |_, _| false).expect("a workload of a test fits its drive")
+    run(drive, workload, &mut NoObserver, &mut |_, _| false).expect("a workload of a test fits its drive")
 }
 
 /// Programs of flash pages per page written by the host.

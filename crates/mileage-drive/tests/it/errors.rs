@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, counter, request, submit, workload};
 use mileage_drive::{FlashProfile, Immediate, RequestKind, Status, run};
-use mileage_workload::{PatternKind, Unobserved};
+use mileage_workload::{NoObserver, PatternKind};
 
 const CODE: [(&str, &str); 2] = [("ecc_codeword_bytes", "1024"), ("ecc_correctable_bits", "24")];
 const AGAIN: [(&str, &str); 2] = [("read_retries_max", "3"), ("read_retry_leaves", "0.01")];
@@ -33,7 +33,7 @@ fn a_read_that_cannot_be_corrected_fails_by_name_and_ends_a_run() {
     // What was never written has no bits to be wrong.
     assert_eq!(drive.submit_one(&request(RequestKind::Read, 0, 4096, 2000)).status, Status::Done);
     let half_read = workload(PatternKind::Random, 50, 64 * 4096, 10.0, 1);
-    let record = run(&mut drive, &half_read, &mut Unobserved, &mut |_, _| false).unwrap();
+    let record = run(&mut drive, &half_read, &mut NoObserver, &mut |_, _| false).unwrap();
     assert!(record.ops_written > 0 && record.error.unwrap().message.contains("could not read"));
 }
 

@@ -6,8 +6,8 @@ use crate::random_drives::Draw;
 use mileage_drive::conformance::general::{check, collect, completions, requests};
 use mileage_drive::profile::{Faults, Lost, Stall};
 use mileage_drive::{
-    BlockDevice, ConstantTime, Content, ContentStore, Decisions, Disturbed, Faulty, ManagedDevice, PowerCut, Queued,
-    Request, RequestKind, Status, Stored, Submission, Tag,
+    BlockDevice, ConstantTime, Content, ContentStore, Decisions, DisturbedDevice, Faulty, ManagedDevice, PowerCut,
+    QueueAdapter, Request, RequestKind, Status, StoredContent, Submission, Tag,
 };
 use std::collections::HashMap;
 
@@ -36,26 +36,26 @@ fn sketches() -> Vec<Sketch> {
 #[test]
 fn flash_behind_a_queue_keeps_the_general_contract() {
     for sketch in sketches() {
-        check(2026, 4, 30, || Queued::new(sketch.drive()));
-        check(2027, 2, 30, || Queued::new(Faulty::new(sketch.drive(), stalls())));
+        check(2026, 4, 30, || QueueAdapter::new(sketch.drive()));
+        check(2027, 2, 30, || QueueAdapter::new(Faulty::new(sketch.drive(), stalls())));
     }
 }
 
 #[test]
 fn faulty_and_slower_devices_keep_the_general_contract() {
-    check(11, 6, 60, || Disturbed::faulty(toy(400_000), stalls()));
-    check(12, 6, 60, || Disturbed::slowed(toy(400_000), 30_000));
-    let twice = || Disturbed::slowed(Disturbed::faulty(toy(100_000), stalls()), 1);
+    check(11, 6, 60, || DisturbedDevice::faulty(toy(400_000), stalls()));
+    check(12, 6, 60, || DisturbedDevice::slowed(toy(400_000), 30_000));
+    let twice = || DisturbedDevice::slowed(DisturbedDevice::faulty(toy(100_000), stalls()), 1);
     check(13, 3, 30, twice);
     for sketch in sketches() {
-        check(14, 2, 30, || Disturbed::faulty(Queued::new(sketch.drive()), stalls()));
+        check(14, 2, 30, || DisturbedDevice::faulty(QueueAdapter::new(sketch.drive()), stalls()));
     }
 }
 
 #[test]
 fn every_policy_of_flash_keeps_the_general_contract() {
     for sketch in policies() {
-        check(1, 1, 5, || Queued::new(sketch.drive()));
+        check(1, 1, 5, || QueueAdapter::new(sketch.drive()));
     }
 }
 
@@ -65,8 +65,8 @@ fn faults_of_both_forms_give_the_same_answers() {
     let drops = Faults { drop_off_ns: Some(30_000_000), ..stalls() };
     for (seed, faults) in (0..20).flat_map(|seed| [(seed, stalls()), (seed, drops)]) {
         let sketch = Sketch { buffer: 7, ..Sketch::tiny() };
-        let mut known = Queued::new(Faulty::new(sketch.drive(), faults));
-        let mut decided = Disturbed::faulty(Queued::new(sketch.drive()), faults);
+        let mut known = QueueAdapter::new(Faulty::new(sketch.drive(), faults));
+        let mut decided = DisturbedDevice::faulty(QueueAdapter::new(sketch.drive()), faults);
         let requests = requests(seed, &known).take(200);
         let (mut expected, mut found) = (completions(&mut known, &requests), completions(&mut decided, &requests));
         expected.sort_by_key(|completion| completion.tag);
@@ -80,7 +80,7 @@ fn faults_of_both_forms_give_the_same_answers() {
 #[test]
 fn a_device_slowed_by_nothing_is_the_device_and_by_something_that_much_slower() {
     for (seed, slower_ns) in (0..10).flat_map(|seed| [(seed, 0), (seed, 12_345)]) {
-        let (mut plain, mut slowed) = (toy(5000), Disturbed::slowed(toy(5000), slower_ns));
+        let (mut plain, mut slowed) = (toy(5000), DisturbedDevice::slowed(toy(5000), slower_ns));
         let requests = requests(seed, &plain).take(100);
         let (expected, found) = (completions(&mut plain, &requests), completions(&mut slowed, &requests));
         assert_eq!(found.len(), 100);
@@ -165,16 +165,17 @@ fn contents_after_a_cut<D: ManagedDevice>(seed: u64, mut device: D) -> (bool, bo
         let writes = sectors.remove(&sector).unwrap_or_default().writes;
         let from = writes.iter().rposition(|(_, promised)| *promised);
         let possible: Vec<u64> = writes[from.unwrap_or(0)..].iter().map(|(tag, _)| *tag).collect();
-        let found = store.read(sector * 512, 512, cut.at_ns).pop().map_or(Stored::Nothing, |(.., stored)| stored);
+        let found =
+            store.read(sector * 512, 512, cut.at_ns).pop().map_or(StoredContent::Nothing, |(.., stored)| stored);
         let discards = possible.iter().any(|tag| batch[*tag as usize].kind == RequestKind::Discard);
         match found {
-            Stored::Nothing => assert!(from.is_none() || discards, "seed {seed}: sector {sector} is lost"),
-            Stored::Written(Content::Synthetic { seed: tag, first_sector, .. }) => {
+            StoredContent::Nothing => assert!(from.is_none() || discards, "seed {seed}: sector {sector} is lost"),
+            StoredContent::Written(Content::Synthetic { seed: tag, first_sector, .. }) => {
                 assert!(possible.contains(&tag), "seed {seed}: sector {sector} holds {tag}, expected {possible:?}");
                 assert_eq!(first_sector, sector, "seed {seed}: the content of another sector");
                 lost |= writes.last().is_some_and(|(last, _)| *last != tag);
             }
-            Stored::Torn => {
+            StoredContent::Torn => {
                 assert!(possible.iter().any(|tag| done(Tag(*tag)).is_none()), "seed {seed}: sector {sector} is torn");
                 torn = true;
             }
@@ -187,8 +188,8 @@ fn contents_after_a_cut<D: ManagedDevice>(seed: u64, mut device: D) -> (bool, bo
 #[test]
 fn after_a_cut_every_sector_holds_what_the_host_was_promised_or_something_newer() {
     let count = cases(300);
-    let volatile = || Queued::new(sketches()[1].drive());
-    let stalled = || Disturbed::faulty(toy(300_000), Faults { lost: None, ..stalls() });
+    let volatile = || QueueAdapter::new(sketches()[1].drive());
+    let stalled = || DisturbedDevice::faulty(toy(300_000), Faults { lost: None, ..stalls() });
     let (mut losses, mut tears) = (0, 0);
     for seed in 0..count {
         for (lost, torn) in [

@@ -125,14 +125,14 @@ fn cut(drive: &FlashDrive, at_ns: u64) -> Vec<LostWrite> {
 
 /// What a history did, for the assertion that the histories are worth something.
 #[derive(Debug, Default)]
-struct Seen {
+struct Tally {
     cuts: u64,
     losses: u64,
     combined: u64,
 }
 
 /// Forty operations, each submitted when the one before is complete or a while later; cuts at every step.
-fn history(seed: u64, sketch: &Sketch, tally: &mut Seen) {
+fn history(seed: u64, sketch: &Sketch, tally: &mut Tally) {
     let mut random = Draw::new(seed);
     let mut drive = sketch.drive();
     let protected = sketch.more.contains(&PROTECTED);
@@ -185,7 +185,7 @@ fn a_power_cut_loses_what_a_plain_list_says_and_nothing_that_was_flushed_or_prot
     let histories = cases(1000);
     for (buffer, more) in caches {
         let sketch = one_die(buffer, more);
-        let mut seen = Seen::default();
+        let mut seen = Tally::default();
         for seed in 0..histories {
             let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history(seed, &sketch, &mut seen)));
             assert!(judged.is_ok(), "seed {seed}, buffer of {buffer} with {more:?}");

@@ -6,8 +6,8 @@ use crate::random_drives::Draw;
 use mileage_drive::RequestKind::{Flush, Read, Write};
 use mileage_drive::conformance::general::{check, completions};
 use mileage_drive::{
-    BlockDevice, Decisions, Disturbed, Drive, Immediate, ManagedDevice, ManagedImmediate, Queued, ReadPriorityDrive,
-    Request, Submission, Tag,
+    BlockDevice, Decisions, DisturbedDevice, Drive, Immediate, ManagedDevice, ManagedImmediate, QueueAdapter,
+    ReadPriorityDrive, Request, Submission, Tag,
 };
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ fn drive(sketch: &Sketch) -> ReadPriorityDrive {
 fn flash_that_serves_reads_first_keeps_the_general_contract() {
     for sketch in sketches() {
         check(31, 3, 30, || drive(&sketch));
-        check(37, 1, 10, || Disturbed::slowed(drive(&sketch), 12_345));
+        check(37, 1, 10, || DisturbedDevice::slowed(drive(&sketch), 12_345));
     }
 }
 
@@ -226,7 +226,7 @@ fn in_use<D: ManagedDevice>(mut drive: D) -> (u64, f64) {
 fn reads_wait_less_and_write_amplification_stays() {
     let shape = Sketch { channels: 2, dies: 2, blocks: 64, pages: 64, ..Sketch::tiny() }.with_spare(0.28);
     let priority = shape.clone().with(&[FIRST, ("gc_pace", "\"paced\""), ("suspend", "\"erase-and-program\"")]);
-    let (slow_ns, plain) = in_use(Queued::new(shape.drive()));
+    let (slow_ns, plain) = in_use(QueueAdapter::new(shape.drive()));
     let (quick_ns, kept) = in_use(drive(&priority));
     assert!(quick_ns * 5 < slow_ns, "p99 of reads {quick_ns} against {slow_ns} ns");
     assert!((kept / plain - 1.0).abs() < 0.02, "write amplification {kept} against {plain}");

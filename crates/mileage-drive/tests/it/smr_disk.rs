@@ -6,7 +6,7 @@ use crate::drives::cases;
 use crate::random_drives::Draw;
 use crate::smr_reference::ShingledReference;
 use mileage_drive::profile::{DiskProfile, Faults, Stall};
-use mileage_drive::{BlockDevice, Disturbed, ShingledDrive, conformance};
+use mileage_drive::{BlockDevice, DisturbedDevice, ShingledDrive, conformance};
 
 /// What a shingled toy disk has in addition, in sectors and us.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ fn every_shape_of_shingled_disk_is_a_block_device() {
         if seed % 10 == 0 {
             let stall = Some(Stall { every_ns: 30_000_000, length_ns: 12_000_000 });
             let faults = Faults { stall, ..Faults::default() };
-            conformance::general::check(seed, 1, 10, || Disturbed::faulty(fresh(), faults));
+            conformance::general::check(seed, 1, 10, || DisturbedDevice::faulty(fresh(), faults));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// A write in the log: its journal is at position `at`, and behind that are the sectors `[first, end)` of the host.
 #[derive(Clone, Debug)]
-struct Logged {
+struct LogEntry {
     at: u64,
     first: u64,
     end: u64,
@@ -28,7 +28,7 @@ struct Command {
 
 /// A band that is being cleaned: the accesses still to make.
 #[derive(Clone, Debug, Default)]
-struct Cleaning {
+struct CleaningJob {
     plan: VecDeque<(Work, u64, u64)>,
     band: Option<(u64, u64)>,
     /// What is logged from here on is not durable yet.
@@ -45,13 +45,13 @@ pub struct ShingledReference {
     /// Of each sector of the host: the number of the write that holds it, unless it is at home.
     written: Vec<Option<usize>>,
     bands: Vec<(u64, u64)>,
-    writes: Vec<Logged>,
+    writes: Vec<LogEntry>,
     /// Number of the oldest write that the log keeps.
     oldest: usize,
     head: u64,
     commands: Vec<Command>,
     blocked: VecDeque<usize>,
-    cleaning: Option<Cleaning>,
+    cleaning: Option<CleaningJob>,
     full: bool,
 }
 
@@ -169,7 +169,7 @@ impl ShingledReference {
     }
 
     /// Pieces of a range that lie together on the disk, with all sectors of a piece from one write or from home.
-    fn runs(&self, first: u64, end: u64, wanted: impl Fn(&Logged) -> bool, home: bool) -> Vec<(u64, u64)> {
+    fn runs(&self, first: u64, end: u64, wanted: impl Fn(&LogEntry) -> bool, home: bool) -> Vec<(u64, u64)> {
         let (mut runs, mut last) = (Vec::<(u64, u64)>::new(), None);
         for sector in first..end {
             let write = self.written[sector as usize];
@@ -221,7 +221,7 @@ impl ShingledReference {
             let request = self.ask(command, Work::Write, at % cache, takes);
             self.head = at + takes;
             self.written[first as usize..end as usize].fill(Some(self.writes.len()));
-            self.writes.push(Logged { at, first, end, home: false, request });
+            self.writes.push(LogEntry { at, first, end, home: false, request });
             self.commands[command].left.0 = end;
             if end == to {
                 self.blocked.pop_front();
@@ -270,18 +270,19 @@ impl ShingledReference {
             if let Some((work, first, sectors)) = it.plan.pop_front() {
                 let host_came = work == Work::Flush || self.host_waits();
                 it.access = Some(self.disk.ask(work, first, sectors));
-                self.cleaning = Some(Cleaning { host_came, pause_until: None, ..it });
+                self.cleaning = Some(CleaningJob { host_came, pause_until: None, ..it });
                 return;
             }
             if let (Some(band), Some(head)) = (it.band, it.head) {
                 self.bring_home(band, head);
-                self.cleaning = Some(Cleaning::default());
+                self.cleaning = Some(CleaningJob::default());
                 self.log();
                 it = self.cleaning.take().unwrap();
             }
             let Some(head) = it.head else {
                 it.head = Some(self.head);
-                let durable = |write: &Logged| self.disk.end_of(write.request).is_some_and(|end| end <= self.disk.now);
+                let durable =
+                    |write: &LogEntry| self.disk.end_of(write.request).is_some_and(|end| end <= self.disk.now);
                 if !self.writes.iter().all(durable) {
                     it.plan.push_back((Work::Flush, 0, 0));
                 }

@@ -33,7 +33,7 @@ enum Load {
 
 /// What is seen.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct Figures {
     amplification: f64,
     pages_per_s: f64,
     worst_us: f64,
@@ -43,7 +43,7 @@ struct Seen {
 
 const NAMES: [&str; 5] = ["amplification", "pages/s", "worst us", "erase spread", "erases"];
 
-impl Seen {
+impl Figures {
     fn values(self) -> [f64; 5] {
         [self.amplification, self.pages_per_s, self.worst_us, self.spread, self.erases]
     }
@@ -111,7 +111,7 @@ impl Host {
     }
 }
 
-fn see(sketch: &Sketch, load: Load, discard: bool) -> Seen {
+fn see(sketch: &Sketch, load: Load, discard: bool) -> Figures {
     let pages = sketch.capacity_bytes / 4096;
     let mut host = Host { drive: Drive::new(sketch.profile()), random: 1, worst_ns: 0 };
     if let Load::Contents(compressible_percent, duplicate_percent) = load {
@@ -137,7 +137,7 @@ fn see(sketch: &Sketch, load: Load, discard: bool) -> Seen {
     let [programs, writes, erases] = [0, 1, 2].map(|index| (host.counter(names[index]) - before[index]) as f64);
     let gauges = host.drive.named_gauges();
     let gauge = |name: &str| gauges.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, value)| *value as f64);
-    Seen {
+    Figures {
         amplification: programs / writes,
         pages_per_s: writes / (host.drive.now_ns() - start_ns) as f64 * 1e9,
         worst_us: host.worst_ns as f64 / 1e3,
@@ -147,7 +147,7 @@ fn see(sketch: &Sketch, load: Load, discard: bool) -> Seen {
 }
 
 /// What a technique does to a figure: on / off lies between these.
-type Between = (&'static str, f64, f64);
+type Bounds = (&'static str, f64, f64);
 
 /// A technique: what is the same off and on, the technique, the load, and what it must and must not move.
 struct Technique {
@@ -156,13 +156,13 @@ struct Technique {
     off: Vec<(&'static str, &'static str)>,
     on: Vec<(&'static str, &'static str)>,
     load: Load,
-    expected: Vec<Between>,
+    expected: Vec<Bounds>,
 }
 
 const SAME: (f64, f64) = (0.98, 1.02);
 
 /// A technique that is off by default.
-fn new(name: &'static str, on: &[(&'static str, &'static str)], load: Load, expected: &[Between]) -> Technique {
+fn new(name: &'static str, on: &[(&'static str, &'static str)], load: Load, expected: &[Bounds]) -> Technique {
     Technique { name, base: vec![], off: vec![], on: on.to_vec(), load, expected: expected.to_vec() }
 }
 
@@ -362,7 +362,7 @@ fn techniques_of_chips_and_faults() -> Vec<Technique> {
     let buffered =
         |technique| Technique { base: vec![("buffer", "64"), ("write_buffer_reads", "\"buffer\"")], ..technique };
     let same = [("amplification", 1.0, 1.0), ("erases", 1.0, 1.0)];
-    let with = |more: &[Between]| [&same[..], more].concat();
+    let with = |more: &[Bounds]| [&same[..], more].concat();
     let suspend = |what| [("suspend", what), ("suspend_us", "30.0")];
     vec![
         // Without it a read waits for all that the buffer has handed to its die, some sixteen pages of a millisecond.

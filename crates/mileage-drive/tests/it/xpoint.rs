@@ -2,7 +2,7 @@
 
 use crate::drives::cases;
 use crate::random_drives::Draw;
-use mileage_drive::{Immediate, Queued, Request, RequestKind, Status, XpointDrive, XpointProfile, conformance};
+use mileage_drive::{Immediate, QueueAdapter, Request, RequestKind, Status, XpointDrive, XpointProfile, conformance};
 
 fn text(capacity_bytes: u64, dies: u64, stripe_bytes: u64, queue: u64) -> String {
     let mut text = String::from("name = \"x\"\ntitle = \"X\"\nkind = \"xpoint\"\n");
@@ -35,7 +35,7 @@ fn every_shape_of_xpoint_keeps_both_contracts() {
         let (dies, stripe, queue) = (draw.of(&[1, 2, 5, 8]), draw.of(&[512, 4096]), draw.of(&[1, 2, 32]));
         let fresh = || drive(1 << 18, dies, stripe, queue);
         conformance::check(seed, 2, fresh);
-        conformance::general::check(seed, 1, 10, || Queued::new(fresh()));
+        conformance::general::check(seed, 1, 10, || QueueAdapter::new(fresh()));
     }
 }
 

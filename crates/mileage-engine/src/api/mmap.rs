@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 
 /// The part of the target that is mapped into memory at present.
 #[derive(Debug)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedWindow {
     file: TargetFile,
     start: NonNull<u8>,
     length: usize,
@@ -26,10 +26,10 @@ pub(crate) struct Mapped {
     broken: Option<Result<usize, Errno>>,
 }
 
-// SAFETY: a `Mapped` owns its mapping alone.
-unsafe impl Send for Mapped {}
+// SAFETY: a `MappedWindow` owns its mapping alone.
+unsafe impl Send for MappedWindow {}
 
-impl Mapped {
+impl MappedWindow {
     /// Map `length_bytes` of `file` from `offset_bytes` on, for writing as well if `writes`.
     pub(crate) fn new(file: TargetFile, offset_bytes: u64, length_bytes: u64, writes: bool) -> Result<Self, Errno> {
         if !sigbus::handle() {
@@ -85,7 +85,7 @@ impl Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedWindow {
     fn drop(&mut self) {
         // SAFETY: `start` and `length` are those of the mapping made in `new`, with at most some of its pages replaced.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
@@ -93,7 +93,7 @@ impl Drop for Mapped {
     }
 }
 
-impl Transfer for Mapped {
+impl Transfer for MappedWindow {
     const CALLS: u64 = 0;
 
     #[inline]

@@ -7,9 +7,9 @@ use rustix::io::Errno;
 
 /// An open file that is read and written at explicit offsets (`pread`, `pwrite`).
 #[derive(Debug)]
-pub(crate) struct Positioned(pub(crate) TargetFile);
+pub(crate) struct PositionedFile(pub(crate) TargetFile);
 
-impl Transfer for Positioned {
+impl Transfer for PositionedFile {
     const CALLS: u64 = 1;
 
     #[inline]

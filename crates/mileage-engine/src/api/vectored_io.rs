@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 /// An open file and the `iovec` array for its calls.
 #[derive(Debug)]
-pub(crate) struct Vectored {
+pub(crate) struct VectoredFile {
     file: TargetFile,
     parts: usize,
     vectors: Vec<libc::iovec>,
@@ -16,9 +16,9 @@ pub(crate) struct Vectored {
 
 // SAFETY: the pointers in `vectors` are written before each call from the buffer of that call, and read by nobody
 // afterwards.
-unsafe impl Send for Vectored {}
+unsafe impl Send for VectoredFile {}
 
-impl Vectored {
+impl VectoredFile {
     /// Every record is cut into `parts` buffers (1 to 1024) of equal length.
     pub(crate) fn new(file: TargetFile, parts: u32) -> Self {
         let parts = parts as usize;
@@ -45,7 +45,7 @@ fn moved(answer: isize) -> Result<usize, Errno> {
     usize::try_from(answer).map_err(|_| super::last_errno())
 }
 
-impl Transfer for Vectored {
+impl Transfer for VectoredFile {
     const CALLS: u64 = 1;
 
     #[inline]

@@ -9,7 +9,7 @@
 
 use super::laps::Laps;
 use super::vector_width::Width;
-use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
+use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, WriteIdentity};
 
 /// Source of the bytes that are written.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Source {
 
     /// The bytes of `writing` at `offset_bytes`.
     #[inline]
-    pub(super) fn make(&self, writing: Writing, offset_bytes: u64, into: &mut [u8]) {
+    pub(super) fn make(&self, writing: WriteIdentity, offset_bytes: u64, into: &mut [u8]) {
         match self {
             Self::Blocks(blocks, width) => width.fill(blocks, writing, offset_bytes, into),
             Self::Iozone(bytes) => {
@@ -84,7 +84,7 @@ impl Filler {
 
     /// Fill a buffer for all writes to come, of any length; possible only for fixed contents.
     pub(super) fn prime(&self, into: &mut [u8]) {
-        self.source.make(Writing::default(), 0, into);
+        self.source.make(WriteIdentity::default(), 0, into);
     }
 
     /// An operation was handed out: which lap it belongs to.
@@ -92,7 +92,7 @@ impl Filler {
     pub(super) fn next_lap(&mut self) -> u32 {
         if self.left == 0 {
             self.left = self.lap_operations;
-            self.lap = (self.lap + 1).min(Writing::LAP_MAX);
+            self.lap = (self.lap + 1).min(WriteIdentity::LAP_MAX);
         }
         self.left -= 1;
         self.lap
@@ -109,7 +109,7 @@ impl Filler {
     /// The bytes that a write of lap `lap` carries.
     #[inline]
     pub(super) fn fill(&self, op: &Op, lap: u32, into: &mut [u8]) {
-        let writing = Writing { file: self.file, generation: self.generation, lap };
+        let writing = WriteIdentity { file: self.file, generation: self.generation, lap };
         self.source.make(writing, op.offset_bytes, into);
     }
 }

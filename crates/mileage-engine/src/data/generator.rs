@@ -8,7 +8,7 @@ use super::vector_width::Width;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::ContentData;
-use mileage_workload::{BLOCK_BYTES, Workload, Writing};
+use mileage_workload::{BLOCK_BYTES, Workload, WriteIdentity};
 
 /// Bytes that [`Generator::measure`] makes.
 const SAMPLE_BYTES: u64 = 2 << 20;
@@ -56,7 +56,7 @@ impl Generator {
     /// The bytes at `offset_bytes` in lap `lap` of the shared file; one record, where the content is made of records.
     #[inline]
     pub fn fill(&self, lap: u32, offset_bytes: u64, into: &mut [u8]) {
-        self.source.make(Writing { file: 0, generation: self.generation, lap }, offset_bytes, into);
+        self.source.make(WriteIdentity { file: 0, generation: self.generation, lap }, offset_bytes, into);
     }
 
     /// Measure the compressibility of the content on its first 2 MiB: the true figure next to the nominal one. Takes

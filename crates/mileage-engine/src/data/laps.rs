@@ -13,7 +13,7 @@
 //! outstanding at once stays ambiguous. Writes and discards are counted for groups of units, one in [`GROUPS`]: where
 //! another unit of the group was written meanwhile either lap is accepted, where it was discarded nothing is compared.
 
-use mileage_workload::{Files, Lap, Op, Verify, Workload, Writing};
+use mileage_workload::{Files, Lap, Op, Verify, Workload, WriteIdentity};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -40,7 +40,7 @@ const MANY: u32 = u32::MAX / ONE * ONE;
 /// The lap.
 const LAP: u32 = WRITTEN - 1;
 
-const _: () = assert!(Writing::LAP_MAX <= LAP, "a lap fits below the flags");
+const _: () = assert!(WriteIdentity::LAP_MAX <= LAP, "a lap fits below the flags");
 
 /// The laps of one file's span, shared by the threads that work on it.
 #[derive(Debug)]

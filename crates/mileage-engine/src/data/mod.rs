@@ -18,7 +18,7 @@ pub(crate) use compression::measure_compression;
 pub use generator::Generator;
 pub(crate) use laps::{Laps, UNITS_MAX};
 pub(crate) use sample::ContentSample;
-pub(crate) use verify::Compared;
+pub(crate) use verify::ComparisonCount;
 
 use crate::error::Error;
 use crate::memory::Pages;
@@ -201,7 +201,7 @@ impl Data {
     }
 
     /// Return the sample of the `writes` writes, and the result of the comparisons.
-    pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, Compared) {
+    pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, ComparisonCount) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),
             None if writes > 0 => ContentSample::of_fixed(&self.filler, self.record_bytes, writes),

@@ -3,7 +3,7 @@
 //! The code is that of `mileage-workload`, compiled three times: it is inlined here into functions for which the
 //! compiler may use AVX2 or AVX-512. Other architectures have their vectors in the baseline.
 
-use mileage_workload::{BLOCK_BYTES, Blocks, Expected, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, ExpectedContent, WriteIdentity};
 
 /// Room for one block.
 pub(crate) type Scratch = [u8; BLOCK_BYTES];
@@ -51,7 +51,7 @@ impl Width {
 
     /// As [`Blocks::fill`].
     #[inline]
-    pub(crate) fn fill(self, blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+    pub(crate) fn fill(self, blocks: &Blocks, writing: WriteIdentity, offset_bytes: u64, out: &mut [u8]) {
         match self {
             Self::Baseline => blocks.fill(writing, offset_bytes, out),
             // SAFETY: the value exists only where the processor has the feature.
@@ -68,7 +68,7 @@ impl Width {
     pub(crate) fn agrees(
         self,
         blocks: &Blocks,
-        expected: Expected,
+        expected: ExpectedContent,
         offset_bytes: u64,
         found: &[u8],
         scratch: &mut Scratch,
@@ -87,39 +87,51 @@ impl Width {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn fill_avx2(blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+fn fill_avx2(blocks: &Blocks, writing: WriteIdentity, offset_bytes: u64, out: &mut [u8]) {
     blocks.fill(writing, offset_bytes, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn fill_avx512(blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+fn fill_avx512(blocks: &Blocks, writing: WriteIdentity, offset_bytes: u64, out: &mut [u8]) {
     blocks.fill(writing, offset_bytes, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn agrees_avx2(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut Scratch) -> bool {
+fn agrees_avx2(
+    blocks: &Blocks,
+    expected: ExpectedContent,
+    offset_bytes: u64,
+    found: &[u8],
+    scratch: &mut Scratch,
+) -> bool {
     blocks.agrees(expected, offset_bytes, found, scratch)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn agrees_avx512(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut Scratch) -> bool {
+fn agrees_avx512(
+    blocks: &Blocks,
+    expected: ExpectedContent,
+    offset_bytes: u64,
+    found: &[u8],
+    scratch: &mut Scratch,
+) -> bool {
     blocks.agrees(expected, offset_bytes, found, scratch)
 }
 
 #[cfg(test)]
 mod tests {
     use super::Width;
-    use mileage_workload::{Blocks, Content, Expected, Lap, Writing};
+    use mileage_workload::{Blocks, Content, ExpectedContent, Lap, WriteIdentity};
 
     #[test]
     fn all_widths_make_the_same_bytes() {
         for (level, duplicate_percent) in [(0, 0), (2, 50), (50, 0), (75, 30), (98, 0), (100, 0)] {
             let content = Content::Mixed { compressible_percent: level, duplicate_percent };
             let blocks = Blocks::new(1, &content).unwrap();
-            let writing = Writing { file: 1, generation: 2, lap: 3 };
+            let writing = WriteIdentity { file: 1, generation: 2, lap: 3 };
             for (offset, length) in [(0, 65_536), (512, 512), (1024, 10_240), (7, 9001)] {
                 let made = |width: Width| {
                     let mut out = vec![0; length];
@@ -129,9 +141,9 @@ mod tests {
                 let plain = made(Width::Baseline);
                 for width in Width::all() {
                     assert!(made(width) == plain, "{width:?}, level {level}, {length} bytes at {offset}");
-                    let expected = Expected { file: 1, generation: 2, lap: Lap::Exactly(3) };
+                    let expected = ExpectedContent { file: 1, generation: 2, lap: Lap::Exactly(3) };
                     assert!(width.agrees(&blocks, expected, offset, &plain, &mut [0; 4096]), "{width:?}");
-                    let older = Expected { lap: Lap::Exactly(2), ..expected };
+                    let older = ExpectedContent { lap: Lap::Exactly(2), ..expected };
                     assert!(!width.agrees(&blocks, older, offset, &plain, &mut [0; 4096]), "{width:?}");
                 }
             }

@@ -15,7 +15,9 @@ use super::vector_width::Scratch;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::Mismatch;
-use mileage_workload::{BLOCK_BYTES, Expected, Finding, Lap, Op, Verify, Workload, Writing, plain_findings};
+use mileage_workload::{
+    BLOCK_BYTES, ExpectedContent, Finding, Lap, Op, Verify, Workload, WriteIdentity, plain_findings,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ const KEPT: usize = 100;
 
 /// Result of a thread's comparisons.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Compared {
+pub(crate) struct ComparisonCount {
     /// Reads that were compared.
     pub(crate) reads: u64,
     /// Number of wrong ones.
@@ -51,7 +53,7 @@ pub(super) struct Verifier {
     /// Room for what should have come, where that cannot be made block by block.
     scratch: Option<Pages>,
     block: Box<Scratch>,
-    compared: Compared,
+    compared: ComparisonCount,
 }
 
 impl Verifier {
@@ -84,7 +86,7 @@ impl Verifier {
             words: Vec::new(),
             scratch,
             block: Box::new([0; BLOCK_BYTES]),
-            compared: Compared { mismatches: Vec::with_capacity(KEPT), ..Compared::default() },
+            compared: ComparisonCount { mismatches: Vec::with_capacity(KEPT), ..ComparisonCount::default() },
         }))
     }
 
@@ -125,7 +127,7 @@ impl Verifier {
 
     /// Compare a stretch, and record it if it is wrong.
     fn stretch(&mut self, offset_bytes: u64, lap: Lap, found: &[u8]) -> bool {
-        let expected = Expected { file: self.file, generation: self.generation, lap };
+        let expected = ExpectedContent { file: self.file, generation: self.generation, lap };
         let full = self.compared.mismatches.len() == KEPT;
         let findings = match (&self.source, &mut self.scratch) {
             (Source::Blocks(blocks, width), _) => {
@@ -136,7 +138,7 @@ impl Verifier {
             }
             (source, Some(scratch)) => {
                 let made = &mut scratch.bytes_mut()[..found.len()];
-                source.make(Writing { file: self.file, ..Writing::default() }, offset_bytes, made);
+                source.make(WriteIdentity { file: self.file, ..WriteIdentity::default() }, offset_bytes, made);
                 if made == found {
                     return false;
                 }
@@ -151,7 +153,7 @@ impl Verifier {
         !findings.is_empty()
     }
 
-    pub(super) fn into_compared(self) -> Compared {
+    pub(super) fn into_compared(self) -> ComparisonCount {
         self.compared
     }
 }

@@ -1,7 +1,7 @@
 //! The calls of one worker in one test: those that move records, those that end the test inside its clock, and those
 //! that come after.
 
-use super::steps::{Ending, Moves};
+use super::steps::{Moves, TestEnd};
 use crate::api::Transfer;
 use crate::api::stream::Stream;
 use crate::clock;
@@ -43,7 +43,7 @@ impl TestTimes {
 
 /// Open file or stream through which records are moved.
 #[derive(Debug)]
-pub(super) enum Opened {
+pub(super) enum OpenFile {
     File(OwnedFd),
     Stream(Stream),
     Closed,
@@ -52,13 +52,13 @@ pub(super) enum Opened {
 /// One worker's file in a test.
 #[derive(Debug)]
 pub(crate) struct TestFile {
-    pub(super) opened: Opened,
+    pub(super) opened: OpenFile,
     pub(super) path: PathBuf,
     pub(super) moves: Moves,
     pub(super) record_bytes: u64,
     /// Position to seek to after the last record.
     pub(super) last_seek_bytes: u64,
-    pub(super) ending: Ending,
+    pub(super) ending: TestEnd,
     pub(super) ends: Arc<TestTimes>,
     /// The record for which the position was moved last; a call that is made again does not move it again.
     pub(super) sought: Option<u64>,
@@ -91,8 +91,8 @@ impl TestFile {
 
     fn seek(&self, to: SeekFrom) -> Result<(), Errno> {
         match &self.opened {
-            Opened::File(file) => rustix::fs::seek(file, to).map(drop),
-            Opened::Stream(_) | Opened::Closed => Ok(()),
+            OpenFile::File(file) => rustix::fs::seek(file, to).map(drop),
+            OpenFile::Stream(_) | OpenFile::Closed => Ok(()),
         }
     }
 
@@ -106,15 +106,15 @@ impl TestFile {
 
     fn fsync(&mut self) -> Result<(), Errno> {
         match &mut self.opened {
-            Opened::File(file) => rustix::fs::fsync(file),
-            Opened::Stream(stream) => stream.sync(Sync::Fsync),
-            Opened::Closed => Ok(()),
+            OpenFile::File(file) => rustix::fs::fsync(file),
+            OpenFile::Stream(stream) => stream.sync(Sync::Fsync),
+            OpenFile::Closed => Ok(()),
         }
     }
 
     #[cold]
     fn close(&mut self) {
-        self.opened = Opened::Closed;
+        self.opened = OpenFile::Closed;
     }
 }
 
@@ -126,10 +126,10 @@ impl Transfer for TestFile {
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
         self.go(offset_bytes)?;
         let read = match (&mut self.opened, self.moves) {
-            (Opened::File(file), Moves::Positioned) => rustix::io::pread(file, into, offset_bytes),
-            (Opened::File(file), _) => rustix::io::read(file, into),
-            (Opened::Stream(stream), _) => stream.read(offset_bytes, into),
-            (Opened::Closed, _) => Err(Errno::BADF),
+            (OpenFile::File(file), Moves::Positioned) => rustix::io::pread(file, into, offset_bytes),
+            (OpenFile::File(file), _) => rustix::io::read(file, into),
+            (OpenFile::Stream(stream), _) => stream.read(offset_bytes, into),
+            (OpenFile::Closed, _) => Err(Errno::BADF),
         }?;
         self.sought = None;
         Ok(read)
@@ -139,10 +139,10 @@ impl Transfer for TestFile {
     fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
         self.go(offset_bytes)?;
         let written = match (&mut self.opened, self.moves) {
-            (Opened::File(file), Moves::Positioned) => rustix::io::pwrite(file, from, offset_bytes),
-            (Opened::File(file), _) => rustix::io::write(file, from),
-            (Opened::Stream(stream), _) => stream.write(offset_bytes, from),
-            (Opened::Closed, _) => Err(Errno::BADF),
+            (OpenFile::File(file), Moves::Positioned) => rustix::io::pwrite(file, from, offset_bytes),
+            (OpenFile::File(file), _) => rustix::io::write(file, from),
+            (OpenFile::Stream(stream), _) => stream.write(offset_bytes, from),
+            (OpenFile::Closed, _) => Err(Errno::BADF),
         }?;
         self.sought = None;
         Ok(written)
@@ -160,7 +160,7 @@ impl Transfer for TestFile {
 
     fn finish(&mut self) -> Result<(), Errno> {
         self.last_seek()?;
-        if let Opened::Stream(stream) = &mut self.opened {
+        if let OpenFile::Stream(stream) = &mut self.opened {
             stream.finish()?;
         }
         if self.ending.flush_reads {

@@ -29,7 +29,7 @@ mod workers;
 
 pub use differences::iozone_differences;
 pub use file_job::{iozone_file_job, iozone_results};
-pub use results::{IozoneResults, Moved, TestResult, WorkerRates};
+pub use results::{IozoneResults, TestResult, TimedBytes, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
 pub(crate) use workers::Workers;
 

@@ -32,15 +32,15 @@ pub struct TestResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRates {
     /// Work of each worker and its time: until the first worker was done, or of its own complete part.
-    pub children: Vec<Moved>,
+    pub children: Vec<TimedBytes>,
     /// Total work over the time from the first call to the last close of any worker; to the end of the first one where
     /// the others stop then ("parent sees").
-    pub parent: Moved,
+    pub parent: TimedBytes,
 }
 
 /// Bytes and the time they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct TimedBytes {
     /// Bytes.
     pub bytes: u64,
     /// Nanoseconds.
@@ -53,22 +53,22 @@ impl WorkerRates {
     pub(super) fn of(record: &RunRecord, whole_ns: u64, stonewall: bool, leave: bool) -> Self {
         let first_done_ns = record.concurrency.as_ref().filter(|_| stonewall).map(|all| all.first_done_ns);
         let child = |thread: &ThreadRecord| {
-            let whole = Moved { bytes: thread.bytes_read + thread.bytes_written, ns: thread.elapsed_ns };
+            let whole = TimedBytes { bytes: thread.bytes_read + thread.bytes_written, ns: thread.elapsed_ns };
             match (first_done_ns, thread.first_done_bytes) {
-                (Some(ns), Some(bytes)) if thread.elapsed_ns > ns => Moved { bytes, ns },
+                (Some(ns), Some(bytes)) if thread.elapsed_ns > ns => TimedBytes { bytes, ns },
                 _ => whole,
             }
         };
-        let children: Vec<Moved> = record.threads.iter().map(child).collect();
+        let children: Vec<TimedBytes> = record.threads.iter().map(child).collect();
         let bytes = children.iter().map(|child| child.bytes).sum();
         let ns = first_done_ns.filter(|_| leave).unwrap_or(whole_ns);
-        Self { children, parent: Moved { bytes, ns } }
+        Self { children, parent: TimedBytes { bytes, ns } }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Moved, WorkerRates};
+    use super::{TimedBytes, WorkerRates};
     use mileage_measure::{Concurrency, RunRecord, ThreadRecord};
 
     fn thread(bytes: u64, elapsed_ns: u64, first_done_bytes: u64) -> ThreadRecord {
@@ -84,12 +84,12 @@ mod tests {
             ..RunRecord::default()
         };
         let rates = WorkerRates::of(&record, 40, true, false);
-        assert_eq!(rates.children, [Moved { bytes: 1000, ns: 10 }, Moved { bytes: 600, ns: 10 }]);
-        assert_eq!(rates.parent, Moved { bytes: 1600, ns: 40 });
+        assert_eq!(rates.children, [TimedBytes { bytes: 1000, ns: 10 }, TimedBytes { bytes: 600, ns: 10 }]);
+        assert_eq!(rates.parent, TimedBytes { bytes: 1600, ns: 40 });
         let leaving = WorkerRates::of(&record, 40, true, true);
-        assert_eq!(leaving.parent, Moved { bytes: 1600, ns: 10 });
+        assert_eq!(leaving.parent, TimedBytes { bytes: 1600, ns: 10 });
         let whole = WorkerRates::of(&record, 40, false, true);
-        assert_eq!(whole.children[1], Moved { bytes: 1000, ns: 20 });
-        assert_eq!(whole.parent, Moved { bytes: 2000, ns: 40 });
+        assert_eq!(whole.children[1], TimedBytes { bytes: 1000, ns: 20 });
+        assert_eq!(whole.parent, TimedBytes { bytes: 2000, ns: 40 });
     }
 }

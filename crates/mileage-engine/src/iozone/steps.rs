@@ -61,12 +61,12 @@ pub(super) struct Step {
     pub(super) before: Vec<Action>,
     pub(super) workload: Workload,
     pub(super) moves: Moves,
-    pub(super) ending: Ending,
+    pub(super) ending: TestEnd,
 }
 
 /// End of a worker's part of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ending {
+pub(super) struct TestEnd {
     /// `fsync` inside the clock though nothing was written.
     pub(super) flush_reads: bool,
     /// `close` inside the clock.
@@ -118,7 +118,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
         before: if fidelity { faithful(suite, test) } else { intended(test) },
         workload: workload_of(suite, test),
         moves,
-        ending: Ending {
+        ending: TestEnd {
             // No flush for a stream that was read: fflush does nothing to the file then.
             flush_reads: fidelity && suite.flush_timed && !by_stream,
             close_inside: suite.close_timed,

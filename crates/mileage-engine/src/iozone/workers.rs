@@ -1,7 +1,7 @@
 //! Prepare the workers of one IOzone test: open each worker's file before the timed part.
 
-use super::calls::{Opened, TestFile, TestTimes};
-use super::steps::{Access, Action, Ending, Moves, Step};
+use super::calls::{OpenFile, TestFile, TestTimes};
+use super::steps::{Access, Action, Moves, Step, TestEnd};
 use super::suite::Iozone;
 use crate::api::file::TargetFile;
 use crate::api::stream::Stream;
@@ -110,9 +110,9 @@ impl Workers {
             let (reads, writes) = (workload.reads(), workload.writes());
             let buffer_bytes = workload.record_bytes as usize;
             let stream = Stream::new(TargetFile::new(file, false), buffer_bytes, reads, writes);
-            Opened::Stream(stream.map_err(failed("open a stream on", &path))?.at_start(reads))
+            OpenFile::Stream(stream.map_err(failed("open a stream on", &path))?.at_start(reads))
         } else {
-            Opened::File(file)
+            OpenFile::File(file)
         };
         Ok(TestFile {
             opened,
@@ -120,7 +120,7 @@ impl Workers {
             moves: step.moves,
             record_bytes: u64::from(workload.record_bytes),
             last_seek_bytes: offset_after(&workload, worker)?,
-            ending: Ending { flush_reads: step.ending.flush_reads && !workload.writes(), ..step.ending },
+            ending: TestEnd { flush_reads: step.ending.flush_reads && !workload.writes(), ..step.ending },
             ends: Arc::clone(&self.ends),
             sought: None,
             began: false,

@@ -71,7 +71,7 @@ impl Failure {
 
 /// Number of bytes that one operation read or wrote.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct ByteCount {
     /// Bytes.
     pub(super) read: u64,
     /// Bytes.
@@ -140,16 +140,16 @@ impl<'a> Calls<'a> {
         (owner, item): (u32, u64),
         paths: &mut MetadataPaths,
         made: &mut u64,
-    ) -> Result<Moved, Failure> {
+    ) -> Result<ByteCount, Failure> {
         match operation {
             MetadataOp::Create => {
                 let mut exists = false;
                 let written = self.create(paths.path_of(item), (owner, item), &mut exists);
                 *made += u64::from(exists);
-                return Ok(Moved { written: written?, ..Moved::default() });
+                return Ok(ByteCount { written: written?, ..ByteCount::default() });
             }
             MetadataOp::Open => self.open(paths.path_of(item))?,
-            MetadataOp::Read => return Ok(Moved { read: self.read(paths.path_of(item))?, ..Moved::default() }),
+            MetadataOp::Read => return Ok(ByteCount { read: self.read(paths.path_of(item))?, ..ByteCount::default() }),
             MetadataOp::Stat => self.stat(paths.path_of(item))?,
             MetadataOp::Utime => self.utime(paths.path_of(item))?,
             MetadataOp::Rename => {
@@ -163,10 +163,10 @@ impl<'a> Calls<'a> {
             }
             MetadataOp::Rmdir => self.remove(paths.path_of(item), AtFlags::REMOVEDIR)?,
             MetadataOp::Readdir => {
-                return Ok(Moved { entries: self.list(paths.directory(item as usize))?, ..Moved::default() });
+                return Ok(ByteCount { entries: self.list(paths.directory(item as usize))?, ..ByteCount::default() });
             }
         }
-        Ok(Moved::default())
+        Ok(ByteCount::default())
     }
 
     /// Create a file, fill it, sync it if asked, close it; the bytes written. `exists` says whether the file is there

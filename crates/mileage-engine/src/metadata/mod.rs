@@ -41,11 +41,11 @@ use crate::job::{Control, Job};
 use crate::run_context::{Facts, RunContext};
 use crate::start_barrier::StartBarrier;
 use crate::start_gate::Gate;
-use crate::thread_signals::Padded;
+use crate::thread_signals::CacheAligned;
 use crate::time_limit::within;
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
-use run_state::{ABANDONED, FAILED, Outcomes, Shared};
+use run_state::{ABANDONED, FAILED, Outcomes, SharedState};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn ready(
     directory: &Path,
     options: MetadataOptions,
     barrier: Option<Arc<StartBarrier>>,
-) -> Result<Arc<Shared>, Error> {
+) -> Result<Arc<SharedState>, Error> {
     let layout = MetadataLayout::new(&metadata)?;
     cpu_affinity::check(&options.pin_cpus)?;
     let visits = |worker| MetadataVisits::total_of(&metadata, &layout, worker);
@@ -92,16 +92,16 @@ fn ready(
     let late = || Err(failed("open the directory", directory)(Errno::TIMEDOUT));
     let place = place.or_else(|missed| missed.if_late(late))??;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });
-    Ok(Arc::new(Shared {
+    Ok(Arc::new(SharedState {
         layout,
         place,
         operations_total,
         gate: Gate::at(barrier.clone(), threads),
         barrier,
         all_done: Gate::new(threads),
-        halt: Padded::default(),
-        tally: (0..threads).map(|_| Padded::default()).collect(),
-        made: (0..threads).map(|_| Padded::default()).collect(),
+        halt: CacheAligned::default(),
+        tally: (0..threads).map(|_| CacheAligned::default()).collect(),
+        made: (0..threads).map(|_| CacheAligned::default()).collect(),
         hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
         outcomes: Outcomes::default(),
         context,
@@ -111,7 +111,7 @@ fn ready(
 }
 
 /// Result of all workers in this process, for a run or a share of it.
-struct Ended {
+struct WorkersEnd {
     parts: Vec<Part>,
     /// Error when its directories were made.
     made_badly: Option<RunError>,
@@ -121,8 +121,8 @@ struct Ended {
 }
 
 /// The record of a run whose workers are all in this process.
-fn record_of(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
-    let Ended { parts, made_badly, facts, left } = run(shared)?;
+fn record_of(shared: &Arc<SharedState>) -> Result<RunRecord, Error> {
+    let WorkersEnd { parts, made_badly, facts, left } = run(shared)?;
     let mut record = merge(&parts, made_badly, shared.is_stopped());
     facts.add_to(&mut record.usage);
     record.usage.limited_by = limited_by(&record, &Load::default(), facts.processors).to_owned();
@@ -131,7 +131,7 @@ fn record_of(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
 }
 
 /// The whole run, on the job's own thread.
-fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
+fn run(shared: &Arc<SharedState>) -> Result<WorkersEnd, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
     let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.may_continue()));
@@ -152,7 +152,7 @@ fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
         (false, true) => Some("the run was given up".to_owned()),
         (false, false) => shared.place.remove(&made),
     };
-    Ok(Ended { parts: parts?, made_badly: failure, facts, left })
+    Ok(WorkersEnd { parts: parts?, made_badly: failure, facts, left })
 }
 
 /// The record of a run whose workers have all come back.

@@ -1,7 +1,7 @@
 //! Notes for the reader of a metadata run's figures: leftovers, a file system with a known trap, a rate that was not
 //! steady.
 
-use super::run_state::Shared;
+use super::run_state::SharedState;
 use super::worker_result::Part;
 use mileage_measure::{RunRecord, SeriesData};
 use mileage_workload::MetadataOp;
@@ -17,7 +17,7 @@ const PART_NS_MIN: u64 = 50_000_000;
 /// The fastest part over the slowest, above which the rate was not steady.
 const STEADY_MAX: f64 = 1.5;
 
-pub(super) fn add(record: &mut RunRecord, shared: &Shared, parts: &[Part], left_directories: Option<String>) {
+pub(super) fn add(record: &mut RunRecord, shared: &SharedState, parts: &[Part], left_directories: Option<String>) {
     let path = shared.place.path();
     let left: u64 = parts.iter().map(|part| part.left).sum();
     if left > 0 {

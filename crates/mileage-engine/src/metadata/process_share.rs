@@ -4,7 +4,7 @@
 //! instant. What they leave behind, a [`MetadataShare`], holds every histogram and series whole, so that
 //! [`merge_metadata_shares`] makes the record that the workers of one process would have made.
 
-use super::run_state::{MetadataOptions, Shared};
+use super::run_state::{MetadataOptions, SharedState};
 use super::worker_result::Part;
 use super::{merge, notes, ready, run};
 use crate::bottleneck::limited_by;
@@ -56,7 +56,7 @@ pub fn start_metadata_share(
     })
 }
 
-fn share_of(shared: &Arc<Shared>) -> Result<MetadataShare, Error> {
+fn share_of(shared: &Arc<SharedState>) -> Result<MetadataShare, Error> {
     let ended = run(shared)?;
     let mut own = merge(&ended.parts, None, false);
     // Remove the series before the notes are made: only the whole run can show whether the rate was steady, not a

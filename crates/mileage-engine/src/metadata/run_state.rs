@@ -9,7 +9,7 @@ use crate::job::{Control, Progress};
 use crate::run_context::RunContext;
 use crate::start_barrier::StartBarrier;
 use crate::start_gate::Gate;
-use crate::thread_signals::Padded;
+use crate::thread_signals::CacheAligned;
 use crate::worker::Tally;
 use mileage_workload::{Metadata, MetadataLayout};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Outcomes {
 }
 
 /// State that the workers of a run share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) metadata: Metadata,
     pub(super) options: MetadataOptions,
     pub(super) layout: MetadataLayout,
@@ -72,17 +72,17 @@ pub(super) struct Shared {
     pub(super) barrier: Option<Arc<StartBarrier>>,
     pub(super) gate: Gate,
     pub(super) all_done: Gate,
-    pub(super) halt: Padded<AtomicU8>,
-    pub(super) tally: Box<[Padded<Tally>]>,
+    pub(super) halt: CacheAligned<AtomicU8>,
+    pub(super) tally: Box<[CacheAligned<Tally>]>,
     /// Items of each worker that the first worker made for it.
-    pub(super) made: Box<[Padded<AtomicU64>]>,
+    pub(super) made: Box<[CacheAligned<AtomicU64>]>,
     /// Places where the workers hand over their accounting during calls; empty without a watchdog.
     pub(super) hand_overs: Box<[Arc<HandOver<Part>>]>,
     pub(super) outcomes: Outcomes,
     pub(super) context: RunContext,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn halt(&self, why: u8) {
         self.halt.0.fetch_or(why, Ordering::Relaxed);
     }
@@ -96,7 +96,7 @@ impl Shared {
     }
 }
 
-impl Control for Shared {
+impl Control for SharedState {
     fn stop(&self) {
         let before = self.halt.0.fetch_or(STOPPED, Ordering::Relaxed);
         if before & STOPPED != 0 {

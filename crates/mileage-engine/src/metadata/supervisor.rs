@@ -1,11 +1,11 @@
 //! Start the worker threads of a metadata run and wait for them; abandon threads that hang in a call past the time-out.
 
-use super::run_state::{ABANDONED, FAILED, Shared};
+use super::run_state::{ABANDONED, FAILED, SharedState};
 use super::worker::work;
 use super::worker_result::Part;
 use crate::clock;
 use crate::error::{Error, words_of};
-use crate::in_flight::Abandoned;
+use crate::in_flight::AbandonedValue;
 use crate::watchdog::Watchdog;
 use mileage_measure::RunError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_secs(3600);
 
 /// Run all workers and return their parts.
-pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
+pub(super) fn work_together(shared: &Arc<SharedState>) -> Result<Vec<Part>, Error> {
     let threads = shared.metadata.threads;
     *shared.outcomes.lock() = (0..threads).map(|_| None).collect();
     for worker in 0..threads {
@@ -32,12 +32,12 @@ pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
     parts.into_iter().flatten().collect()
 }
 
-fn spawn(shared: &Arc<Shared>, worker: u32) -> std::io::Result<()> {
+fn spawn(shared: &Arc<SharedState>, worker: u32) -> std::io::Result<()> {
     let shared = Arc::clone(shared);
     let builder = std::thread::Builder::new().name(format!("mileage-{worker}"));
     let work = move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&shared, worker)));
-        if outcome.as_ref().is_err_and(|panic| panic.is::<Abandoned>()) {
+        if outcome.as_ref().is_err_and(|panic| panic.is::<AbandonedValue>()) {
             return;
         }
         let part = outcome.unwrap_or_else(|panic| Err(Error::Broken { thread: worker, reason: words_of(&*panic) }));
@@ -50,7 +50,7 @@ fn spawn(shared: &Arc<Shared>, worker: u32) -> std::io::Result<()> {
 }
 
 /// Until every worker has come back or was left behind.
-fn wait(shared: &Shared) {
+fn wait(shared: &SharedState) {
     let (outcomes, timeout_ns) = (&shared.outcomes, shared.options.timeout_ns);
     let mut watchdog = (timeout_ns > 0).then(|| Watchdog::new(shared.metadata.threads, timeout_ns, clock::now_ns()));
     let period = watchdog.as_ref().map_or(LOOK, Watchdog::period);
@@ -69,13 +69,13 @@ fn wait(shared: &Shared) {
 }
 
 /// Nobody waits any more for those who will not come, and with `ABANDONED` what is there stays there.
-fn give_up(shared: &Shared, and: u8) {
+fn give_up(shared: &SharedState, and: u8) {
     shared.halt(FAILED | and);
     shared.gate.open_early();
     shared.all_done.open_early();
 }
 
-pub(super) fn overdue(shared: &Shared, timeout_ns: u64) -> RunError {
+pub(super) fn overdue(shared: &SharedState, timeout_ns: u64) -> RunError {
     let (operation, place) = (shared.metadata.operation.name(), shared.place.path().display());
     let seconds = timeout_ns as f64 * 1e-9;
     let message = format!(

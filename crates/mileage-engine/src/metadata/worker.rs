@@ -1,7 +1,7 @@
 //! One worker of a metadata run: create its items, wait at the start gate, do the timed operations, remove what is left.
 
-use super::calls::{Calls, Failure, Moved};
-use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
+use super::calls::{ByteCount, Calls, Failure};
+use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, SharedState};
 use super::worker_result::Part;
 use crate::clock::RunClock;
 use crate::cpu_affinity;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::in_flight::InFlight;
 use crate::usage::ThreadUsage;
 use crate::worker::Tally;
-use mileage_measure::{Finished, Series, ThreadRecord};
+use mileage_measure::{CompletedOperation, Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ const PUBLISH_NS: u64 = 10_000_000;
 
 /// Everything a worker touches; nothing in it grows while operations are timed.
 struct Worker<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedState,
     number: u32,
     calls: Calls<'a>,
     /// Paths of the items that this worker visits.
@@ -41,7 +41,7 @@ struct Worker<'a> {
 }
 
 /// Do one worker's part of the run.
-pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
+pub(super) fn work(shared: &SharedState, worker: u32) -> Result<Part, Error> {
     let (start, end) = (shared.gate.ticket(), shared.all_done.ticket());
     descriptor_table::leave();
     let bound = cpu_affinity::bind(&shared.options.pin_cpus, worker);
@@ -59,7 +59,7 @@ pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(shared: &'a Shared, worker: u32) -> Result<Self, Error> {
+    fn new(shared: &'a SharedState, worker: u32) -> Result<Self, Error> {
         let metadata = &shared.metadata;
         let owner = metadata.owner_for(worker);
         let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
@@ -204,7 +204,7 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn operate(&mut self, item: u64) -> Result<Moved, Failure> {
+    fn operate(&mut self, item: u64) -> Result<ByteCount, Failure> {
         let Self { shared, number, calls, paths, part, created, .. } = self;
         let operation = shared.metadata.operation;
         part.begin();
@@ -213,12 +213,16 @@ impl<'a> Worker<'a> {
 
     /// Book an operation; true if that took longer than usual.
     #[inline]
-    fn count(&mut self, at_ns: u64, end_ns: u64, moved: Moved) -> bool {
+    fn count(&mut self, at_ns: u64, end_ns: u64, moved: ByteCount) -> bool {
         let part = &mut *self.part;
-        let Moved { read, written, entries } = moved;
+        let ByteCount { read, written, entries } = moved;
         let latency_ns = end_ns.saturating_sub(at_ns);
-        let closed =
-            part.series.record(Finished { at_ns: end_ns, bytes_read: read, bytes_written: written, latency_ns });
+        let closed = part.series.record(CompletedOperation {
+            at_ns: end_ns,
+            bytes_read: read,
+            bytes_written: written,
+            latency_ns,
+        });
         part.record.ops_metadata += 1;
         part.record.bytes_read += read;
         part.record.bytes_written += written;

@@ -1,6 +1,6 @@
 //! Accounting of a thread's operations: counts, latencies, series, progress. Every loop uses it; none counts by itself.
 
-use super::run_state::{Shared, Tally};
+use super::run_state::{SharedState, Tally};
 use super::thread_result::{CurrentWork, Part};
 use crate::clock::RunClock;
 use crate::data::Data;
@@ -11,7 +11,7 @@ use crate::log::LogWriter;
 use crate::run_context::RunContext;
 use crate::thread_signals::Signals;
 use crate::usage::ThreadUsage;
-use mileage_measure::{Finished, RunError};
+use mileage_measure::{CompletedOperation, RunError};
 use mileage_workload::{Op, OpKind, Workload};
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ const PUBLISH_NS: u64 = 10_000_000;
 
 /// One completed operation, on the run's clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed<'a> {
+pub(crate) struct CompletedOp<'a> {
     pub(crate) op: &'a Op,
     /// Time at which it should have been submitted; `None` in the closed loop.
     pub(crate) due_ns: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) trait Loop<'a> {
 
 impl<'a> Accounting<'a> {
     /// An empty accounting for the calling thread, thread number `thread` of a run of `workload`.
-    pub(crate) fn new(shared: &'a Shared, thread: u32, workload: &Workload) -> Self {
+    pub(crate) fn new(shared: &'a SharedState, thread: u32, workload: &Workload) -> Self {
         Self {
             part: InFlight::new(
                 Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0),
@@ -158,8 +158,8 @@ impl<'a> Accounting<'a> {
     /// closed, progress published): a caller that times operations must read the clock again.
     #[expect(clippy::inline_always, reason = "otherwise its argument goes through memory in every operation")]
     #[inline(always)]
-    pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
-        let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
+    pub(crate) fn completed(&mut self, done: CompletedOp<'_>) -> bool {
+        let CompletedOp { op, due_ns, submit_ns, complete_ns, counted } = done;
         if !counted {
             return self.part.warm_up_completed(op, complete_ns - submit_ns, complete_ns);
         }
@@ -183,7 +183,8 @@ impl<'a> Accounting<'a> {
             part.record_apart(op.kind, latency_ns);
         }
         let at_ns = complete_ns.saturating_sub(self.base_ns);
-        let closed = part.series.record(Finished { at_ns, bytes_read: read, bytes_written: written, latency_ns });
+        let closed =
+            part.series.record(CompletedOperation { at_ns, bytes_read: read, bytes_written: written, latency_ns });
         if let Some(due_ns) = due_ns {
             part.response.record(complete_ns.saturating_sub(due_ns));
         }

@@ -3,14 +3,14 @@
 use super::accounting::Loop;
 use super::sync_loop::SyncLoop;
 use super::thread_result::Part;
-use super::{Shared, reach};
+use super::{SharedState, reach};
 use crate::api::Transfer;
 use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
 use crate::run_context::RunContext;
 use crate::thread_range::ThreadRange;
 use mileage_measure::RunError;
-use mileage_workload::{Content, Op, OpKind, PatternKind, Stop, Sync, Unobserved, Workload};
+use mileage_workload::{Content, NoObserver, Op, OpKind, PatternKind, Stop, Sync, Workload};
 use proptest::prelude::*;
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -44,9 +44,9 @@ struct Target {
 }
 
 #[derive(Clone, Debug)]
-struct Scripted(Rc<RefCell<Target>>);
+struct ScriptedTarget(Rc<RefCell<Target>>);
 
-impl Scripted {
+impl ScriptedTarget {
     fn new(answers: impl IntoIterator<Item = Answer>, records: u64) -> Self {
         let bytes = vec![0; (records * u64::from(RECORD)) as usize];
         Self(Rc::new(RefCell::new(Target { bytes, answers: answers.into_iter().collect(), ..Target::default() })))
@@ -64,7 +64,7 @@ impl Scripted {
     }
 }
 
-impl Transfer for Scripted {
+impl Transfer for ScriptedTarget {
     const CALLS: u64 = 1;
 
     fn read(&mut self, _offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
@@ -107,13 +107,13 @@ fn workload(read_percent: u8, records: u64) -> Workload {
 }
 
 /// Turn one thread over the target; what it wrote down and how it failed.
-fn turn(workload: &Workload, target: &Scripted) -> (Part, Option<RunError>) {
+fn turn(workload: &Workload, target: &ScriptedTarget) -> (Part, Option<RunError>) {
     turn_with(workload, Options::new("target"), target)
 }
 
-fn turn_with(workload: &Workload, options: Options, target: &Scripted) -> (Part, Option<RunError>) {
-    let shared = Shared::new(workload.clone(), options, ThreadRange::all(workload), RunContext::of(None, &[]));
-    let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
+fn turn_with(workload: &Workload, options: Options, target: &ScriptedTarget) -> (Part, Option<RunError>) {
+    let shared = SharedState::new(workload.clone(), options, ThreadRange::all(workload), RunContext::of(None, &[]));
+    let mut worker = SyncLoop::new(&shared, 0, target.clone(), NoObserver).unwrap();
     let failure = worker.turn(RunClock::since(now_ns()));
     (worker.accounting().part.hand_over().into_inner(), failure.map(|(_, error)| error))
 }
@@ -123,7 +123,7 @@ fn every_thread_of_a_share_leaves_its_books_at_its_own_place() {
     let workload = Workload { threads: 5, ..Workload::default() };
     let options = Options { timeout_ns: 1_000_000_000, ..Options::new("target") };
     let thread_range = ThreadRange { first: 3, count: 2, barrier: None };
-    let shared = Shared::new(workload, options, thread_range, RunContext::of(None, &[]));
+    let shared = SharedState::new(workload, options, thread_range, RunContext::of(None, &[]));
     for thread in 3..5 {
         let left = reach(&shared, thread, || {
             shared.hand_overs.iter().map(|hand_over| hand_over.is_left()).collect::<Vec<_>>()
@@ -154,7 +154,7 @@ proptest! {
         read_percent in prop_oneof![Just(0_u8), Just(40), Just(100)],
     ) {
         let work = Workload { sync: Sync::Fsync, ..workload(read_percent, 20) };
-        let (honest, scripted) = (Scripted::new([], 20), Scripted::new(answers, 20));
+        let (honest, scripted) = (ScriptedTarget::new([], 20), ScriptedTarget::new(answers, 20));
         let (expected, failure) = turn(&work, &honest);
         prop_assert_eq!(failure, None);
         let (part, failure) = turn(&work, &scripted);
@@ -183,7 +183,7 @@ fn errors_end_the_run_by_name() {
     ];
     for (read_percent, answer, kind) in cases {
         let script = [Answer::Whole, Answer::Whole, Answer::Short(1000), answer];
-        let (part, failure) = turn(&workload(read_percent, 20), &Scripted::new(script, 20));
+        let (part, failure) = turn(&workload(read_percent, 20), &ScriptedTarget::new(script, 20));
         let error = failure.expect("the run fails");
         assert_eq!(error.kind, kind);
         let verb = if read_percent == 0 { "write" } else { "read" };
@@ -202,7 +202,7 @@ fn errors_end_the_run_by_name() {
 fn a_sync_that_fails_is_named() {
     let work = Workload { sync: Sync::Fdatasync, ..workload(0, 3) };
     let script = [Answer::Whole, Answer::Whole, Answer::Whole, Answer::Fail(Errno::INTR), Answer::Fail(Errno::IO)];
-    let (part, failure) = turn(&work, &Scripted::new(script, 3));
+    let (part, failure) = turn(&work, &ScriptedTarget::new(script, 3));
     let error = failure.unwrap();
     assert_eq!(error.kind, "EIO");
     assert!(error.message.starts_with("fdatasync of target: "), "{}", error.message);
@@ -211,14 +211,14 @@ fn a_sync_that_fails_is_named() {
 
 #[test]
 fn a_target_that_never_has_time_fails_after_a_second() {
-    let (part, failure) = turn(&workload(100, 2), &Scripted::new(vec![Answer::Fail(Errno::AGAIN); 5000], 2));
+    let (part, failure) = turn(&workload(100, 2), &ScriptedTarget::new(vec![Answer::Fail(Errno::AGAIN); 5000], 2));
     assert_eq!((failure.unwrap().kind.as_str(), part.record.ops_read, part.record.calls), ("EAGAIN", 0, 1001));
 }
 
 #[test]
 fn one_byte_per_interval_of_every_read_is_touched_and_no_other() {
     for touch_bytes in [0, 1, 512, 513, 4096] {
-        let target = Scripted::new([], 5);
+        let target = ScriptedTarget::new([], 5);
         let options = Options { touch_bytes, ..Options::new("target") };
         let (part, failure) = turn_with(&workload(100, 5), options, &target);
         assert_eq!((failure, part.record.ops_read), (None, 5));
@@ -232,7 +232,7 @@ fn one_byte_per_interval_of_every_read_is_touched_and_no_other() {
 
 #[test]
 fn a_read_in_parts_is_touched_once_when_it_is_whole() {
-    let target = Scripted::new([Answer::Short(100), Answer::Whole], 2);
+    let target = ScriptedTarget::new([Answer::Short(100), Answer::Whole], 2);
     let options = Options { touch_bytes: 1024, ..Options::new("target") };
     let (_, failure) = turn_with(&workload(100, 2), options, &target);
     assert_eq!(failure, None);

@@ -14,17 +14,17 @@ mod sync_loop;
 mod thread_result;
 pub(crate) mod timed_wait;
 
-pub(crate) use run_state::{Shared, Tally};
+pub(crate) use run_state::{SharedState, Tally};
 pub(crate) use thread_result::{CurrentWork, Part};
 
 use crate::api::file::TargetFile;
-use crate::api::mmap::Mapped;
+use crate::api::mmap::MappedWindow;
 use crate::api::null::Null;
-use crate::api::positioned_io::Positioned;
+use crate::api::positioned_io::PositionedFile;
 use crate::api::seek::Seek;
 use crate::api::stream::Stream;
 use crate::api::uring::Settings;
-use crate::api::vectored_io::Vectored;
+use crate::api::vectored_io::VectoredFile;
 use crate::clock::RunClock;
 use crate::cpu_affinity;
 use crate::error::{Error, failed};
@@ -40,7 +40,7 @@ use std::sync::Arc;
 use sync_loop::SyncLoop;
 
 /// Make a first call to the target, under the watchdog: it may block.
-pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
+pub(crate) fn reach<R>(shared: &SharedState, thread: u32, call: impl FnOnce() -> R) -> R {
     let Some(hand_over) = shared.hand_overs.get(shared.place_of(thread)) else { return call() };
     let mut nothing_yet =
         InFlight::new(Part::new(shared.options.interval_ns, None, false), Some(Arc::clone(hand_over)));
@@ -51,12 +51,12 @@ pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -
 
 /// Do one thread's part of the run.
 pub(crate) fn work<O: Observer>(
-    shared: &Shared,
+    shared: &SharedState,
     thread: u32,
     file: Result<Option<TargetFile>, Errno>,
     observer: O,
 ) -> Result<Part, Error> {
-    let Shared { workload, options, .. } = shared;
+    let SharedState { workload, options, .. } = shared;
     if let Some(tests) = &shared.tests {
         return work_loop(shared, thread, || {
             SyncLoop::new(shared, thread, Workers::open_in_time(tests, thread)?, observer)
@@ -76,11 +76,11 @@ pub(crate) fn work<O: Observer>(
     match options.api {
         Api::Seek => work_loop(shared, thread, || SyncLoop::new(shared, thread, Seek::new(file), observer)),
         Api::Vectored { parts } => {
-            work_loop(shared, thread, || SyncLoop::new(shared, thread, Vectored::new(file, parts), observer))
+            work_loop(shared, thread, || SyncLoop::new(shared, thread, VectoredFile::new(file, parts), observer))
         }
         Api::Mmap => work_loop(shared, thread, || {
             let (start, length) = (workload.span_start_bytes, workload.span_bytes);
-            let mapped = Mapped::new(file, start, length, workload.writes()).map_err(cannot("map"))?;
+            let mapped = MappedWindow::new(file, start, length, workload.writes()).map_err(cannot("map"))?;
             SyncLoop::new(shared, thread, mapped, observer)
         }),
         Api::Stdio { buffer_bytes } => work_loop(shared, thread, || {
@@ -89,14 +89,14 @@ pub(crate) fn work<O: Observer>(
             SyncLoop::new(shared, thread, stream.map_err(cannot("open a stream on"))?, observer)
         }),
         Api::Positioned | Api::Uring { .. } | Api::Null => {
-            work_loop(shared, thread, || SyncLoop::new(shared, thread, Positioned(file), observer))
+            work_loop(shared, thread, || SyncLoop::new(shared, thread, PositionedFile(file), observer))
         }
     }
 }
 
 /// Prepare a loop, wait for the others, turn it.
 fn work_loop<'a, L: Loop<'a>>(
-    shared: &Shared,
+    shared: &SharedState,
     thread: u32,
     prepare: impl FnOnce() -> Result<L, Error>,
 ) -> Result<Part, Error> {

@@ -24,9 +24,9 @@
 
 #![expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
 
-use super::accounting::{Accounting, Completed, Loop};
+use super::accounting::{Accounting, CompletedOp, Loop};
 use super::failure::{Failure, overdue};
-use super::run_state::Shared;
+use super::run_state::SharedState;
 use crate::api::uring::workers::Workers;
 use crate::api::uring::{Call, ReturnedCall, Ring, Settings, slots_of};
 use crate::clock::RunClock;
@@ -54,7 +54,7 @@ const PUNTED_SHARE: u64 = 20;
 
 /// An operation that is outstanding.
 #[derive(Clone, Copy, Debug)]
-struct Outstanding {
+struct OutstandingOp {
     op: Op,
     due_ns: Option<u64>,
     submit_ns: u64,
@@ -66,7 +66,7 @@ struct Outstanding {
 
 /// State of the `io_uring` loop; allocates nothing while operations run.
 pub(super) struct RingLoop<'a, O> {
-    shared: &'a Shared,
+    shared: &'a SharedState,
     thread: u32,
     execution: Execution,
     ring: Ring,
@@ -76,7 +76,7 @@ pub(super) struct RingLoop<'a, O> {
     settings: Settings,
     /// Operations that go with one call; 0 for all there are.
     together: usize,
-    flights: Box<[Option<Outstanding>]>,
+    flights: Box<[Option<OutstandingOp>]>,
     free: Vec<u32>,
     /// Whether there are spare slots to fill while the device works.
     spare: bool,
@@ -99,12 +99,12 @@ pub(super) struct RingLoop<'a, O> {
 const IN_FLIGHT: &str = "a call returns to the operation it was made for";
 
 /// An operation that failed, and when.
-type Failed = (u64, RunError);
+type FailureAt = (u64, RunError);
 
 impl<'a, O: Observer> RingLoop<'a, O> {
     /// The loop of one thread; the ring is the calling thread's.
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a SharedState,
         thread: u32,
         file: OwnedFd,
         settings: Settings,
@@ -153,7 +153,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Turn the execution until it is done, the run is halted, or an operation fails.
-    fn run(&mut self, clock: RunClock) -> Result<(), Failed> {
+    fn run(&mut self, clock: RunClock) -> Result<(), FailureAt> {
         let mut out = Vec::with_capacity(self.shared.workload.depth as usize);
         let signals = self.shared.signals();
         // Operations that the execution has ready; at zero it must compute more.
@@ -217,7 +217,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Before a wait: fill the slots that are left over, until there is a completion.
     #[inline(always)]
-    fn prepare_ahead(&mut self, clock: RunClock) -> Result<(), Failed> {
+    fn prepare_ahead(&mut self, clock: RunClock) -> Result<(), FailureAt> {
         if self.spare && self.prepared.len() < self.execution.upcoming().len() && !self.free.is_empty() {
             // The device must have its work before the thread fills buffers, or it would be idle meanwhile.
             if self.ring.has_queued() {
@@ -258,7 +258,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Queue what was released at `at_ns`.
     #[inline(always)]
-    fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
+    fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), FailureAt> {
         let together = self.together;
         for (number, op) in out.iter().enumerate() {
             let slot = self.slot_for(op);
@@ -268,7 +268,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
             let due_ns = self.execution.due_ns().get(number).copied();
             self.flights[slot as usize] =
-                Some(Outstanding { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
+                Some(OutstandingOp { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
             if op.kind == OpKind::Sync && self.settings.iopoll {
                 self.sync_aside(slot, op, at_ns, clock)?;
                 continue;
@@ -296,7 +296,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     /// Queue what is left of an outstanding operation.
     #[cold]
     fn queue_again(&mut self, slot: u32) {
-        let Outstanding { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        let OutstandingOp { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
         self.queue(slot, &op, done);
     }
 
@@ -315,7 +315,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// A ring that polls cannot sync, so the system call is made directly.
     #[cold]
-    fn sync_aside(&mut self, slot: u32, op: &Op, at_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn sync_aside(&mut self, slot: u32, op: &Op, at_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         self.accounting.begin(op, at_ns);
         loop {
             let synced = self.accounting.part.blocking_call(|| match self.shared.workload.sync {
@@ -341,7 +341,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Wait until `due_ns` or a completion.
-    fn wait_until(&mut self, due_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn wait_until(&mut self, due_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         let left_ns = due_ns.saturating_sub(clock.now_ns());
         if left_ns > 2 * SPIN_NS {
             return self.collect(1, (left_ns - SPIN_NS).min(LOOK_NS), clock);
@@ -354,7 +354,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     #[inline(always)]
-    fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         self.accounting.moved(OpKind::Sync, 0, u64::from(self.counted));
         self.accounting.enter();
         // One call may submit and complete many operations: it is counted here as a call without bytes, and the bytes
@@ -365,7 +365,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Submit what is queued, wait for `want` completions, for no longer than `wait_ns`, and book all there are.
     #[inline(always)]
-    fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         self.enter(want, wait_ns, clock)?;
         let now_ns = clock.now_ns();
         self.settle_all(now_ns, clock)?;
@@ -379,7 +379,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Book all calls that have returned. The first failure.
     #[inline(never)]
-    fn settle_all(&mut self, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn settle_all(&mut self, now_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         self.ring.reap(&mut self.reaped);
         let mut first = None;
         for index in 0..self.reaped.len() {
@@ -396,7 +396,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Book one call that has returned, and continue its operation if that is not complete.
     #[inline(always)]
-    fn settle(&mut self, reaped: ReturnedCall, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
+    fn settle(&mut self, reaped: ReturnedCall, now_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
         let ReturnedCall { slot, result } = reaped;
         let flight = self.flights[slot as usize].as_mut().expect(IN_FLIGHT);
         let count = match result {
@@ -429,8 +429,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline(always)]
     fn finish(&mut self, slot: u32, now_ns: u64, clock: RunClock) {
         let flight = self.flights[slot as usize].as_ref().expect(IN_FLIGHT);
-        let Outstanding { ref op, due_ns, submit_ns, counted, .. } = *flight;
-        self.accounting.completed(Completed { op, due_ns, submit_ns, complete_ns: now_ns, counted });
+        let OutstandingOp { ref op, due_ns, submit_ns, counted, .. } = *flight;
+        self.accounting.completed(CompletedOp { op, due_ns, submit_ns, complete_ns: now_ns, counted });
         self.execution.complete(now_ns);
         self.observer.completed(&Completion {
             thread: self.thread,
@@ -451,7 +451,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Every so often: whether an operation takes too long.
     #[cold]
-    fn look(&mut self, now_ns: u64) -> Result<(), Failed> {
+    fn look(&mut self, now_ns: u64) -> Result<(), FailureAt> {
         let timeout_ns = self.shared.options.timeout_ns;
         if timeout_ns == 0 {
             return Ok(());
@@ -479,7 +479,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Book what is outstanding and issue nothing more, until it has come back or takes too long. The first failure.
     #[cold]
-    fn drain(&mut self, clock: RunClock) -> Result<(), Failed> {
+    fn drain(&mut self, clock: RunClock) -> Result<(), FailureAt> {
         let mut outcome = Ok(());
         while self.ring.outstanding() > 0 {
             let before = self.ring.outstanding();
@@ -496,7 +496,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     #[cold]
     fn describe(&self, slot: u32, errno: Option<Errno>) -> RunError {
-        let Outstanding { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        let OutstandingOp { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
         let failure = Failure { op, errno, done: done as usize };
         self.shared.describe(&failure, self.thread)
     }
@@ -520,7 +520,7 @@ fn tid() -> u32 {
 }
 
 impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
-    fn turn(&mut self, clock: RunClock) -> Option<Failed> {
+    fn turn(&mut self, clock: RunClock) -> Option<FailureAt> {
         self.began_cpu_ns = thread_cpu_ns();
         let failed = self.run(clock).err();
         if failed.is_some() {

@@ -12,7 +12,7 @@ use crate::run_context::RunContext;
 use crate::start_gate::Gate;
 use crate::target;
 use crate::thread_range::ThreadRange;
-use crate::thread_signals::{Padded, Signals};
+use crate::thread_signals::{CacheAligned, Signals};
 use mileage_measure::RunError;
 use mileage_workload::{Files, Workload};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ pub(crate) struct Tally {
 
 /// State that the threads of a run share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) workload: Workload,
     pub(crate) options: Options,
     /// Lap of every unit, for each file that threads here work on; empty unless the run writes and compares.
@@ -44,16 +44,16 @@ pub(crate) struct Shared {
     pub(crate) opened: Vec<Identity>,
     /// Log of single operations, if requested.
     pub(crate) log: Option<Log>,
-    /// Signals of a run that has all its threads in this process; [`Shared::signals`] chooses.
+    /// Signals of a run that has all its threads in this process; [`SharedState::signals`] chooses.
     pub(crate) own_signals: Signals,
-    pub(crate) tally: Box<[Padded<Tally>]>,
+    pub(crate) tally: Box<[CacheAligned<Tally>]>,
     /// Places where the threads hand over their accounting during calls; empty without a watchdog.
     pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
     /// Set when this is one of IOzone's tests, whose workers open their files themselves.
     pub(crate) tests: Option<Arc<Workers>>,
 }
 
-impl Shared {
+impl SharedState {
     /// The threads of `workload` that have `thread_range`.
     pub(crate) fn new(workload: Workload, options: Options, thread_range: ThreadRange, context: RunContext) -> Self {
         let watched = if options.timeout_ns > 0 { thread_range.count } else { 0 };
@@ -62,7 +62,7 @@ impl Shared {
             laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
             gate: Gate::at(thread_range.barrier.clone(), thread_range.count),
             own_signals: Signals::default(),
-            tally: (0..thread_range.count).map(|_| Padded::default()).collect(),
+            tally: (0..thread_range.count).map(|_| CacheAligned::default()).collect(),
             hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
             tests: None,
             log: None,
@@ -106,7 +106,7 @@ impl Shared {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Workload of this thread: that of the run, or in one of IOzone's tests its own.
     pub(super) fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
         self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))

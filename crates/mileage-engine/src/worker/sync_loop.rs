@@ -1,8 +1,8 @@
 //! The I/O loop for APIs with one operation at a time: issues the operations of a workload in real time.
 
-use super::accounting::{Accounting, Completed, Loop};
+use super::accounting::{Accounting, CompletedOp, Loop};
 use super::failure::{FLUSH, Failure};
-use super::run_state::Shared;
+use super::run_state::SharedState;
 use super::timed_wait;
 use crate::api::Transfer;
 use crate::clock::RunClock;
@@ -20,7 +20,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// State of the loop; allocates nothing while operations run.
 pub(super) struct SyncLoop<'a, T, O> {
-    shared: &'a Shared,
+    shared: &'a SharedState,
     thread: u32,
     execution: Execution,
     transfer: T,
@@ -47,7 +47,7 @@ impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
 
 impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// The loop of one thread.
-    pub(super) fn new(shared: &'a Shared, thread: u32, transfer: T, observer: O) -> Result<Self, Error> {
+    pub(super) fn new(shared: &'a SharedState, thread: u32, transfer: T, observer: O) -> Result<Self, Error> {
         let workload = shared.workload_of(thread);
         Ok(Self {
             shared,
@@ -118,7 +118,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             if let Err(failure) = done {
                 return self.give_up(end_ns, failure);
             }
-            let done = Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
+            let done = CompletedOp { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
             let long = self.accounting.completed(done);
             // `upcoming` does not list syncs, so they use up neither an offset nor prepared data.
             if op.kind != OpKind::Sync {
@@ -252,7 +252,7 @@ fn touch(read: &mut [u8], every_bytes: u32) {
 #[inline]
 fn move_whole<T: Transfer>(
     op: &Op,
-    shared: &Shared,
+    shared: &SharedState,
     counted: bool,
     accounting: &mut Accounting<'_>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
@@ -284,7 +284,7 @@ fn move_some<T: Transfer>(
 #[cold]
 fn move_rest<T: Transfer>(
     op: &Op,
-    shared: &Shared,
+    shared: &SharedState,
     counted: bool,
     accounting: &mut Accounting<'_>,
     mut answer: Result<usize, Errno>,
@@ -307,7 +307,7 @@ fn move_rest<T: Transfer>(
 /// Whether a failed call is to be retried: at once if a signal interrupted it, after a while if the kernel asks for
 /// that.
 #[cold]
-fn try_again(shared: &Shared, errno: Errno, tries: &mut u32, op: &Op, done: usize) -> Result<(), Failure> {
+fn try_again(shared: &SharedState, errno: Errno, tries: &mut u32, op: &Op, done: usize) -> Result<(), Failure> {
     let stopped = shared.signals().halted() != 0;
     match errno {
         Errno::INTR if !stopped => Ok(()),

@@ -1,11 +1,11 @@
 //! Result of one thread: counts, latencies, series, and why it ended.
 
 use super::failure::{no_answer, overdue};
-use crate::data::{Compared, ContentSample};
+use crate::data::{ComparisonCount, ContentSample};
 use crate::kernel_io_audit::ThreadIo;
 use crate::option_checks::INTERVAL_MIN_NS;
 use crate::usage::ThreadUsage;
-use mileage_measure::{Finished, Histogram, RunError, Series, ThreadRecord};
+use mileage_measure::{CompletedOperation, Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind, PerKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub(crate) struct Part {
     pub(crate) verify_ns: u64,
     /// A sample of what was written.
     pub(crate) kept: ContentSample,
-    pub(crate) compared: Compared,
+    pub(crate) compared: ComparisonCount,
     /// First submission.
     pub(crate) first_ns: Option<u64>,
     /// Last completion of anything but a sync.
@@ -97,7 +97,7 @@ impl Part {
             fill_ns: 0,
             verify_ns: 0,
             kept: ContentSample::default(),
-            compared: Compared::default(),
+            compared: ComparisonCount::default(),
             first_ns: None,
             last_ns: 0,
             durable_ns: None,
@@ -156,7 +156,7 @@ impl Part {
     pub(super) fn warm_up_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
         let Some(series) = self.warm_up.as_mut().filter(|_| op.kind != OpKind::Sync) else { return false };
         let bytes_of = |kind| if op.kind == kind { u64::from(op.length_bytes) } else { 0 };
-        series.record(Finished {
+        series.record(CompletedOperation {
             at_ns: complete_ns,
             bytes_read: bytes_of(OpKind::Read),
             bytes_written: bytes_of(OpKind::Write),

@@ -1,10 +1,10 @@
 //! The record against the kernel's own account, exactly, thread by thread.
 
 use crate::scratch::{file_of, has_direct, plain, run};
-use mileage_engine::{Finished, Options};
+use mileage_engine::{Options, RunResult};
 use mileage_workload::{PatternKind, Stop, Sync, Workload};
 
-pub fn agrees_with_the_kernel(finished: &Finished) {
+pub fn agrees_with_the_kernel(finished: &RunResult) {
     let audit = finished.audit.as_ref().expect("asked for");
     assert_eq!(audit.len(), finished.record.threads.len());
     for (thread, io) in finished.record.threads.iter().zip(audit) {
@@ -17,7 +17,7 @@ pub fn agrees_with_the_kernel(finished: &Finished) {
     assert_eq!(finished.record.bytes_written, sum(|io| io.wchar));
 }
 
-fn adds_up(workload: &Workload, finished: &Finished) {
+fn adds_up(workload: &Workload, finished: &RunResult) {
     let record = &finished.record;
     let (bytes, ops) = (record.bytes_read + record.bytes_written, record.ops_read + record.ops_written);
     assert_eq!(bytes, ops * u64::from(workload.record_bytes));
@@ -90,5 +90,5 @@ fn what_is_finished_round_trips_as_json() {
     let (_folder, path) = file_of(4 << 20);
     let finished = run(plain(), Options { audit: true, ..Options::new(path) });
     let text = serde_json::to_string(&finished).unwrap();
-    assert_eq!(serde_json::from_str::<Finished>(&text).unwrap(), finished);
+    assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), finished);
 }

@@ -1,7 +1,7 @@
 //! A target that no longer answers: the run ends within its time-out, keeps what it measured, and leaves nothing behind
 //! once the target lets go.
 
-use crate::faults_server::{Answer, Asked, FILE_BYTES, Rule, Server, every, from, is_open, nth};
+use crate::faults_server::{Answer, FILE_BYTES, Rule, Server, ServerCall, every, from, is_open, nth};
 use crate::freezing::Freezable;
 use crate::scratch::{finish, for_seconds, plain};
 use mileage_engine::{Api, Options, start};
@@ -58,7 +58,7 @@ fn reads_that_never_come_back_end_the_run_through_every_api() {
         // A mapping needs the page cache, which asks for more than is read.
         let cached = api == Api::Mmap;
         let Some(mut server) =
-            Server::mount("reads_that_never_come_back", cached, &[from(Asked::Read, 20, Answer::Never)])
+            Server::mount("reads_that_never_come_back", cached, &[from(ServerCall::Read, 20, Answer::Never)])
         else {
             return;
         };
@@ -84,10 +84,10 @@ fn writes_syncs_and_closing_are_watched_as_well() {
     // Descriptors are closed before a thread has one of its own (more of them while other tests start threads, which
     // copy the table), and that one behind the sync.
     for (kind, behind, words, written) in [
-        (Asked::Write, None, "write of 4096 bytes at offset 0", 0),
-        (Asked::Sync, None, "sync of", 50),
-        (Asked::Flush, Some(Asked::Sync), "closing", 50),
-        (Asked::Flush, None, "closing", 0),
+        (ServerCall::Write, None, "write of 4096 bytes at offset 0", 0),
+        (ServerCall::Sync, None, "sync of", 50),
+        (ServerCall::Flush, Some(ServerCall::Sync), "closing", 50),
+        (ServerCall::Flush, None, "closing", 0),
     ] {
         let rules = [Rule { behind, ..every(kind, Answer::Never) }];
         let Some(mut server) = Server::mount("writes_syncs_and_closing", false, &rules) else { return };
@@ -101,7 +101,8 @@ fn writes_syncs_and_closing_are_watched_as_well() {
 
 #[test]
 fn a_target_that_does_not_even_open_is_refused() {
-    let Some(server) = Server::mount("a_target_that_does_not_even_open", false, &[from(Asked::Open, 0, Answer::Never)])
+    let Some(server) =
+        Server::mount("a_target_that_does_not_even_open", false, &[from(ServerCall::Open, 0, Answer::Never)])
     else {
         return;
     };
@@ -112,7 +113,7 @@ fn a_target_that_does_not_even_open_is_refused() {
 #[test]
 fn one_thread_that_is_stuck_does_not_hold_the_others() {
     // Every request is answered but one.
-    let rules = [nth(Asked::Read, 100, Answer::Never)];
+    let rules = [nth(ServerCall::Read, 100, Answer::Never)];
     let Some(mut server) = Server::mount("one_thread_that_is_stuck", false, &rules) else { return };
     let workload = Workload { pattern: PatternKind::Random, threads: 4, ..reads() };
     let record = overdue(workload, options(&server.file()));
@@ -133,7 +134,7 @@ fn one_thread_that_is_stuck_does_not_hold_the_others() {
 
 #[test]
 fn endless_interruptions_end_as_well() {
-    let rules = [from(Asked::Read, 10, Answer::Error(Errno::INTR.raw_os_error()))];
+    let rules = [from(ServerCall::Read, 10, Answer::Error(Errno::INTR.raw_os_error()))];
     let Some(mut server) = Server::mount("endless_interruptions", false, &rules) else { return };
     let record = overdue(reads(), options(&server.file()));
     assert_eq!(record.ops_read, 10);
@@ -142,7 +143,7 @@ fn endless_interruptions_end_as_well() {
 
 #[test]
 fn a_stall_that_is_shorter_than_the_time_out_is_measured_and_no_failure() {
-    let rules = [nth(Asked::Read, 50, Answer::Late(150))];
+    let rules = [nth(ServerCall::Read, 50, Answer::Late(150))];
     let Some(server) = Server::mount("a_stall", false, &rules) else { return };
     let stop = Stop { operations: Some(100), ..Stop::default() };
     let patient = Options { timeout_ns: 30_000_000_000, ..options(&server.file()) };

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 /// What is asked of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Asked {
+pub enum ServerCall {
     Open,
     Read,
     Write,
@@ -46,7 +46,7 @@ pub enum Answer {
 /// One exception from answering well. Requests of a kind are counted from 0.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Rule {
-    pub asked: Asked,
+    pub asked: ServerCall,
     pub from: u64,
     pub until: u64,
     /// Of every three requests, the last is answered well all the same.
@@ -54,24 +54,24 @@ pub struct Rule {
     /// Only this long after the first request, in milliseconds.
     pub after_ms: u64,
     /// Only once a request of this kind has come.
-    pub behind: Option<Asked>,
+    pub behind: Option<ServerCall>,
     /// Only so often.
     pub times: u64,
     pub answer: Answer,
 }
 
 /// Every request of a kind is answered so.
-pub fn every(asked: Asked, answer: Answer) -> Rule {
+pub fn every(asked: ServerCall, answer: Answer) -> Rule {
     Rule { asked, from: 0, until: u64::MAX, two_of_three: false, after_ms: 0, behind: None, times: u64::MAX, answer }
 }
 
 /// Only the n-th.
-pub fn nth(asked: Asked, nth: u64, answer: Answer) -> Rule {
+pub fn nth(asked: ServerCall, nth: u64, answer: Answer) -> Rule {
     Rule { from: nth, until: nth + 1, ..every(asked, answer) }
 }
 
 /// The n-th and all later ones.
-pub fn from(asked: Asked, nth: u64, answer: Answer) -> Rule {
+pub fn from(asked: ServerCall, nth: u64, answer: Answer) -> Rule {
     Rule { from: nth, ..every(asked, answer) }
 }
 
@@ -142,7 +142,7 @@ impl Faulty {
         Self { script, began: Instant::now(), asked: Default::default(), applied, withheld: Mutex::default() }
     }
 
-    fn answer(&self, asked: Asked) -> Answer {
+    fn answer(&self, asked: ServerCall) -> Answer {
         let nth = self.asked[asked as usize].fetch_add(1, Ordering::Relaxed);
         let after_ms = self.began.elapsed().as_millis() as u64;
         let fits = |rule: &Rule| {
@@ -163,7 +163,7 @@ impl Faulty {
         self.withheld.lock().unwrap().push(Box::new(reply));
     }
 
-    fn empty(&self, asked: Asked, reply: ReplyEmpty) {
+    fn empty(&self, asked: ServerCall, reply: ReplyEmpty) {
         match self.answer(asked) {
             Answer::Error(errno) => reply.error(Errno::from_i32(errno)),
             Answer::Never => self.withhold(reply),
@@ -183,7 +183,7 @@ impl Filesystem for Faulty {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let flags = if self.script.cached { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::FOPEN_DIRECT_IO };
-        match self.answer(Asked::Open) {
+        match self.answer(ServerCall::Open) {
             Answer::Error(errno) => reply.error(Errno::from_i32(errno)),
             Answer::Never => self.withhold(reply),
             _ => reply.opened(FileHandle(0), flags),
@@ -201,7 +201,7 @@ impl Filesystem for Faulty {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.answer(Asked::Read) {
+        match self.answer(ServerCall::Read) {
             Answer::Error(errno) => reply.error(Errno::from_i32(errno)),
             Answer::Never => self.withhold(reply),
             Answer::Short(most) => reply.data(&vec![7; size.min(most) as usize]),
@@ -222,7 +222,7 @@ impl Filesystem for Faulty {
         reply: ReplyWrite,
     ) {
         let length = data.len() as u32;
-        match self.answer(Asked::Write) {
+        match self.answer(ServerCall::Write) {
             Answer::Error(errno) => reply.error(Errno::from_i32(errno)),
             Answer::Never => self.withhold(reply),
             Answer::Short(most) => reply.written(length.min(most)),
@@ -231,11 +231,11 @@ impl Filesystem for Faulty {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.empty(Asked::Sync, reply);
+        self.empty(ServerCall::Sync, reply);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        self.empty(Asked::Flush, reply);
+        self.empty(ServerCall::Flush, reply);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Open loop on a target that stalls: the response shows it, the service time alone does not.
 
-use crate::faults_server::{Answer, Asked, FILE_BYTES, Rule, Server, every};
+use crate::faults_server::{Answer, FILE_BYTES, Rule, Server, ServerCall, every};
 use crate::scratch::plain;
 use mileage_engine::{Options, start};
 use mileage_measure::{Histogram, HistogramData, RunRecord};
@@ -16,8 +16,8 @@ fn p99_ms(latency: &HistogramData) -> f64 {
 
 /// Random reads of a file whose server takes a millisecond for each and stalls for a second once in `seconds`.
 fn run_with_a_stall(test: &str, seconds: u64, load: Load) -> Option<RunRecord> {
-    let stall = Rule { after_ms: seconds * 1000 / 3, times: 1, ..every(Asked::Read, Answer::Late(STALL_MS)) };
-    let server = Server::mount(test, false, &[stall, every(Asked::Read, Answer::Late(SERVICE_MS))])?;
+    let stall = Rule { after_ms: seconds * 1000 / 3, times: 1, ..every(ServerCall::Read, Answer::Late(STALL_MS)) };
+    let server = Server::mount(test, false, &[stall, every(ServerCall::Read, Answer::Late(SERVICE_MS))])?;
     let workload = Workload {
         pattern: PatternKind::Random,
         read_percent: 100,

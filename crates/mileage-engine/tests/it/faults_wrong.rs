@@ -1,7 +1,7 @@
 //! A target that answers wrongly: errors, short counts, interruptions, an end where none was, a server that dies.
 
 use crate::account::agrees_with_the_kernel;
-use crate::faults_server::{Answer, Asked, Rule, Server, every, nth};
+use crate::faults_server::{Answer, Rule, Server, ServerCall, every, nth};
 use crate::scratch::{finish, folder, for_seconds, plain, run};
 use mileage_engine::{Api, Options, start};
 use mileage_measure::RunRecord;
@@ -33,7 +33,7 @@ fn ends_with(record: &RunRecord, kind: &str, words: &str) {
 
 #[test]
 fn an_error_of_the_medium_ends_the_run_and_keeps_what_was_read() {
-    let rules = [nth(Asked::Read, 37, Answer::Error(Errno::IO.raw_os_error()))];
+    let rules = [nth(ServerCall::Read, 37, Answer::Error(Errno::IO.raw_os_error()))];
     let Some(server) = Server::mount("an_error_of_the_medium", false, &rules) else { return };
     let finished = run(reads(1000), watched(&server));
     agrees_with_the_kernel(&finished);
@@ -53,7 +53,7 @@ fn every_error_has_its_own_name() {
         (Errno::TIMEDOUT, "ETIMEDOUT"),
         (Errno::IO, "EIO"),
     ] {
-        let rules = [nth(Asked::Write, 3, Answer::Error(errno.raw_os_error()))];
+        let rules = [nth(ServerCall::Write, 3, Answer::Error(errno.raw_os_error()))];
         let Some(server) = Server::mount("every_error_has_its_own_name", false, &rules) else { return };
         let record = run(writes(100), watched(&server)).record;
         ends_with(&record, kind, "write of 16384 bytes at offset 49152");
@@ -63,7 +63,7 @@ fn every_error_has_its_own_name() {
 
 #[test]
 fn a_failing_sync_is_the_runs_failure() {
-    let rules = [every(Asked::Sync, Answer::Error(Errno::IO.raw_os_error()))];
+    let rules = [every(ServerCall::Sync, Answer::Error(Errno::IO.raw_os_error()))];
     let Some(server) = Server::mount("a_failing_sync", false, &rules) else { return };
     let record = run(Workload { sync: Sync::Fsync, ..writes(10) }, watched(&server)).record;
     ends_with(&record, "EIO", "fsync of");
@@ -73,7 +73,7 @@ fn a_failing_sync_is_the_runs_failure() {
 #[test]
 fn short_counts_are_continued_to_the_last_byte() {
     for most in [16383, 4096, 5000, 1] {
-        let rules = [every(Asked::Read, Answer::Short(most)), every(Asked::Write, Answer::Short(most))];
+        let rules = [every(ServerCall::Read, Answer::Short(most)), every(ServerCall::Write, Answer::Short(most))];
         let Some(server) = Server::mount("short_counts", false, &rules) else { return };
         let calls = 16384_u64.div_ceil(u64::from(most));
         let operations = if most == 1 { 2 } else { 40 };
@@ -91,7 +91,7 @@ fn short_counts_are_continued_to_the_last_byte() {
 
 #[test]
 fn a_short_count_and_then_nothing_is_the_end_of_the_target() {
-    let rules = [nth(Asked::Read, 5, Answer::Short(100)), nth(Asked::Read, 6, Answer::Short(0))];
+    let rules = [nth(ServerCall::Read, 5, Answer::Short(100)), nth(ServerCall::Read, 6, Answer::Short(0))];
     let Some(server) = Server::mount("a_short_count_and_then_nothing", false, &rules) else { return };
     let record = run(reads(100), watched(&server)).record;
     ends_with(&record, "EOF", "failed after 100 bytes");
@@ -101,7 +101,7 @@ fn a_short_count_and_then_nothing_is_the_end_of_the_target() {
 #[test]
 fn interrupted_calls_are_made_again() {
     let interrupt = |asked| Rule { two_of_three: true, ..every(asked, Answer::Error(Errno::INTR.raw_os_error())) };
-    let rules = [interrupt(Asked::Read), interrupt(Asked::Write)];
+    let rules = [interrupt(ServerCall::Read), interrupt(ServerCall::Write)];
     let Some(server) = Server::mount("interrupted_calls", false, &rules) else { return };
     for workload in [reads(50), writes(50)] {
         let record = run(workload, watched(&server)).record;
@@ -113,8 +113,8 @@ fn interrupted_calls_are_made_again() {
 #[test]
 fn a_ring_names_the_same_failures() {
     let api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
-    let short = Rule { until: 10, ..every(Asked::Read, Answer::Short(1000)) };
-    let rules = [short, nth(Asked::Read, 20, Answer::Error(Errno::IO.raw_os_error()))];
+    let short = Rule { until: 10, ..every(ServerCall::Read, Answer::Short(1000)) };
+    let rules = [short, nth(ServerCall::Read, 20, Answer::Error(Errno::IO.raw_os_error()))];
     let Some(server) = Server::mount("a_ring_names_the_same_failures", false, &rules) else { return };
     let options = Options { api, timeout_ns: 20_000_000_000, ..Options::new(server.file()) };
     let record = run(Workload { depth: 4, ..reads(1000) }, options).record;

@@ -274,9 +274,9 @@ fn time_ends_a_run_and_that_is_no_interruption() {
 }
 
 /// A small file system, unmounted whatever happens.
-struct Mounted(tempfile::TempDir);
+struct Mount(tempfile::TempDir);
 
-impl Mounted {
+impl Mount {
     fn tmpfs(test: &str, options: &str) -> Option<Self> {
         let folder = folder();
         let mount =
@@ -289,7 +289,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for Mount {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.0.path()).status().is_ok_and(|status| status.success());
         assert!(unmounted || std::thread::panicking(), "{} is still mounted", self.0.path().display());
@@ -299,7 +299,7 @@ impl Drop for Mounted {
 #[test]
 fn a_full_file_system_ends_the_run_with_its_name() {
     let test = "a_full_file_system_ends_the_run_with_its_name";
-    let Some(small) = Mounted::tmpfs(test, "size=1m,nr_inodes=60") else { return };
+    let Some(small) = Mount::tmpfs(test, "size=1m,nr_inodes=60") else { return };
     let before = everything_in(small.0.path());
     for metadata in [
         of(MetadataOp::Create),

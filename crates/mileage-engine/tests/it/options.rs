@@ -138,9 +138,9 @@ fn syncs_on_the_way_come_after_every_n_writes() {
 }
 
 /// Notes what was counted.
-struct Counted(Arc<Mutex<Vec<Completion>>>);
+struct CompletionLog(Arc<Mutex<Vec<Completion>>>);
 
-impl Observer for Counted {
+impl Observer for CompletionLog {
     fn completed(&mut self, completion: &Completion) {
         self.0.lock().unwrap().push(*completion);
     }
@@ -155,7 +155,7 @@ fn the_warm_up_is_done_and_not_counted() {
         let workload = Workload { threads: 2, pattern: PatternKind::Random, read_percent: 100, load, stop, ..plain() };
         let seen = Arc::new(Mutex::new(Vec::new()));
         let options = Options { api, audit: true, ..Options::new(&path) };
-        let handle = match start_observed(workload, options, |_| Counted(Arc::clone(&seen))) {
+        let handle = match start_observed(workload, options, |_| CompletionLog(Arc::clone(&seen))) {
             Err(error) if api != Api::Positioned => return eprintln!("skipped the part on io_uring: {error}"),
             started => started.unwrap(),
         };
@@ -199,7 +199,7 @@ fn latencies_stand_by_kind_whether_a_run_does_one_kind_or_several() {
             let random = Workload { pattern: PatternKind::Random, threads: 2, read_percent, stop, ..plain() };
             let workload = Workload { discard_percent, sync: Sync::Fdatasync, ..random };
             let options = Options { api, interval_ns: 10_000_000, ..Options::new(&path) };
-            let record = match start_observed(workload, options, |_| Counted(Arc::clone(&seen))) {
+            let record = match start_observed(workload, options, |_| CompletionLog(Arc::clone(&seen))) {
                 Err(error) if api != Api::Positioned => return eprintln!("skipped the part on io_uring: {error}"),
                 started => finish(&started.unwrap()).unwrap().record,
             };
@@ -233,7 +233,7 @@ fn the_first_thread_done_stops_the_clock_for_all() {
         load: Load { open: Some(open), ..Load::default() },
         ..plain()
     };
-    let handle = start_observed(workload.clone(), Options::new(&path), |_| Counted(Arc::clone(&seen))).unwrap();
+    let handle = start_observed(workload.clone(), Options::new(&path), |_| CompletionLog(Arc::clone(&seen))).unwrap();
     let record = finish(&handle).unwrap().record;
     let seen = seen.lock().unwrap();
     let of = |thread: u32| {

@@ -155,7 +155,7 @@ fn a_file_that_becomes_shorter_ends_the_run_as_such() {
 #[test]
 fn a_full_file_system_ends_the_run_as_such() {
     let Some(folder) = in_memory("a_full_file_system_ends_the_run_as_such") else { return };
-    let Some(_mount) = Mounted::of(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], folder.path()) else { return };
+    let Some(_mount) = Mount::of(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], folder.path()) else { return };
     let path = folder.path().join("data");
     let record = run(Workload { depth: 16, ..plain() }, Options { create: true, ..over_ring(&path) }).record;
     let error = record.error.unwrap();
@@ -166,9 +166,9 @@ fn a_full_file_system_ends_the_run_as_such() {
 }
 
 /// Something mounted for a test.
-struct Mounted<'a>(&'a Path);
+struct Mount<'a>(&'a Path);
 
-impl<'a> Mounted<'a> {
+impl<'a> Mount<'a> {
     fn of(what: &[&str], at: &'a Path) -> Option<Self> {
         let mounted = Command::new("mount").args(what).arg(at).status().is_ok_and(|status| status.success());
         if !mounted {
@@ -178,7 +178,7 @@ impl<'a> Mounted<'a> {
     }
 }
 
-impl Drop for Mounted<'_> {
+impl Drop for Mount<'_> {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.0).output();
     }
@@ -248,9 +248,9 @@ fn a_run_that_is_stopped_books_what_was_outstanding() {
 }
 
 /// Breaks at the hundredth completion, while others are outstanding.
-struct Breaking(u32);
+struct BreakAfter(u32);
 
-impl Observer for Breaking {
+impl Observer for BreakAfter {
     fn completed(&mut self, _completion: &Completion) {
         self.0 += 1;
         assert!(self.0 < 100, "planted");
@@ -265,7 +265,7 @@ fn a_worker_that_breaks_leaves_the_kernel_its_buffers() {
     let (_folder, path) = file_of(4 << 20);
     for _ in 0..5 {
         let options = Options { direct: true, ..over_ring(&path) };
-        let handle = start_observed(random_reads(32), options, |_| Breaking(0)).unwrap();
+        let handle = start_observed(random_reads(32), options, |_| BreakAfter(0)).unwrap();
         let broken = finish(&handle).unwrap_err();
         assert!(broken.to_string().contains("planted"), "{broken}");
     }

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// A mount that is undone, whatever becomes of the test.
-struct Mounted<'a>(&'a Path);
+struct Mount<'a>(&'a Path);
 
-impl Drop for Mounted<'_> {
+impl Drop for Mount<'_> {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.0).status();
     }
@@ -69,7 +69,7 @@ fn a_file_system_of_several_devices_shows_their_sum() {
         eprintln!("skipped a_file_system_of_several_devices_shows_their_sum: no btrfs here");
         return;
     }
-    let _undone = Mounted(&at);
+    let _undone = Mount(&at);
     let file = at.join("data");
     std::fs::write(&file, vec![0x5A; 32 << 20]).unwrap();
     std::fs::File::open(&file).unwrap().sync_all().unwrap();

@@ -1,6 +1,6 @@
 //! Files to work on, and a workload to vary.
 
-use mileage_engine::{Error, Finished, Handle, Options, start};
+use mileage_engine::{Error, Handle, Options, RunResult, start};
 use mileage_workload::{Completion, Content, Observer, PatternKind, Stop, Sync, Workload};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,11 +43,11 @@ pub fn for_seconds(seconds: u64) -> Stop {
 }
 
 /// Wait for a run that ends by itself.
-pub fn finish(handle: &Handle) -> Result<Finished, Error> {
+pub fn finish(handle: &Handle) -> Result<RunResult, Error> {
     handle.wait(Duration::from_secs(60)).expect("the run ends within a minute")
 }
 
-pub fn run(workload: Workload, options: Options) -> Finished {
+pub fn run(workload: Workload, options: Options) -> RunResult {
     finish(&start(workload, options).unwrap()).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! A run in several processes is the run of as many threads in one.
 
 use crate::scratch::{file_of, finish, plain, run};
-use mileage_engine::{Api, Error, Options, Share, ShareFinished, StartBarrier, merge_shares, start_share};
+use mileage_engine::{Api, Error, Options, Share, ShareResult, StartBarrier, merge_shares, start_share};
 use mileage_workload::{Files, PatternKind, Stop, Verify, Workload};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,7 @@ fn begin(workload: &Workload, options: &Options, first_thread: u32, threads: u32
     Command::new(example()).args(json).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn end(child: Child) -> Result<ShareFinished, String> {
+fn end(child: Child) -> Result<ShareResult, String> {
     let output = child.wait_with_output().unwrap();
     if output.status.success() {
         Ok(serde_json::from_slice(&output.stdout).unwrap())
@@ -41,7 +41,7 @@ fn end(child: Child) -> Result<ShareFinished, String> {
 }
 
 /// The shares of a run, each in a process of its own; `parts` says how many threads each has.
-fn shares(workload: &Workload, options: &Options, parts: &[u32]) -> Vec<Result<ShareFinished, String>> {
+fn shares(workload: &Workload, options: &Options, parts: &[u32]) -> Vec<Result<ShareResult, String>> {
     let barrier = options.path.with_extension("barrier");
     let made = StartBarrier::create(&barrier, workload.threads).unwrap();
     let mut first = 0;
@@ -73,7 +73,7 @@ fn processes_do_what_threads_do() {
     let threads = run(five_threads(), options.clone());
     let expected = std::fs::read(&path).unwrap();
     std::fs::write(&path, vec![0xA5; 4 << 20]).unwrap();
-    let shares: Vec<ShareFinished> =
+    let shares: Vec<ShareResult> =
         shares(&five_threads(), &options, &[2, 1, 2]).into_iter().map(Result::unwrap).collect();
     let processes = merge_shares(&five_threads(), &shares).unwrap();
     assert!(std::fs::read(&path).unwrap() == expected, "the processes wrote something else than the threads");
@@ -95,11 +95,11 @@ fn processes_do_what_threads_do() {
     let concurrency = several.concurrency.as_ref().unwrap();
     assert!(concurrency.first_done_ns <= several.submit_ns && concurrency.first_done_ops <= 2_000);
     // The same in any order, and not at all if one is missing or there twice.
-    let turned: Vec<ShareFinished> = shares.iter().rev().cloned().collect();
+    let turned: Vec<ShareResult> = shares.iter().rev().cloned().collect();
     assert_eq!(merge_shares(&five_threads(), &turned).unwrap().record, *several);
     assert!(merge_shares(&five_threads(), &shares[1..]).unwrap_err().to_string().contains("end at 0"));
     assert!(merge_shares(&five_threads(), &shares[..2]).unwrap_err().to_string().contains("are not all threads"));
-    let twice: Vec<ShareFinished> = shares.iter().chain(&shares[..1]).cloned().collect();
+    let twice: Vec<ShareResult> = shares.iter().chain(&shares[..1]).cloned().collect();
     assert!(merge_shares(&five_threads(), &twice).is_err());
 }
 
@@ -112,7 +112,7 @@ fn processes_begin_together_and_work_at_the_same_time() {
     let stop = Stop { time_ns: Some(1_000_000_000), ..Stop::default() };
     let workload = Workload { threads: 2, stop, ..five_threads() };
     let options = Options { api: Api::Null, ..Options::new(&path) };
-    let shares: Vec<ShareFinished> = shares(&workload, &options, &[1, 1]).into_iter().map(Result::unwrap).collect();
+    let shares: Vec<ShareResult> = shares(&workload, &options, &[1, 1]).into_iter().map(Result::unwrap).collect();
     let record = merge_shares(&workload, &shares).unwrap().record;
     // Had one begun after the other, the run would have lasted as long as its threads together.
     let each_ns: Vec<u64> = record.threads.iter().map(|thread| thread.elapsed_ns).collect();
@@ -129,7 +129,7 @@ fn each_process_may_have_a_file_of_its_own() {
     let stop = Stop { bytes: Some(12 << 20), ..Stop::default() };
     let workload = Workload { files: Files::PerThread, threads: 3, stop, ..plain() };
     let options = Options { create: true, ..Options::new(&path) };
-    let shares: Vec<ShareFinished> = shares(&workload, &options, &[1, 2]).into_iter().map(Result::unwrap).collect();
+    let shares: Vec<ShareResult> = shares(&workload, &options, &[1, 2]).into_iter().map(Result::unwrap).collect();
     let record = merge_shares(&workload, &shares).unwrap().record;
     assert_eq!((record.error, record.interrupted, record.bytes_written), (None, false, 12 << 20));
     for thread in 0..3 {
@@ -140,7 +140,7 @@ fn each_process_may_have_a_file_of_its_own() {
     let stop = Stop { operations: Some(6_000), ..Stop::default() };
     let mixed = Workload { pattern: PatternKind::Random, read_percent: 60, verify: Verify::All, stop, ..workload };
     let options = Options::new(&path);
-    let shares: Vec<ShareFinished> = self::shares(&mixed, &options, &[1, 2]).into_iter().map(Result::unwrap).collect();
+    let shares: Vec<ShareResult> = self::shares(&mixed, &options, &[1, 2]).into_iter().map(Result::unwrap).collect();
     let record = merge_shares(&mixed, &shares).unwrap().record;
     assert_eq!((record.error, record.ops_compared, record.ops_mismatched), (None, record.ops_read, 0));
 }
@@ -165,7 +165,7 @@ fn a_share_that_fails_ends_the_others() {
     let children = [0, 1].map(|thread| begin(&workload, &Options::new(&path), thread, 1, &barrier));
     std::thread::sleep(Duration::from_millis(200));
     made.stop();
-    let ended: Vec<ShareFinished> = children.into_iter().map(|child| end(child).unwrap()).collect();
+    let ended: Vec<ShareResult> = children.into_iter().map(|child| end(child).unwrap()).collect();
     assert!(merge_shares(&workload, &ended).unwrap().record.interrupted);
 }
 

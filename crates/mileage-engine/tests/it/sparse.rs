@@ -1,7 +1,7 @@
 //! A file far larger than memory, visited in no order, takes no memory for the order.
 
 use crate::scratch::{file_of, for_seconds, plain};
-use mileage_engine::{Finished, Options};
+use mileage_engine::{Options, RunResult};
 use mileage_workload::{PatternKind, Workload};
 use std::path::PathBuf;
 use std::process::Command;
@@ -47,7 +47,7 @@ fn a_permutation_of_a_tebibyte_takes_less_than_50_mib() {
             most_kib = most_kib.max(resident_kib(child.id()).unwrap_or(0));
             std::thread::sleep(Duration::from_millis(5));
         }
-        let finished: Finished = serde_json::from_slice(&std::fs::read(&output).unwrap()).unwrap();
+        let finished: RunResult = serde_json::from_slice(&std::fs::read(&output).unwrap()).unwrap();
         assert!(finished.record.error.is_none() && finished.record.ops_read > 1000, "{:?}", finished.record.error);
         eprintln!("{threads} threads: {} MiB after {} records", most_kib >> 10, finished.record.ops_read);
         assert!(most_kib > 0 && most_kib < PROMISED_KIB, "{most_kib} KiB resident with {threads} threads");

@@ -13,9 +13,9 @@ fn endless() -> Workload {
 }
 
 /// Counts what all threads complete.
-struct Counting(Arc<AtomicU64>);
+struct CompletionCount(Arc<AtomicU64>);
 
-impl Observer for Counting {
+impl Observer for CompletionCount {
     fn completed(&mut self, _completion: &Completion) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -26,7 +26,7 @@ fn a_stop_lets_each_thread_end_the_operation_it_is_at_and_begin_no_other() {
     let (_folder, path) = file_of(4 << 20);
     let (workload, completed) = (endless(), Arc::new(AtomicU64::new(0)));
     let options = Options { audit: true, ..Options::new(path) };
-    let handle = start_observed(workload.clone(), options, |_| Counting(Arc::clone(&completed))).unwrap();
+    let handle = start_observed(workload.clone(), options, |_| CompletionCount(Arc::clone(&completed))).unwrap();
     while completed.load(Ordering::SeqCst) < 100 {
         assert_eq!(handle.wait(Duration::from_millis(1)), None);
     }

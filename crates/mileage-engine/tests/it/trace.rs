@@ -2,12 +2,12 @@
 
 use crate::scratch::{file_of, plain};
 use crate::strace::{Call, traced};
-use mileage_engine::{Finished, Options};
+use mileage_engine::{Options, RunResult};
 use mileage_workload::{PatternKind, Stop, Sync, Workload};
 
 /// Do a run in a process of its own under strace: what it leaves behind, and the calls that name its target (`mmap`
 /// and what follows on the mapping included). `None` where the test must be skipped.
-pub fn run_traced(test: &str, kinds: &str, workload: &Workload, options: &Options) -> Option<(Finished, Vec<Call>)> {
+pub fn run_traced(test: &str, kinds: &str, workload: &Workload, options: &Options) -> Option<(RunResult, Vec<Call>)> {
     let path = options.path.to_str().unwrap();
     let arguments = [path, &serde_json::to_string(workload).unwrap(), &serde_json::to_string(options).unwrap()];
     let (output, calls) = traced(test, kinds, "one_run", &arguments)?;

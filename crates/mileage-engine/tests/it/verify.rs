@@ -4,7 +4,7 @@ use crate::scratch::{finish, folder, has_direct, plain, run};
 use mileage_engine::{Api, Options, start};
 use mileage_measure::RunRecord;
 use mileage_workload::{
-    Blocks, Content, Files, IorOrder, OpKind, PatternKind, Stop, Sync, TraceOp, Verify, Workload, Writing,
+    Blocks, Content, Files, IorOrder, OpKind, PatternKind, Stop, Sync, TraceOp, Verify, Workload, WriteIdentity,
 };
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -49,7 +49,7 @@ fn damage(path: &Path, offset: u64, change: impl FnOnce(&mut Vec<u8>), length: u
 /// What the blocks of the workload's content are in a writing.
 fn bytes_of(generation: u32, offset: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    let writing = Writing { file: 0, generation, lap: 0 };
+    let writing = WriteIdentity { file: 0, generation, lap: 0 };
     Blocks::new(77, &CONTENT).unwrap().fill(writing, offset, &mut bytes);
     bytes
 }

@@ -1,6 +1,6 @@
 //! The corruptions that [`crate::verify_grid`] plants: what each does to a slot of two records, and what it is named.
 
-use mileage_workload::{Blocks, Content, Writing};
+use mileage_workload::{Blocks, Content, WriteIdentity};
 
 pub const BLOCK: usize = 4096;
 pub const RECORD: usize = 4 * BLOCK;
@@ -23,7 +23,7 @@ pub struct Slot {
 }
 
 /// The bytes of a slot in a writing.
-fn made(seed: u64, writing: Writing, offset: u64) -> Vec<u8> {
+fn made(seed: u64, writing: WriteIdentity, offset: u64) -> Vec<u8> {
     let mut bytes = vec![0; SLOT];
     Blocks::new(seed, &CONTENT).unwrap().fill(writing, offset, &mut bytes);
     bytes
@@ -32,7 +32,7 @@ fn made(seed: u64, writing: Writing, offset: u64) -> Vec<u8> {
 impl Slot {
     /// What the slot holds in a run that only writes.
     fn generation(&self, generation: u32) -> Vec<u8> {
-        made(SEED, Writing { file: self.file, generation, lap: 0 }, self.offset)
+        made(SEED, WriteIdentity { file: self.file, generation, lap: 0 }, self.offset)
     }
 
     /// What the slot holds when nothing is wrong.
@@ -41,11 +41,11 @@ impl Slot {
     }
 
     fn of_lap(&self, lap: u32) -> Vec<u8> {
-        made(SEED, Writing { file: self.file, generation: GENERATION, lap }, self.offset)
+        made(SEED, WriteIdentity { file: self.file, generation: GENERATION, lap }, self.offset)
     }
 
     fn elsewhere(&self, file: u16, generation: u32, by: u64) -> Vec<u8> {
-        made(SEED, Writing { file, generation, lap: 0 }, self.offset + by)
+        made(SEED, WriteIdentity { file, generation, lap: 0 }, self.offset + by)
     }
 
     /// Bytes `from` to `to` come from another writing of the slot.
@@ -128,7 +128,7 @@ fn foreign() -> Vec<Corruption> {
             slot.bytes[..RECORD].iter_mut().zip(text).for_each(|(byte, letter)| *byte = *letter);
         }),
         one("another seed", FOREIGN, |slot| {
-            let writing = Writing { file: slot.file, generation: GENERATION, lap: 0 };
+            let writing = WriteIdentity { file: slot.file, generation: GENERATION, lap: 0 };
             slot.take(&made(SEED + 1, writing, slot.offset), 0, RECORD);
         }),
         one("a newer generation", FOREIGN, |slot| slot.take(&slot.generation(GENERATION + 1), 0, RECORD)),

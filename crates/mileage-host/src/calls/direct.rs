@@ -1,6 +1,6 @@
 //! Reads and writes past the page cache (`O_DIRECT`), and holes.
 
-use super::{Active, CallError, HandleId, Progress, Stepped};
+use super::{Active, CallError, HandleId, Progress, StepResult};
 use crate::block_layer::Kind;
 use crate::host::Host;
 use crate::page_cache::{FileId, PAGE_BYTES};
@@ -27,7 +27,7 @@ impl Host {
         offset: u64,
         end: u64,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         if active.stage == 0 {
             active.stage = 1;
             *cost_ns += self.profile.call_ns;
@@ -85,7 +85,7 @@ impl Host {
         length: u64,
         dsync: bool,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let end = offset + length;
         if active.stage == 0 {
             active.stage = 1;
@@ -152,7 +152,7 @@ impl Host {
         offset: u64,
         length: u64,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let file = self.file_of(handle)?;
         if active.stage == 0 {
             active.stage = 1;
@@ -177,7 +177,7 @@ impl Host {
         handle: HandleId,
         size: u64,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let file = self.file_of(handle)?;
         if active.stage == 0 {
             active.stage = 1;

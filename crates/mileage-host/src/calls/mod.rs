@@ -9,7 +9,7 @@ mod read;
 mod sync;
 mod write;
 
-pub(crate) use crate::call::{Active, Call, CallError, HandleId, OpenHow, Progress, Stepped};
+pub(crate) use crate::call::{Active, Call, CallError, HandleId, OpenHow, Progress, StepResult};
 use crate::host::Host;
 
 impl Host {
@@ -26,7 +26,7 @@ impl Host {
     }
 
     #[inline(never)]
-    fn step_other(&mut self, active: &mut Active, cost_ns: &mut f64) -> Stepped {
+    fn step_other(&mut self, active: &mut Active, cost_ns: &mut f64) -> StepResult {
         match active.call.clone() {
             Call::Punch { handle, offset, length } => self.step_punch(active, handle, offset, length, cost_ns),
             Call::Truncate { handle, size } => self.step_truncate(active, handle, size, cost_ns),

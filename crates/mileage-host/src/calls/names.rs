@@ -1,7 +1,7 @@
 //! Calls on names: the blocks of directories and inodes are read if they are not in memory, then changed there, and the
 //! journal makes the change durable.
 
-use super::{Active, CallError, HandleId, OpenHow, Progress, Stepped};
+use super::{Active, CallError, HandleId, OpenHow, Progress, StepResult};
 use crate::host::Host;
 use crate::page_cache::{DEVICE_FILE, FileId, Found};
 use crate::read_ahead::ReadAhead;
@@ -61,7 +61,13 @@ impl Host {
         self.hold_blocks(&blocks);
     }
 
-    pub(super) fn step_look_up(&mut self, active: &mut Active, path: &str, utime: bool, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_look_up(
+        &mut self,
+        active: &mut Active,
+        path: &str,
+        utime: bool,
+        cost_ns: &mut f64,
+    ) -> StepResult {
         let (_, _, file) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,
             Err(progress) => return Ok(progress),
@@ -81,7 +87,7 @@ impl Host {
         handle: HandleId,
         how: OpenHow,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         use crate::file_system::NameError;
         let (directory, name, file) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,
@@ -122,7 +128,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    pub(super) fn step_close(&mut self, active: &mut Active, handle: HandleId, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_close(&mut self, active: &mut Active, handle: HandleId, cost_ns: &mut f64) -> StepResult {
         let file = self.file_of(handle)?;
         if active.stage == 0 {
             active.stage = 1;
@@ -159,7 +165,7 @@ impl Host {
         path: &str,
         is_directory: bool,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         use crate::file_system::NameError;
         let (directory, name, file) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,
@@ -189,7 +195,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    pub(super) fn step_mkdir(&mut self, active: &mut Active, path: &str, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_mkdir(&mut self, active: &mut Active, path: &str, cost_ns: &mut f64) -> StepResult {
         let (directory, name, _) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,
             Err(progress) => return Ok(progress),
@@ -204,7 +210,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    pub(super) fn step_rename(&mut self, active: &mut Active, from: &str, to: &str, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_rename(&mut self, active: &mut Active, from: &str, to: &str, cost_ns: &mut f64) -> StepResult {
         use crate::file_system::NameError;
         let (old_directory, old_name, file) = match self.look_up(active, from, cost_ns)? {
             Ok(place) => place,
@@ -237,7 +243,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    pub(super) fn step_readdir(&mut self, active: &mut Active, path: &str, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_readdir(&mut self, active: &mut Active, path: &str, cost_ns: &mut f64) -> StepResult {
         use crate::file_system::NameError;
         let (_, _, file) = match self.look_up(active, path, cost_ns)? {
             Ok(place) => place,

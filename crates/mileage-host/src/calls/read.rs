@@ -1,6 +1,6 @@
 //! `read` through the page cache.
 
-use super::{Active, CallError, HandleId, Progress, Stepped};
+use super::{Active, CallError, HandleId, Progress, StepResult};
 use crate::host::Host;
 use crate::page_cache::{FileId, Found, PAGE_BYTES};
 use crate::read_ahead::Window;
@@ -15,7 +15,7 @@ impl Host {
         offset: u64,
         length: u64,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let opened = self.state.handles.get(handle as usize).and_then(Option::as_ref);
         let opened = opened.ok_or(CallError::NotOpen(handle))?;
         let (file, direct) = (opened.file, opened.direct);

@@ -1,6 +1,6 @@
 //! `fsync`, `fdatasync` and `sync`.
 
-use super::{Active, HandleId, Progress, Stepped};
+use super::{Active, HandleId, Progress, StepResult};
 use crate::block_layer::Kind;
 use crate::file_system::Family;
 use crate::host::Host;
@@ -15,7 +15,7 @@ impl Host {
         handle: HandleId,
         data_only: bool,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let file = self.file_of(handle)?;
         self.sync_file(active, file, 0, data_only, cost_ns)
     }
@@ -30,7 +30,7 @@ impl Host {
         base: u8,
         data_only: bool,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         if active.stage == base {
             if base == 0 {
                 *cost_ns += self.profile.call_ns;
@@ -74,7 +74,7 @@ impl Host {
         Ok(Progress::Done(Ok(())))
     }
 
-    pub(super) fn step_sync_all(&mut self, active: &mut Active, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_sync_all(&mut self, active: &mut Active, cost_ns: &mut f64) -> StepResult {
         if active.stage == 0 {
             active.stage = 1;
             *cost_ns += self.profile.call_ns;
@@ -119,7 +119,7 @@ impl Host {
         }
     }
 
-    pub(super) fn step_trim(&mut self, active: &mut Active, cost_ns: &mut f64) -> Stepped {
+    pub(super) fn step_trim(&mut self, active: &mut Active, cost_ns: &mut f64) -> StepResult {
         if !self.profile.kernel.trims_free_blocks() {
             let words = format!("fstrim: kernel {} has no FITRIM", self.profile.kernel);
             return Err(super::CallError::Unsupported(words));

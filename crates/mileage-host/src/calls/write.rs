@@ -1,6 +1,6 @@
 //! `write` through the page cache: pages become dirty, blocks are allocated when they are written back.
 
-use super::{Active, CallError, HandleId, Progress, Stepped};
+use super::{Active, CallError, HandleId, Progress, StepResult};
 use crate::host::Host;
 use crate::page_cache::{DEVICE_FILE, FileId, Found, PAGE_BYTES};
 use crate::wait::Wait;
@@ -17,7 +17,7 @@ impl Host {
         offset: u64,
         length: u64,
         cost_ns: &mut f64,
-    ) -> Stepped {
+    ) -> StepResult {
         let opened = self.state.handles.get(handle as usize).and_then(Option::as_ref);
         let opened = opened.ok_or(CallError::NotOpen(handle))?;
         let (file, direct, dsync) = (opened.file, opened.direct, opened.dsync);

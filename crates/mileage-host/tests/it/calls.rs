@@ -2,9 +2,9 @@
 
 use crate::profiles::{drive, host};
 use mileage_drive::general_drive;
-use mileage_host::{Host, Opening, run};
+use mileage_host::{Host, OpenMode, run};
 use mileage_measure::RunRecord;
-use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
+use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
 
 pub fn small_host(changes: &[(&str, &str)]) -> Host {
     Host::new(host("server-2025", changes), general_drive(drive("plain-64gib")))
@@ -16,8 +16,8 @@ pub fn workload(read_percent: u8, record_bytes: u32, span_bytes: u64) -> Workloa
 }
 
 pub fn do_run(host: &mut Host, workload: &Workload, direct: bool) -> RunRecord {
-    let opening = Opening { direct, dsync: false };
-    let record = run(host, workload, opening, &mut Unobserved, &mut |_, _| false).expect("a run");
+    let opening = OpenMode { direct, dsync: false };
+    let record = run(host, workload, opening, &mut NoObserver, &mut |_, _| false).expect("a run");
     assert!(record.error.is_none(), "{:?}", record.error);
     host.cache().check().expect("the cache's counters");
     host.files().check().expect("the blocks");

@@ -3,7 +3,7 @@
 use super::{Log, expected};
 use crate::execution::Completion;
 use crate::load_model::{Cap, Think};
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::pace::CATCH_UP_NS;
 use crate::{PatternKind, Sync, Workload};
 use std::collections::BTreeMap;

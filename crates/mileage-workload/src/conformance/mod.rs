@@ -9,7 +9,7 @@ mod draw;
 mod judge;
 
 use crate::execution::{Completion, Execution, Observer, Step};
-use crate::op::Op;
+use crate::operation::Op;
 use crate::{Stop, Workload};
 pub use draw::random_workload;
 pub use judge::judge;

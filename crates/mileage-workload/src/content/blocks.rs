@@ -21,7 +21,7 @@
 //! nothing but a repetition. The share holds for whole blocks.
 
 use super::Content;
-use super::identity::{BlockKey, Cipher, Identity, STEP, Writing, mix, unmix};
+use super::identity::{BlockKey, Cipher, Identity, STEP, WriteIdentity, mix, unmix};
 
 /// Size of a block in bytes; blocks are aligned in the file.
 pub const BLOCK_BYTES: usize = 4096;
@@ -69,7 +69,7 @@ impl Blocks {
 
     /// Identity of the content of a block in a writing.
     #[inline(always)]
-    pub fn identity(&self, writing: Writing, block: u64) -> Identity {
+    pub fn identity(&self, writing: WriteIdentity, block: u64) -> Identity {
         self.cipher.identity(writing, block, self.duplicate_percent)
     }
 
@@ -77,7 +77,7 @@ impl Blocks {
     ///
     /// Inlined wherever it is called, so that a caller compiled for wider vectors makes use of them.
     #[inline(always)]
-    pub fn fill(&self, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+    pub fn fill(&self, writing: WriteIdentity, offset_bytes: u64, out: &mut [u8]) {
         let mut block = offset_bytes / BLOCK_BYTES as u64;
         let within = offset_bytes as usize % BLOCK_BYTES;
         let head = if within == 0 { 0 } else { out.len().min(BLOCK_BYTES - within) };

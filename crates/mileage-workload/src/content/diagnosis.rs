@@ -17,7 +17,7 @@
 //! (zeros, IOzone's) are compared, and what differs is `flipped` or `foreign`.
 
 use super::blocks::{BLOCK_BYTES, Blocks, PAIR_BYTES};
-use super::identity::{Identity, Writing};
+use super::identity::{Identity, WriteIdentity};
 use std::fmt;
 
 const SECTOR_BYTES: usize = 512;
@@ -37,7 +37,7 @@ pub enum Lap {
 
 /// Content that is expected at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedContent {
     /// Number of the file.
     pub file: u16,
     /// Number of the writing.
@@ -116,7 +116,13 @@ impl Blocks {
     ///
     /// Inlined wherever it is called, as [`Blocks::fill`].
     #[inline(always)]
-    pub fn agrees(&self, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut [u8; BLOCK_BYTES]) -> bool {
+    pub fn agrees(
+        &self,
+        expected: ExpectedContent,
+        offset_bytes: u64,
+        found: &[u8],
+        scratch: &mut [u8; BLOCK_BYTES],
+    ) -> bool {
         let (mut at, mut place) = (0, offset_bytes);
         while at < found.len() {
             let within = place as usize % BLOCK_BYTES;
@@ -136,10 +142,10 @@ impl Blocks {
 
     /// The identity that a right block has; where several would be right, the one that its first bytes claim.
     #[inline(always)]
-    fn candidate(&self, expected: Expected, block: u64, within: usize, part: &[u8]) -> Option<Identity> {
-        let Expected { file, generation, lap } = expected;
+    fn candidate(&self, expected: ExpectedContent, block: u64, within: usize, part: &[u8]) -> Option<Identity> {
+        let ExpectedContent { file, generation, lap } = expected;
         if let Lap::Exactly(lap) = lap {
-            return Some(self.identity(Writing { file, generation, lap }, block));
+            return Some(self.identity(WriteIdentity { file, generation, lap }, block));
         }
         // A short run of zeros identifies no writing; and a part that begins with it does not end with it.
         let claimed = [
@@ -154,10 +160,10 @@ impl Blocks {
     }
 
     /// Whether an identity is one of those expected in block `block`.
-    fn fits(&self, expected: Expected, block: u64, identity: Identity) -> bool {
-        let Writing { file, generation, lap } = identity.writing;
+    fn fits(&self, expected: ExpectedContent, block: u64, identity: Identity) -> bool {
+        let WriteIdentity { file, generation, lap } = identity.writing;
         let in_time = match expected.lap {
-            Lap::Exactly(exactly) => generation == expected.generation && lap == exactly.min(Writing::LAP_MAX),
+            Lap::Exactly(exactly) => generation == expected.generation && lap == exactly.min(WriteIdentity::LAP_MAX),
             Lap::Any => generation == expected.generation,
             Lap::Older | Lap::Unsettled => generation <= expected.generation,
         };
@@ -165,7 +171,7 @@ impl Blocks {
     }
 
     /// Describe the faults of a record for which [`Blocks::agrees`] is false; empty if it is right after all.
-    pub fn findings(&self, expected: Expected, offset_bytes: u64, found: &[u8]) -> Vec<Finding> {
+    pub fn findings(&self, expected: ExpectedContent, offset_bytes: u64, found: &[u8]) -> Vec<Finding> {
         let mut runs: Vec<Run> = Vec::new();
         let (mut at, mut place) = (0, offset_bytes);
         while at < found.len() {
@@ -181,7 +187,7 @@ impl Blocks {
 
     fn look_at_block(
         &self,
-        expected: Expected,
+        expected: ExpectedContent,
         block: u64,
         (within, at): (usize, usize),
         part: &[u8],
@@ -196,7 +202,7 @@ impl Blocks {
         let fitting =
             claims.iter().flatten().filter(|identity| self.fits(expected, block, **identity)).max_by_key(newest);
         let lap = if let Lap::Exactly(lap) = expected.lap { lap } else { 0 };
-        let assumed = Writing { file: expected.file, generation: expected.generation, lap };
+        let assumed = WriteIdentity { file: expected.file, generation: expected.generation, lap };
         let wanted = fitting.copied().unwrap_or_else(|| self.identity(assumed, block));
         for ((from, sector), claim) in sectors().zip(claims) {
             let unsettled = claim.filter(|claim| expected.lap == Lap::Unsettled && self.fits(expected, block, *claim));
@@ -231,7 +237,7 @@ impl Blocks {
 
     /// Whether a sector that was read during a write consists of parts of expected writings, cut anywhere: the kernel
     /// copies into a page and out of it at once.
-    fn is_woven(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
+    fn is_woven(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> bool {
         if expected.lap != Lap::Unsettled {
             return false;
         }
@@ -245,7 +251,7 @@ impl Blocks {
     }
 
     /// The writings of block `block` that sixteen bytes of a sector or more claim, and that fit.
-    fn writings_in(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Vec<Identity> {
+    fn writings_in(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> Vec<Identity> {
         let claims = pairs(within, sector).filter_map(|(at, pair)| self.claim(at, pair));
         let mut writings: Vec<Identity> = claims.filter(|identity| self.fits(expected, block, *identity)).collect();
         writings.dedup();
@@ -254,8 +260,8 @@ impl Blocks {
 
     /// Whether a sector consists of parts of several writings of its position, cut at any byte.
     #[cold]
-    fn is_torn_within(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
-        let writings = self.writings_in(Expected { lap: Lap::Older, ..expected }, block, within, sector);
+    fn is_torn_within(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> bool {
+        let writings = self.writings_in(ExpectedContent { lap: Lap::Older, ..expected }, block, within, sector);
         let zeros = self.has_strange_zeros(&writings, within, sector);
         let mut unclaimed: Vec<bool> = sector.iter().map(|byte| !zeros || *byte != 0).collect();
         for writing in &writings {
@@ -269,7 +275,7 @@ impl Blocks {
 
     /// Classify a sector that is no complete content of this position: torn at any byte, or moved by whole sectors.
     #[cold]
-    fn name_unknown(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Sector {
+    fn name_unknown(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> Sector {
         if self.is_torn_within(expected, block, within, sector) {
             return Sector::Woven;
         }
@@ -427,7 +433,7 @@ fn strange(expected: &dyn fmt::Display, made: &[u8], found: &[u8], first: usize)
 
 impl fmt::Display for Identity {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Writing { file, generation, lap } = self.writing;
+        let WriteIdentity { file, generation, lap } = self.writing;
         let what = if self.shared { "duplicate of class" } else { "block" };
         write!(to, "{what} {} of generation {generation}, lap {lap}", self.block)?;
         if file > 0 { write!(to, ", file {file}") } else { Ok(()) }

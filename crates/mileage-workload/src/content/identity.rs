@@ -16,7 +16,7 @@ const FILES_BELIEVED: u16 = 1024;
 
 /// The write to which a block belongs: its file and its lap over the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Writing {
+pub struct WriteIdentity {
     /// Number of the file, from 0; one file for each thread, or 0 for the one that all share.
     pub file: u16,
     /// Number of the writing, as the workload gives it.
@@ -25,7 +25,7 @@ pub struct Writing {
     pub lap: u32,
 }
 
-impl Writing {
+impl WriteIdentity {
     /// The last lap that has contents of its own; all later ones have this number.
     pub const LAP_MAX: u32 = (1 << LAP_BITS) - 1;
 }
@@ -36,7 +36,7 @@ pub struct Identity {
     /// Number of the block in its file, in units of 4 KiB, below 2^48; of a shared content, its class.
     pub block: u64,
     /// The writing.
-    pub writing: Writing,
+    pub writing: WriteIdentity,
     /// Whether this is one of the contents that recur in other blocks of the writing.
     pub shared: bool,
 }
@@ -65,7 +65,7 @@ impl Cipher {
 
     /// Identity of the content of block `block` of a writing, when `duplicate_percent` of the blocks are duplicates.
     #[inline(always)]
-    pub(crate) fn identity(&self, writing: Writing, block: u64, duplicate_percent: u8) -> Identity {
+    pub(crate) fn identity(&self, writing: WriteIdentity, block: u64, duplicate_percent: u8) -> Identity {
         let own = Identity { block, writing, shared: false };
         if duplicate_percent == 0 {
             return own;
@@ -77,9 +77,10 @@ impl Cipher {
 
     #[inline(always)]
     pub(crate) fn key(&self, identity: Identity) -> BlockKey {
-        let Writing { file, generation, lap } = identity.writing;
+        let WriteIdentity { file, generation, lap } = identity.writing;
         let place = u64::from(file) << BLOCK_BITS | identity.block & ((1 << BLOCK_BITS) - 1);
-        let time = u64::from(generation) << 32 | u64::from(lap.min(Writing::LAP_MAX)) << 1 | u64::from(identity.shared);
+        let time =
+            u64::from(generation) << 32 | u64::from(lap.min(WriteIdentity::LAP_MAX)) << 1 | u64::from(identity.shared);
         let odd = time ^ avalanche(place ^ self.first);
         BlockKey { even: place ^ avalanche(odd ^ self.second), odd }
     }
@@ -92,8 +93,8 @@ impl Cipher {
         let (file, block) = ((place >> BLOCK_BITS) as u16, place & ((1 << BLOCK_BITS) - 1));
         let (shared, lap) = (time & 1 == 1, time as u32 >> 1);
         let believed = block < (if shared { CLASSES } else { BLOCKS_BELIEVED }) && file < FILES_BELIEVED;
-        let writing = Writing { file, generation: (time >> 32) as u32, lap };
-        (believed && lap <= Writing::LAP_MAX).then_some(Identity { block, writing, shared })
+        let writing = WriteIdentity { file, generation: (time >> 32) as u32, lap };
+        (believed && lap <= WriteIdentity::LAP_MAX).then_some(Identity { block, writing, shared })
     }
 }
 

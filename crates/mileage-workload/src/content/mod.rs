@@ -12,8 +12,8 @@ pub(crate) mod iozone;
 mod rules;
 
 pub use blocks::{BLOCK_BYTES, Blocks};
-pub use diagnosis::{Expected, Finding, Kind, Lap, plain_findings};
-pub use identity::{Identity, Writing};
+pub use diagnosis::{ExpectedContent, Finding, Kind, Lap, plain_findings};
+pub use identity::{Identity, WriteIdentity};
 pub use iozone::IozoneBytes;
 
 use crate::error::{Error, in_range};

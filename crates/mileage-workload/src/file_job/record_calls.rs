@@ -5,7 +5,7 @@ use super::file_call::{FileCall, HandleId};
 use super::operation::{FileOperationKind, Next, Role};
 use crate::error::Error;
 use crate::execution::{Execution, Step};
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::workload::{Sync, Workload};
 
 /// The calls of one task on one file: open, the operations of a workload's thread, `fsync`, close.

@@ -6,7 +6,7 @@
 //! transfer would end behind the span. Lines and operations are drawn from two generators with one seed.
 
 use super::{AccessLine, Chunk};
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::workload::Workload;
 
 const NS_PER_MS: u64 = 1_000_000;

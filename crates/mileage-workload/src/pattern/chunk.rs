@@ -1,6 +1,6 @@
 //! A chunk of 64 operations that are generated together, ahead of their issue.
 
-use crate::op::Op;
+use crate::operation::Op;
 
 /// Most operations of a chunk, unless its taker wants longer ones: making one takes a microsecond or so of real time.
 pub(crate) const LOOKAHEAD: usize = 64;

@@ -4,7 +4,6 @@
 //! ([`replay`]) say the size, the kind and the time of an operation too. All generate in chunks.
 
 mod access;
-mod check;
 mod chunk;
 mod ior;
 mod iozone;
@@ -16,6 +15,7 @@ mod random;
 mod records;
 mod replay;
 mod skew;
+mod validation;
 mod zipf;
 
 pub(crate) use access::pauses;
@@ -25,7 +25,7 @@ pub(crate) use operation_source::Source;
 pub(crate) use random::{below, stream};
 pub(crate) use replay::dealt;
 
-use crate::op::OpKind;
+use crate::operation::OpKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::chunk::{Chunk, LOOKAHEAD_MAX};
 use super::random::{below, stream};
 use super::records::Records;
 use super::replay::Replay;
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::workload::Workload;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

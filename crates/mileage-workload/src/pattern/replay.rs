@@ -1,7 +1,7 @@
 //! Replay of a trace: its operations are distributed over the threads in turn.
 
 use super::{Chunk, LOOKAHEAD_MAX, TraceOp};
-use crate::op::{Op, OpKind};
+use crate::operation::{Op, OpKind};
 use crate::workload::Workload;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What the two knobs promise, measured with real compressors and a counter of duplicates.
 
-use mileage_workload::{BLOCK_BYTES, Blocks, Content, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, Content, WriteIdentity};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -26,8 +26,8 @@ fn mixed(compressible_percent: u8, duplicate_percent: u8) -> Content {
     Content::Mixed { compressible_percent, duplicate_percent }
 }
 
-fn writing(generation: u32, lap: u32) -> Writing {
-    Writing { file: 0, generation, lap }
+fn writing(generation: u32, lap: u32) -> WriteIdentity {
+    WriteIdentity { file: 0, generation, lap }
 }
 
 fn made(content: Content, seed: u64, bytes: usize) -> Vec<u8> {

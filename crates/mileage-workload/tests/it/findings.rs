@@ -1,6 +1,6 @@
 //! Corruption planted in what was written, and named as what it is.
 
-use mileage_workload::{BLOCK_BYTES, Blocks, Content, Expected, Finding, Kind, Lap, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, Content, ExpectedContent, Finding, Kind, Lap, WriteIdentity};
 use proptest::prelude::*;
 
 const BLOCK: usize = BLOCK_BYTES;
@@ -9,18 +9,18 @@ const BLOCK: usize = BLOCK_BYTES;
 #[derive(Clone, Debug)]
 struct Read {
     blocks: Blocks,
-    writing: Writing,
+    writing: WriteIdentity,
     offset: u64,
     length: usize,
 }
 
-fn read(seed: u64, compressible_percent: u8, writing: Writing, offset: u64, length: usize) -> Read {
+fn read(seed: u64, compressible_percent: u8, writing: WriteIdentity, offset: u64, length: usize) -> Read {
     let content = Content::Mixed { compressible_percent, duplicate_percent: 0 };
     Read { blocks: Blocks::new(seed, &content).unwrap(), writing, offset, length }
 }
 
 impl Read {
-    fn bytes(&self, writing: Writing, offset: u64) -> Vec<u8> {
+    fn bytes(&self, writing: WriteIdentity, offset: u64) -> Vec<u8> {
         let mut out = vec![0; self.length];
         self.blocks.fill(writing, offset, &mut out);
         out
@@ -30,8 +30,8 @@ impl Read {
         self.bytes(self.writing, self.offset)
     }
 
-    fn expected(&self, lap: Lap) -> Expected {
-        Expected { file: self.writing.file, generation: self.writing.generation, lap }
+    fn expected(&self, lap: Lap) -> ExpectedContent {
+        ExpectedContent { file: self.writing.file, generation: self.writing.generation, lap }
     }
 
     /// What is found when each rule is applied that could be: this lap exactly, and any lap.
@@ -44,7 +44,8 @@ impl Read {
 }
 
 fn any_read() -> impl Strategy<Value = Read> {
-    let writing = (0_u16..3, 2_u32..9, 1_u32..9).prop_map(|(file, generation, lap)| Writing { file, generation, lap });
+    let writing =
+        (0_u16..3, 2_u32..9, 1_u32..9).prop_map(|(file, generation, lap)| WriteIdentity { file, generation, lap });
     let sizes = prop_oneof![Just(512_usize), Just(1024), Just(4096), Just(16_384), Just(131_072)];
     (any::<u64>(), 0_u8..=100, writing, sizes, 0_u64..1 << 20)
         .prop_map(|(seed, level, writing, length, number)| read(seed, level, writing, number * length as u64, length))
@@ -72,7 +73,7 @@ proptest! {
         for lap in [Lap::Any, Lap::Older, Lap::Unsettled] {
             let expected = read.expected(lap);
             prop_assert_eq!(read.blocks.findings(expected, read.offset, &found), vec![], "{:?}", lap);
-            let newer = Expected { generation: expected.generation + 1, ..expected };
+            let newer = ExpectedContent { generation: expected.generation + 1, ..expected };
             prop_assert_eq!(read.blocks.findings(newer, read.offset, &found).is_empty(), lap != Lap::Any);
         }
     }
@@ -104,7 +105,7 @@ proptest! {
 
     #[test]
     fn a_lap_of_another_thread_is_stale_whichever_its_number(read in any_read()) {
-        let other = Writing { lap: read.writing.lap + 1, ..read.writing };
+        let other = WriteIdentity { lap: read.writing.lap + 1, ..read.writing };
         only(&read.find(&read.bytes(other, read.offset)), Kind::Stale, &[format!("lap {}", other.lap)])?;
     }
 
@@ -112,7 +113,7 @@ proptest! {
     fn a_stale_block_inside_a_record_is_stale(read in any_read(), number in any::<prop::sample::Index>()) {
         prop_assume!(read.length >= 3 * BLOCK);
         let at = BLOCK * (1 + number.index(read.length / BLOCK - 2));
-        let (mut found, older) = (read.right(), Writing { lap: 0, ..read.writing });
+        let (mut found, older) = (read.right(), WriteIdentity { lap: 0, ..read.writing });
         found[at..at + BLOCK].copy_from_slice(&read.bytes(older, read.offset)[at..at + BLOCK]);
         let findings = read.find(&found);
         only(&findings, Kind::Stale, &[])?;
@@ -123,7 +124,7 @@ proptest! {
     #[test]
     fn another_place_is_misplaced(read in any_read(), distance in 1_u64..1000, other_file in any::<bool>()) {
         let offset = read.offset + (distance * read.length as u64).next_multiple_of(BLOCK as u64);
-        let writing = if other_file { Writing { file: read.writing.file + 1, ..read.writing } } else { read.writing };
+        let writing = if other_file { WriteIdentity { file: read.writing.file + 1, ..read.writing } } else { read.writing };
         let there = if other_file { read.offset } else { offset };
         let findings = read.find(&read.bytes(writing, there));
         only(&findings, Kind::Misplaced, &[format!("found block {}", there / BLOCK as u64)])?;
@@ -133,7 +134,7 @@ proptest! {
     fn new_before_old_is_torn(read in any_read(), cut in any::<prop::sample::Index>(), old_first in any::<bool>(), zeros in any::<bool>()) {
         prop_assume!(read.length >= 1024);
         let at = 512 * (1 + cut.index(read.length / 512 - 1));
-        let older = Writing { generation: read.writing.generation - 1, ..read.writing };
+        let older = WriteIdentity { generation: read.writing.generation - 1, ..read.writing };
         let old = if zeros { vec![0; read.length] } else { read.bytes(older, read.offset) };
         let mut found = read.right();
         let side = if old_first { 0..at } else { at..read.length };
@@ -149,7 +150,7 @@ proptest! {
         // Of a part that compresses, the bytes around the cut may be the same in both writings. A cut nearer to an end of
         // a sector leaves no sixteen bytes that prove what they are.
         let read = Read { blocks: Blocks::new(7, &Content::Incompressible).unwrap(), ..read };
-        let older = Writing { generation: read.writing.generation - 1, ..read.writing };
+        let older = WriteIdentity { generation: read.writing.generation - 1, ..read.writing };
         let old = if zeros { vec![0; read.length] } else { read.bytes(older, read.offset) };
         let mut found = read.right();
         found[cut..512].copy_from_slice(&old[cut..512]);
@@ -170,8 +171,8 @@ proptest! {
     #[test]
     fn a_tear_between_two_old_writings_is_torn(read in any_read()) {
         let read = Read { length: BLOCK, offset: read.offset / 4096 * 4096, ..read };
-        let mut found = read.bytes(Writing { lap: 0, ..read.writing }, read.offset);
-        let oldest = read.bytes(Writing { generation: 0, ..read.writing }, read.offset);
+        let mut found = read.bytes(WriteIdentity { lap: 0, ..read.writing }, read.offset);
+        let oldest = read.bytes(WriteIdentity { generation: 0, ..read.writing }, read.offset);
         found[1536..].copy_from_slice(&oldest[1536..]);
         only(&read.find(&found), Kind::Torn, &[])?;
         found[..1536].copy_from_slice(&read.right()[..1536]);
@@ -189,7 +190,7 @@ proptest! {
                 Blocks::new(99, &content).unwrap().fill(read.writing, read.offset, &mut out);
                 out
             }
-            _ => read.bytes(Writing { generation: read.writing.generation + 1, ..read.writing }, read.offset),
+            _ => read.bytes(WriteIdentity { generation: read.writing.generation + 1, ..read.writing }, read.offset),
         };
         only(&read.find(&found), Kind::Foreign, &[["zeros", "no writing with this seed", "written again"][what].into()])?;
     }
@@ -198,7 +199,7 @@ proptest! {
     fn a_record_in_flight_may_be_both_and_nothing_else(read in any_read(), cut in any::<prop::sample::Index>()) {
         prop_assume!(read.length >= 1024);
         let at = 512 * (1 + cut.index(read.length / 512 - 1));
-        let mut found = read.bytes(Writing { lap: read.writing.lap + 1, ..read.writing }, read.offset);
+        let mut found = read.bytes(WriteIdentity { lap: read.writing.lap + 1, ..read.writing }, read.offset);
         found[at..].copy_from_slice(&read.right()[at..]);
         let expected = read.expected(Lap::Unsettled);
         prop_assert_eq!(read.blocks.findings(expected, read.offset, &found), vec![]);
@@ -213,7 +214,7 @@ proptest! {
     ) {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| 16 * cut.index(read.length / 16)).collect();
         cuts.sort_unstable();
-        let newer = read.bytes(Writing { lap: read.writing.lap + 1, ..read.writing }, read.offset);
+        let newer = read.bytes(WriteIdentity { lap: read.writing.lap + 1, ..read.writing }, read.offset);
         let mut found = read.right();
         for stretch in cuts.chunks_exact(2) {
             found[stretch[0]..stretch[1]].copy_from_slice(&newer[stretch[0]..stretch[1]]);
@@ -228,10 +229,10 @@ proptest! {
 #[test]
 fn a_duplicate_is_right_in_the_place_of_its_copy_and_stale_or_flipped_as_any_block() {
     let blocks = Blocks::new(4, &Content::Mixed { compressible_percent: 50, duplicate_percent: 100 }).unwrap();
-    let expected = Expected { file: 0, generation: 3, lap: Lap::Any };
+    let expected = ExpectedContent { file: 0, generation: 3, lap: Lap::Any };
     let made = |generation, block: u64| {
         let mut out = vec![0; BLOCK];
-        blocks.fill(Writing { file: 0, generation, lap: 0 }, block * BLOCK as u64, &mut out);
+        blocks.fill(WriteIdentity { file: 0, generation, lap: 0 }, block * BLOCK as u64, &mut out);
         out
     };
     assert!(blocks.agrees(expected, 0, &made(3, 1024), &mut [0; BLOCK]));

@@ -1,7 +1,7 @@
 //! A mapping by blocks as a translation layer, and as bytes: what follows from these is derived again.
 
 use super::Blocks;
-use crate::flash::cells::Unwatched;
+use crate::flash::cells::NoWatch;
 use crate::flash::map::NOWHERE;
 use crate::flash::medium::Medium;
 use crate::flash::saved_mapping::{read_runs, write_runs};
@@ -18,13 +18,13 @@ impl TranslationLayer for Blocks {
     }
 
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
-        let done_ns = self.write(run.page, run.count, ready_ns, medium, &mut Unwatched);
+        let done_ns = self.write(run.page, run.count, ready_ns, medium, &mut NoWatch);
         (0..run.count).for_each(|_| medium.clocks.leave_buffer(done_ns));
         done_ns
     }
 
     fn discard_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> bool {
-        self.discard(page, ready_ns, medium, &mut Unwatched)
+        self.discard(page, ready_ns, medium, &mut NoWatch)
     }
 
     fn purge(&mut self) {

@@ -4,12 +4,12 @@
 //! sequence that is part of the state, so that equal writes collect equal blocks on every machine.
 
 use super::geometry::GROUP;
-use super::{Cells, Map, NO_VICTIM, Opening};
+use super::{BlockOpening, Cells, Map, NO_VICTIM};
 use crate::profile::flash::choices::{Frontiers, Victim};
 
 impl Map {
     /// Collect one block of a unit; false when no block of it has a stale page.
-    pub(super) fn collect<C: Cells>(&mut self, unit: u32, cost: &mut Opening, cells: &mut C) -> bool {
+    pub(super) fn collect<C: Cells>(&mut self, unit: u32, cost: &mut BlockOpening, cells: &mut C) -> bool {
         if self.most_stale(unit) == 0 {
             return false;
         }
@@ -50,13 +50,13 @@ impl Map {
     }
 
     /// Collect one block of a unit while the drive is idle; `None` when the unit does not want it.
-    pub(crate) fn collect_idle<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<Opening> {
+    pub(crate) fn collect_idle<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<BlockOpening> {
         if self.wants_idle(unit) { self.collect_now(unit, cells) } else { None }
     }
 
     /// Collect one block of a unit; `None` when no block of it has a stale page.
-    pub(crate) fn collect_now<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<Opening> {
-        let mut cost = Opening::default();
+    pub(crate) fn collect_now<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<BlockOpening> {
+        let mut cost = BlockOpening::default();
         if !self.collect(unit, &mut cost, cells) {
             return None;
         }
@@ -282,7 +282,7 @@ impl Map {
     ///
     /// The age keeps a block out whose data was written lately: it will be erased soon without help, and levelling it
     /// would only add writes. The copy keeps the age of the data, not that of the block it moves to.
-    fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut Opening, cells: &mut C) {
+    fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut BlockOpening, cells: &mut C) {
         let old = self.candidates(unit, None).filter(|block| self.age_of(*block) >= u64::from(self.geometry.logical));
         let Some(quiet) = old.min_by_key(|block| self.erases[*block as usize]) else { return };
         let free = &self.units[unit as usize].free;

@@ -25,8 +25,8 @@ mod geometry;
 mod heat;
 mod reconstruction;
 mod rules;
+pub(crate) mod saved_state;
 mod slc_pool;
-pub(crate) mod state;
 mod streams;
 mod translation;
 mod wear;
@@ -86,12 +86,12 @@ pub(crate) struct Placement {
     /// Whether it completes a flash page, which can be programmed now.
     pub fills: bool,
     /// Cost of opening a block, if one had to be opened.
-    pub opening: Option<Opening>,
+    pub opening: Option<BlockOpening>,
 }
 
 /// Cost of opening a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Opening {
+pub(crate) struct BlockOpening {
     /// Pages that the block has room for.
     pub gained: u32,
     /// Valid pages that were copied to make room.
@@ -108,7 +108,7 @@ pub(crate) struct Opening {
     pub slot: u32,
 }
 
-impl Opening {
+impl BlockOpening {
     /// Everything that two openings took; room and frontier of the later one.
     fn and(self, later: Self) -> Self {
         Self {
@@ -347,8 +347,8 @@ impl Map {
 
     /// The next turn, from this one on, whose unit has an open block or may open one; its frontier.
     #[inline(never)]
-    fn find_open<C: Cells>(&mut self, from: u32, class: u32, cells: &mut C) -> (u32, u32, Option<Opening>) {
-        let mut cost: Option<Opening> = None;
+    fn find_open<C: Cells>(&mut self, from: u32, class: u32, cells: &mut C) -> (u32, u32, Option<BlockOpening>) {
+        let mut cost: Option<BlockOpening> = None;
         let units = self.geometry.units;
         let mut turn = from;
         // The first round skips the units that were skipped since the last opening; the second asks them again,
@@ -381,7 +381,7 @@ impl Map {
 
     /// Open the next block of a frontier. `again`: a unit that was skipped since the last opening is judged anew.
     /// `None` when the unit is skipped.
-    fn open_next<C: Cells>(&mut self, slot: u32, again: bool, cells: &mut C) -> Option<Opening> {
+    fn open_next<C: Cells>(&mut self, slot: u32, again: bool, cells: &mut C) -> Option<BlockOpening> {
         let unit = slot / 2;
         self.close(slot);
         if self.units[unit as usize].skipped_at == self.opened && !again {
@@ -397,7 +397,7 @@ impl Map {
         }
         self.opened += 1;
         self.gain = gain;
-        let mut cost = Opening::default();
+        let mut cost = BlockOpening::default();
         while self.frontiers[slot as usize].left == 0 {
             if self.free_of(unit) > self.rules.free_min {
                 self.take_free(slot);

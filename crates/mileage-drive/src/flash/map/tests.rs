@@ -2,7 +2,7 @@
 
 use super::geometry::{Divider, GROUP};
 use super::{Frontier, Geometry, Map, NO_VICTIM, NOWHERE, Rules};
-use crate::flash::cells::Unwatched;
+use crate::flash::cells::NoWatch;
 use crate::flash::shadow::Shadow;
 use crate::flash::wear_policy::Wear;
 use crate::profile::flash::choices::{Frontiers, Victim};
@@ -237,7 +237,7 @@ fn one_unit_written_in_order_copies_nothing() {
     let geometry = Geometry { units: 1, blocks: 10, replacements: 0, pages: 16, per_program: 1, logical: 128 };
     let mut map = Map::new(geometry, plain(1));
     for operation in 0..5000 {
-        let opening = map.write(operation % 128, &mut Unwatched).opening;
+        let opening = map.write(operation % 128, &mut NoWatch).opening;
         assert!(opening.is_none_or(|opening| opening.moved == 0), "write {operation}: {opening:?}");
     }
     audit(&map);

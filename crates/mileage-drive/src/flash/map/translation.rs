@@ -1,8 +1,8 @@
 //! The page map as a translation layer.
 
-use super::{Frontier, Map, NOWHERE, state};
+use super::{Frontier, Map, NOWHERE, saved_state};
 use crate::flash::array_operation::PagePlace;
-use crate::flash::cells::Unwatched;
+use crate::flash::cells::NoWatch;
 use crate::flash::medium::Medium;
 use crate::flash::part_pages::ReadFrom;
 use crate::flash::translation::{Levels, Run, TranslationLayer};
@@ -24,7 +24,7 @@ impl TranslationLayer for Map {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
-        let placement = self.write(run.page, &mut Unwatched);
+        let placement = self.write(run.page, &mut NoWatch);
         medium.place(&placement, ready_ns)
     }
 
@@ -50,7 +50,7 @@ impl TranslationLayer for Map {
             let wanting = (0..self.geometry.units).filter(|unit| self.wants_idle(*unit));
             let next = wanting.map(|unit| (medium.clocks.idle_from(unit).max(idle_ns), unit)).min();
             let Some((from_ns, unit)) = next.filter(|(from_ns, _)| *from_ns < now_ns) else { break };
-            let Some(opening) = self.collect_idle(unit, &mut Unwatched) else { break };
+            let Some(opening) = self.collect_idle(unit, &mut NoWatch) else { break };
             medium.open(unit, &opening, from_ns);
             medium.counters.idle_collections += 1;
         }
@@ -88,11 +88,11 @@ impl TranslationLayer for Map {
     }
 
     fn save(&self, out: &mut Writer) {
-        state::save(out, self);
+        saved_state::save(out, self);
     }
 
     fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
-        state::restore(reader, self)
+        saved_state::restore(reader, self)
     }
 }
 

@@ -6,11 +6,11 @@
 //! so that their pages are made and compressed with LZ4. A page that was written in part, and what was not said to be
 //! of a workload, is like no other page; the latter does not compress.
 
-use mileage_workload::{BLOCK_BYTES, Blocks, Content, IozoneBytes, Workload, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, Content, IozoneBytes, Workload, WriteIdentity};
 
 /// A page as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arriving {
+pub(crate) struct IncomingPage {
     /// Equal for equal contents; of different ones two in 2^64 are equal.
     pub print: u64,
     /// Bytes after compression.
@@ -92,22 +92,22 @@ impl Contents {
     }
 
     /// A page of it of which `covered_bytes` are written; `number` distinguishes it from all others if nothing else does.
-    pub(crate) fn page(&self, page: u32, covered_bytes: u32, number: u64) -> Arriving {
+    pub(crate) fn page(&self, page: u32, covered_bytes: u32, number: u64) -> IncomingPage {
         let (whole, from) = (self.page_bytes, u64::from(page) * u64::from(self.page_bytes));
         let in_part = covered_bytes < whole;
         let unique = join(UNIQUE, number);
         let saved = |percent: u32| whole - (u64::from(whole) * u64::from(percent) / 100) as u32;
         match &self.source {
-            Source::Unknown => Arriving { print: unique, bytes: whole },
-            Source::Zeros => Arriving { print: if in_part { unique } else { ZEROS }, bytes: 0 },
+            Source::Unknown => IncomingPage { print: unique, bytes: whole },
+            Source::Zeros => IncomingPage { print: if in_part { unique } else { ZEROS }, bytes: 0 },
             Source::Blocks { blocks, seed, saved_percent } => {
                 let print = if in_part { unique } else { self.identity(blocks, *seed, from) };
-                Arriving { print, bytes: saved(*saved_percent) }
+                IncomingPage { print, bytes: saved(*saved_percent) }
             }
             Source::Iozone(records) => {
                 let (offset_bytes, _) = self.operation;
                 let Some(bytes) = records.record.get((from.max(offset_bytes) - offset_bytes) as usize..) else {
-                    return Arriving { print: unique, bytes: whole };
+                    return IncomingPage { print: unique, bytes: whole };
                 };
                 let bytes = &bytes[..bytes.len().min(covered_bytes as usize)];
                 let packed = lz4::block::compress(bytes, None, false).map_or(bytes.len(), |packed| packed.len());
@@ -117,14 +117,14 @@ impl Contents {
                     bytes.as_chunks().0.iter().fold(1, |state, word| join(state, u64::from_le_bytes(*word)))
                 };
                 let bytes = (packed as u64 * u64::from(whole)).div_ceil((bytes.len() as u64).max(1));
-                Arriving { print, bytes: bytes as u32 }
+                IncomingPage { print, bytes: bytes as u32 }
             }
         }
     }
 
     /// Combined identity of the blocks in the page at byte `from`, and its position within a block.
     fn identity(&self, blocks: &Blocks, seed: u64, from: u64) -> u64 {
-        let writing = Writing { file: 0, generation: self.generation, lap: self.lap };
+        let writing = WriteIdentity { file: 0, generation: self.generation, lap: self.lap };
         let block_bytes = BLOCK_BYTES as u64;
         let first = from / block_bytes;
         let end = (from + u64::from(self.page_bytes)).div_ceil(block_bytes);

@@ -2,9 +2,9 @@
 
 use super::super::map::NOWHERE;
 use super::super::medium::Medium;
-use super::{Packed, Use};
+use super::{PackedMap, Use};
 
-impl Packed {
+impl PackedMap {
     /// Open the unit's next block if that gains room for `bytes`. A unit that would gain less than three quarters of
     /// what the best one would is skipped, unless it is asked `again`.
     pub(super) fn open_next(&mut self, unit: u32, bytes: u32, again: bool, ready_ns: u64, medium: &mut Medium) -> bool {

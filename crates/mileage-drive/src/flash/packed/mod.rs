@@ -16,14 +16,14 @@
 
 mod content;
 mod garbage_collection;
-mod state;
+mod saved_state;
 mod table;
 mod translation;
 
 use super::map::NOWHERE;
 use super::medium::Medium;
 use crate::profile::FlashProfile;
-pub(crate) use content::{Arriving, Contents};
+pub(crate) use content::{Contents, IncomingPage};
 use std::collections::VecDeque;
 pub(crate) use table::Table;
 
@@ -42,18 +42,18 @@ pub(crate) struct Shape {
 
 /// Location of a stored content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct ContentLocation {
     /// [`NOWHERE`]: there is no such content.
     pub block: u32,
     pub offset_bytes: u32,
     pub bytes: u32,
 }
 
-pub(crate) const GONE: Stored = Stored { block: NOWHERE, offset_bytes: 0, bytes: 0 };
+pub(crate) const GONE: ContentLocation = ContentLocation { block: NOWHERE, offset_bytes: 0, bytes: 0 };
 
 /// Further pages with the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shared {
+pub(crate) struct SharedContent {
     pub print: u64,
     /// Logical pages that have it.
     pub pages: u32,
@@ -89,7 +89,7 @@ pub(crate) struct Unit {
 
 /// What a read of stored data takes from the flash: how many pages, on which unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ReadCost {
     pub unit: u32,
     /// Flash pages, 0 if the controller still has it.
     pub pages: u32,
@@ -97,14 +97,14 @@ pub(crate) struct Reading {
 
 /// The maps. See the module's text.
 #[derive(Clone, Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackedMap {
     pub shape: Shape,
     order: Vec<u32>,
     /// Content of every logical page.
     pub holds: Vec<u32>,
-    pub stored: Vec<Stored>,
+    pub stored: Vec<ContentLocation>,
     /// As long as `stored` if duplicates are found, else empty.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedContent>,
     /// Numbers of no content; the last is taken next.
     pub vacant: Vec<u32>,
     pub blocks: Vec<Block>,
@@ -120,7 +120,7 @@ pub(crate) struct Packed {
     pub contents: Contents,
 }
 
-impl Packed {
+impl PackedMap {
     /// Nothing written.
     pub(crate) fn new(profile: &FlashProfile) -> Self {
         let (units, logical) = (profile.planes() as u32, profile.logical_pages() as usize);
@@ -146,7 +146,7 @@ impl Packed {
             order: super::map::order(profile),
             holds: vec![NOWHERE; logical],
             stored: vec![GONE; logical],
-            shared: vec![Shared::default(); if table.is_some() { logical } else { 0 }],
+            shared: vec![SharedContent::default(); if table.is_some() { logical } else { 0 }],
             vacant: (0..logical as u32).rev().collect(),
             blocks: vec![block; (units * shape.blocks) as usize],
             units: (0..units).map(unit).collect(),
@@ -167,19 +167,19 @@ impl Packed {
     }
 
     /// Flash pages to read for a logical page; `None` when it is not mapped.
-    pub(crate) fn reading(&self, page: u32) -> Option<Reading> {
+    pub(crate) fn reading(&self, page: u32) -> Option<ReadCost> {
         let content = self.holds[page as usize];
-        let Stored { block, offset_bytes, bytes } = *self.stored.get(content as usize)?;
+        let ContentLocation { block, offset_bytes, bytes } = *self.stored.get(content as usize)?;
         let (unit, page_bytes) = (block / self.shape.blocks, self.shape.page_bytes);
         let Unit { open, filled_bytes, .. } = self.units[unit as usize];
         let programmed = if open == block { filled_bytes / page_bytes } else { u32::MAX };
         let (first, end) = (offset_bytes / page_bytes, (offset_bytes + bytes).div_ceil(page_bytes));
-        Some(Reading { unit, pages: end.min(programmed).saturating_sub(first) })
+        Some(ReadCost { unit, pages: end.min(programmed).saturating_sub(first) })
     }
 
     /// Write a logical page; when what it completed is on the medium, and if it completed nothing, `ready_ns`.
-    pub(crate) fn write(&mut self, page: u32, arriving: Arriving, ready_ns: u64, medium: &mut Medium) -> u64 {
-        let Arriving { print, bytes } = arriving;
+    pub(crate) fn write(&mut self, page: u32, arriving: IncomingPage, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let IncomingPage { print, bytes } = arriving;
         medium.counters.packing_bytes_in += u64::from(self.shape.page_bytes);
         if let Some(content) = self.table.as_ref().and_then(|table| table.find(print)) {
             medium.counters.duplicate_pages_found += 1;
@@ -200,7 +200,7 @@ impl Packed {
         self.mapped += 1;
         if let Some(table) = &mut self.table {
             table.remember(print, content);
-            self.shared[content as usize] = Shared { print, pages: 1 };
+            self.shared[content as usize] = SharedContent { print, pages: 1 };
         }
         let full = self.append(unit, content, bytes);
         if full > 0 {
@@ -224,7 +224,7 @@ impl Packed {
             let print = shared.print;
             self.table.iter_mut().for_each(|table| table.forget(print, content));
         }
-        let Stored { block, bytes, .. } = std::mem::replace(&mut self.stored[content as usize], GONE);
+        let ContentLocation { block, bytes, .. } = std::mem::replace(&mut self.stored[content as usize], GONE);
         self.blocks[block as usize].valid_bytes -= bytes;
         self.vacant.push(content);
         true
@@ -238,7 +238,7 @@ impl Packed {
         let block = &mut self.blocks[*open as usize];
         block.contents.push((content, offset_bytes));
         block.valid_bytes += bytes;
-        self.stored[content as usize] = Stored { block: *open, offset_bytes, bytes };
+        self.stored[content as usize] = ContentLocation { block: *open, offset_bytes, bytes };
         (offset_bytes + bytes) / page_bytes - offset_bytes / page_bytes
     }
 
@@ -281,7 +281,7 @@ impl Packed {
         }
         self.holds.fill(NOWHERE);
         self.stored.fill(GONE);
-        self.shared.fill(Shared::default());
+        self.shared.fill(SharedContent::default());
         self.vacant = (0..self.stored.len() as u32).rev().collect();
         self.table = self.table.as_ref().map(|table| Table::new(table.capacity()));
         (self.mapped, self.gain_bytes) = (0, self.shape.block_bytes);

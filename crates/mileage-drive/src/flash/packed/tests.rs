@@ -1,6 +1,6 @@
 //! A controller that packs never loses a content: a second table has what every page must hold and is compared.
 
-use super::{Arriving, GONE, Packed, Use};
+use super::{GONE, IncomingPage, PackedMap, Use};
 use crate::flash::FlashDrive;
 use crate::flash::layer::Layer;
 use crate::profile::FlashProfile;
@@ -36,7 +36,7 @@ fn drive(dedupe_contents: u32) -> FlashDrive {
 }
 
 /// Every page has the content written last, in a place of its own in a block that is written.
-fn compare(packed: &Packed, expected: &HashMap<u32, u64>) {
+fn compare(packed: &PackedMap, expected: &HashMap<u32, u64>) {
     let mut pages_of: HashMap<u32, u32> = HashMap::new();
     for (page, content) in (0..).zip(&packed.holds) {
         let print = packed.shared.get(*content as usize).map(|shared| shared.print);
@@ -87,7 +87,7 @@ fn every_page_has_the_content_that_was_written_last() {
                 _ => {
                     // Derive the length from the content, because a content always has the same length.
                     let bytes = (print.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32 % most_bytes;
-                    packed.write(page, Arriving { print, bytes }, 0, medium);
+                    packed.write(page, IncomingPage { print, bytes }, 0, medium);
                     expected.insert(page, print);
                 }
             }

@@ -1,13 +1,13 @@
 //! The map of a controller that packs as a translation layer.
 
-use super::{Contents, Packed, Reading, state};
+use super::{Contents, PackedMap, ReadCost, saved_state};
 use crate::flash::medium::Medium;
 use crate::flash::translation::{Levels, Run, TranslationLayer};
 use crate::saved_state::{Reader, StateError, Writer};
 
-impl TranslationLayer for Packed {
+impl TranslationLayer for PackedMap {
     fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
-        let Some(Reading { unit, pages }) = self.reading(page) else { return ready_ns };
+        let Some(ReadCost { unit, pages }) = self.reading(page) else { return ready_ns };
         (0..pages).map(|_| medium.fetch(unit, ready_ns)).fold(ready_ns, u64::max)
     }
 
@@ -54,10 +54,10 @@ impl TranslationLayer for Packed {
     }
 
     fn save(&self, out: &mut Writer) {
-        state::save(out, self);
+        saved_state::save(out, self);
     }
 
     fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
-        state::restore(reader, self)
+        saved_state::restore(reader, self)
     }
 }

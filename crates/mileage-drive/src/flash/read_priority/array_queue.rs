@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// What an array does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum Activity {
     Read,
     Program,
     /// A page that is collected.
@@ -16,7 +16,7 @@ pub(super) enum Doing {
     Suspending,
 }
 
-impl Doing {
+impl Activity {
     pub(super) const ALL: [Self; 6] =
         [Self::Read, Self::Program, Self::Copy, Self::Erase, Self::Share, Self::Suspending];
 }
@@ -24,7 +24,7 @@ impl Doing {
 /// An operation in progress, or an interrupted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    pub doing: Doing,
+    pub doing: Activity,
     /// Whose, if it is a read or a program.
     pub job: u32,
     /// When it ends; of an interrupted one what is left of it.

@@ -17,7 +17,7 @@ mod figures;
 mod jobs;
 mod operations;
 mod power;
-mod state;
+mod saved_state;
 mod stations;
 
 use super::counters::{COUNTER_NAMES, GAUGE_NAMES, SERIES_NAMES};

@@ -1,8 +1,8 @@
 //! Arrays and their operations: reads before all else, interrupted operations, programs and collections.
 
-use super::array_queue::{Doing, Operation, Work};
+use super::array_queue::{Activity, Operation, Work};
 use super::jobs::NONE;
-use super::stations::{Happening, Stage, Stations};
+use super::stations::{Stage, StationEvent, Stations};
 use std::cmp::Reverse;
 
 impl Stations {
@@ -29,9 +29,9 @@ impl Stations {
     /// Interrupt what an array does, if that is possible and sooner than waiting for its end.
     fn interrupt(&mut self, number: u32, operation: Operation, now_ns: u64) {
         let possible = match operation.doing {
-            Doing::Read | Doing::Suspending => false,
-            Doing::Erase => self.figures.interrupts_erases,
-            Doing::Program | Doing::Copy | Doing::Share => self.figures.interrupts_programs,
+            Activity::Read | Activity::Suspending => false,
+            Activity::Erase => self.figures.interrupts_erases,
+            Activity::Program | Activity::Copy | Activity::Share => self.figures.interrupts_programs,
         };
         let suspended_ns = now_ns + self.figures.suspend_ns;
         if !possible || operation.end_ns <= suspended_ns {
@@ -39,7 +39,7 @@ impl Stations {
         }
         self.counters.suspensions += 1;
         self.arrays[number as usize].interrupted = Some(Operation { end_ns: operation.end_ns - now_ns, ..operation });
-        self.operate(number, Operation { doing: Doing::Suspending, job: NONE, end_ns: suspended_ns });
+        self.operate(number, Operation { doing: Activity::Suspending, job: NONE, end_ns: suspended_ns });
     }
 
     fn operate(&mut self, number: u32, operation: Operation) {
@@ -50,7 +50,7 @@ impl Stations {
         // Among equals in time, arrays come in the order of whose page they work on.
         let order = if operation.job == NONE { u64::MAX } else { self.jobs.at(operation.job).order };
         let at_ns = operation.end_ns;
-        self.happenings.push(Reverse(Happening { at_ns, order, stage: Stage::ArrayDone, number, version }));
+        self.happenings.push(Reverse(StationEvent { at_ns, order, stage: Stage::ArrayDone, number, version }));
     }
 
     /// Begin the next operations of arrays that do nothing, once all of an instant has arrived, so that a read has priority
@@ -75,7 +75,7 @@ impl Stations {
         let figures = &self.figures;
         let array = &mut self.arrays[number as usize];
         if let Some(job) = array.reads.pop_front() {
-            self.operate(number, Operation { doing: Doing::Read, job, end_ns: now_ns + figures.read_ns });
+            self.operate(number, Operation { doing: Activity::Read, job, end_ns: now_ns + figures.read_ns });
             return;
         }
         if let Some(operation) = array.interrupted.take() {
@@ -84,17 +84,17 @@ impl Stations {
         }
         let Some(work) = array.work.front().copied() else { return };
         let (doing, takes_ns) = match work {
-            Work { copies: 1.., .. } => (Doing::Copy, figures.read_ns + figures.program_ns),
-            Work { erases: 1.., .. } => (Doing::Erase, figures.erase_ns),
-            Work { share_ns: 1.., .. } => (Doing::Share, work.share_ns),
-            _ => (Doing::Program, figures.program_ns),
+            Work { copies: 1.., .. } => (Activity::Copy, figures.read_ns + figures.program_ns),
+            Work { erases: 1.., .. } => (Activity::Erase, figures.erase_ns),
+            Work { share_ns: 1.., .. } => (Activity::Share, work.share_ns),
+            _ => (Activity::Program, figures.program_ns),
         };
         let mut end_ns = now_ns + takes_ns;
-        if doing == Doing::Copy && figures.copy_channel_ns > 0 {
+        if doing == Activity::Copy && figures.copy_channel_ns > 0 {
             let (channel, carries_ns) = (figures.array_channels[number as usize], figures.copy_channel_ns);
             end_ns = end_ns.max(self.carry(channel, carries_ns, now_ns));
         }
-        let job = if doing == Doing::Program { work.job } else { NONE };
+        let job = if doing == Activity::Program { work.job } else { NONE };
         self.operate(number, Operation { doing, job, end_ns });
     }
 
@@ -106,24 +106,24 @@ impl Stations {
         }
         let Some(operation) = array.current.take() else { return };
         match (operation.doing, array.work.front_mut()) {
-            (Doing::Copy, Some(work)) => work.copies -= 1,
-            (Doing::Erase, Some(work)) => work.erases -= 1,
-            (Doing::Share, Some(work)) => work.share_ns = 0,
+            (Activity::Copy, Some(work)) => work.copies -= 1,
+            (Activity::Erase, Some(work)) => work.erases -= 1,
+            (Activity::Share, Some(work)) => work.share_ns = 0,
             _ => {}
         }
         let finished = |work: &Work| work.copies + work.erases == 0 && work.job == NONE;
-        if operation.doing == Doing::Program || array.work.front().is_some_and(finished) {
+        if operation.doing == Activity::Program || array.work.front().is_some_and(finished) {
             array.work.pop_front();
         }
         self.idle.push(number);
         match operation.doing {
-            Doing::Read => {
+            Activity::Read => {
                 let unit = self.jobs.at(operation.job).unit;
                 let (channel, order) = (self.figures.wires[unit as usize].0, self.jobs.at(operation.job).order);
                 let there_ns = self.carry(channel, self.figures.channel_page_ns, now_ns);
                 self.happens(there_ns, order, Stage::AtController, operation.job);
             }
-            Doing::Program => self.programmed(operation.job, now_ns),
+            Activity::Program => self.programmed(operation.job, now_ns),
             _ => {}
         }
     }

@@ -1,12 +1,12 @@
 //! Power: what a cut loses, and how a drive that is switched off comes to rest.
 
 use super::ReadPriorityDrive;
-use super::array_queue::{ArrayQueue, Doing};
+use super::array_queue::{Activity, ArrayQueue};
 use super::jobs::{Job, NONE, Slab};
 use super::stations::{Stage, Stations};
 use crate::block_device::{Decisions, Fate, Loss, Tag, TaggedCompletion};
 use crate::device::{RequestKind, Status};
-use crate::flash::cells::Unwatched;
+use crate::flash::cells::NoWatch;
 use crate::management::PowerCutError;
 use crate::profile::flash::choices::Power;
 
@@ -43,7 +43,7 @@ impl Stations {
         let (copy_ns, program_ns) = (figures.read_ns + figures.program_ns, figures.program_ns);
         let mut busy_ns: Vec<u64> = vec![now_ns; self.arrays.len()];
         for (busy_ns, array) in busy_ns.iter_mut().zip(&self.arrays) {
-            let writes = |doing| !matches!(doing, Doing::Read | Doing::Suspending);
+            let writes = |doing| !matches!(doing, Activity::Read | Activity::Suspending);
             let current = array.current.filter(|operation| writes(operation.doing));
             *busy_ns = current.map_or(now_ns, |operation| operation.end_ns.max(now_ns));
             *busy_ns += array.interrupted.map_or(0, |operation| operation.end_ns);
@@ -64,7 +64,7 @@ impl Stations {
             self.jobs.used().map(|(_, job)| *job).filter(|job| job.writes && job.in_controller).collect();
         arrived.sort_unstable_by_key(|job| job.order);
         for job in arrived.iter().filter(|job| !job.placed) {
-            let placement = self.map.write((job.offset_bytes / u64::from(figures.page_bytes)) as u32, &mut Unwatched);
+            let placement = self.map.write((job.offset_bytes / u64::from(figures.page_bytes)) as u32, &mut NoWatch);
             let opening = placement.opening.unwrap_or_default();
             let copies = opening.moved + opening.levelled;
             self.counters.gc_pages_moved += u64::from(opening.moved);
@@ -77,7 +77,7 @@ impl Stations {
         }
         let end_ns = busy_ns.into_iter().fold(now_ns, u64::max);
         if self.reports && !self.is_protected() {
-            self.persisted.extend(arrived.iter().map(|job| crate::block_device::Persisted {
+            self.persisted.extend(arrived.iter().map(|job| crate::block_device::DurableExtent {
                 tag: Tag(job.tag),
                 offset_bytes: job.offset_bytes,
                 length_bytes: u64::from(job.bytes),

@@ -12,8 +12,8 @@
 use super::array_queue::{ArrayQueue, Work};
 use super::figures::Figures;
 use super::jobs::{Command, Job, NONE, Slab};
-use crate::block_device::{Persisted, Tag};
-use crate::flash::cells::Unwatched;
+use crate::block_device::{DurableExtent, Tag};
+use crate::flash::cells::NoWatch;
 use crate::flash::counters::Counters;
 use crate::flash::map::{Map, Placement};
 use crate::profile::flash::choices::Power;
@@ -45,7 +45,7 @@ impl Stage {
 
 /// Something that will happen. Events of one instant are in the order of submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Happening {
+pub(super) struct StationEvent {
     pub at_ns: u64,
     /// The submission, and the page of it.
     pub order: u64,
@@ -66,7 +66,7 @@ pub(super) struct WaitingFlush {
 
 /// A command whose end is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct CommandEnd {
     pub tag: u64,
     pub sequence: u64,
     pub complete_ns: u64,
@@ -78,7 +78,7 @@ pub(super) struct Stations {
     pub figures: Figures,
     pub map: Map,
     pub counters: Counters,
-    pub happenings: BinaryHeap<Reverse<Happening>>,
+    pub happenings: BinaryHeap<Reverse<StationEvent>>,
     pub commands: Slab<Command>,
     pub jobs: Slab<Job>,
     /// Commands without a place, in the order of submission.
@@ -105,10 +105,10 @@ pub(super) struct Stations {
     pub reports: bool,
     /// Commands that are not decided.
     pub undecided: u64,
-    pub ended: Vec<Ended>,
+    pub ended: Vec<CommandEnd>,
     /// Commands that are complete: tag and number.
     pub released: Vec<(u64, u32)>,
-    pub persisted: Vec<Persisted>,
+    pub persisted: Vec<DurableExtent>,
 }
 
 impl Stations {
@@ -150,7 +150,7 @@ impl Stations {
     }
 
     pub(super) fn happens(&mut self, at_ns: u64, order: u64, stage: Stage, number: u32) {
-        self.happenings.push(Reverse(Happening { at_ns, order, stage, number, version: 0 }));
+        self.happenings.push(Reverse(StationEvent { at_ns, order, stage, number, version: 0 }));
     }
 
     /// A command of the host; its number.
@@ -358,7 +358,7 @@ impl Stations {
     fn place(&mut self, job: u32, now_ns: u64) {
         let Job { order, offset_bytes, .. } = *self.jobs.at(job);
         let page = (offset_bytes / u64::from(self.figures.page_bytes)) as u32;
-        let placement = self.map.write(page, &mut Unwatched);
+        let placement = self.map.write(page, &mut NoWatch);
         self.open(&placement);
         let unit = placement.unit;
         let it = self.jobs.at_mut(job);
@@ -401,7 +401,7 @@ impl Stations {
 
     fn persists(&mut self, job: u32, at_ns: u64) {
         let Job { tag, offset_bytes, bytes, .. } = *self.jobs.at(job);
-        self.persisted.push(Persisted { tag: Tag(tag), offset_bytes, length_bytes: u64::from(bytes), at_ns });
+        self.persisted.push(DurableExtent { tag: Tag(tag), offset_bytes, length_bytes: u64::from(bytes), at_ns });
     }
 
     /// A page of the host is on the medium.
@@ -455,7 +455,7 @@ impl Stations {
         let Command { tag, sequence, ready_ns, .. } = *command;
         self.counters.service_ns += complete_ns - ready_ns;
         self.undecided -= 1;
-        self.ended.push(Ended { tag, sequence, complete_ns });
+        self.ended.push(CommandEnd { tag, sequence, complete_ns });
         self.happens(complete_ns, sequence << 24, Stage::Complete, number);
     }
 }

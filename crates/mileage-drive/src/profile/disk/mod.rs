@@ -12,7 +12,7 @@ use super::figure::{ProfileError, impossible, in_one_line, microseconds, whole};
 use super::link::{Link, link_rate, queue_depth};
 pub use queue_order::Scheduling;
 pub use seek_curve::SeekCurve;
-pub use shingles::Shingled;
+pub use shingles::ShingleProfile;
 use text::Text;
 pub use text::figure_names;
 pub use zones::Zones;
@@ -68,7 +68,7 @@ pub struct DiskProfile {
     /// Bytes of writes that are acknowledged before they are on the medium; 0: the write cache is off.
     pub write_cache_bytes: u64,
     /// For a shingled disk: its media cache, its bands, and how it cleans them.
-    pub shingled: Option<Shingled>,
+    pub shingled: Option<ShingleProfile>,
 }
 
 impl DiskProfile {
@@ -108,7 +108,7 @@ impl DiskProfile {
             cache_segments,
             segment_sectors,
             read_ahead_sectors,
-            shingled: Shingled::read(&raw, physical / 512)?,
+            shingled: ShingleProfile::read(&raw, physical / 512)?,
             write_cache_bytes: u64::from(whole("write_cache_bytes", &raw.write_cache_bytes, 0, 1 << 31)?),
             basics: Basics {
                 figures: raw.figures(),

@@ -5,7 +5,7 @@ use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
 /// Properties of a drive-managed shingled disk in addition to those of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shingled {
+pub struct ShingleProfile {
     /// Logical sectors of the media cache: a conventional zone at the outer diameter, in which writes are logged. The host
     /// cannot address it.
     pub cache_sectors: u64,
@@ -44,7 +44,7 @@ fn sectors(key: &'static str, figure: &Figure<u64>, unit_sectors: u64, least: u6
     }
 }
 
-impl Shingled {
+impl ShingleProfile {
     /// The figures of a profile of kind `smr-disk`; `None` for one of kind `disk`, which may have none of them.
     pub(super) fn read(raw: &Text, physical_sectors: u64) -> Result<Option<Self>, ProfileError> {
         if !raw.is_shingled() {

@@ -5,14 +5,14 @@
 
 use super::FlashDrive;
 use super::array_operation::Array;
-use super::buffer::state as contents;
+use super::buffer::saved_state as contents;
 use super::counters::{COUNTER_NAMES, Counters};
 use super::lane::{GAPS, Gap, Lane};
 use super::layer::each;
 use super::map::NOWHERE;
 use super::queue::Queue;
 use super::suspend::Window;
-use super::timing::Waiting;
+use super::timing::WaitingPage;
 use super::timing::{Clocks, Share, UNKNOWN};
 use super::translation::TranslationLayer;
 use crate::device::Life;
@@ -148,7 +148,7 @@ fn waiting(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     for _ in 0..count {
         let slot = reader.below(slots, "no such frontier")? as u32;
         let place = reader.below(1 << 32, "no such place in the write buffer")? as u32;
-        clocks.waiting.push(Waiting { slot, place, there_ns: reader.instant()? });
+        clocks.waiting.push(WaitingPage { slot, place, there_ns: reader.instant()? });
         match clocks.buffer.get_mut(place as usize) {
             Some(done_ns) => *done_ns = UNKNOWN,
             None if place == NOWHERE => {}

@@ -1,6 +1,6 @@
 //! The part of a state that says what is in the write buffer.
 
-use super::{Buffer, Place, Written};
+use super::{Buffer, PageWrite, Place};
 use crate::flash::map::NOWHERE;
 use crate::profile::FlashProfile;
 use crate::saved_state::{Reader, StateError, Writer, corrupt};
@@ -11,7 +11,7 @@ pub(crate) fn save(out: &mut Writer, buffer: &Buffer) {
         out.words([u64::from(*page), *there_ns, *until_ns, *done_ns, *kept_ns]);
     }
     out.word(buffer.unkept.len() as u64);
-    for Written { write, offset_bytes, bytes, acknowledged_ns, kept_ns } in &buffer.unkept {
+    for PageWrite { write, offset_bytes, bytes, acknowledged_ns, kept_ns } in &buffer.unkept {
         out.words([*write, *offset_bytes, u64::from(*bytes), *acknowledged_ns, *kept_ns]);
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &FlashP
         let offset_bytes = reader.below(profile.basics.capacity_bytes, "a write behind the drive")?;
         let bytes = reader.below(u64::from(profile.mapping_bytes) + 1, "more than a page in a page")? as u32;
         let (acknowledged_ns, kept_ns) = (reader.instant()?, reader.instant()?);
-        buffer.unkept.push_back(Written { write, offset_bytes, bytes, acknowledged_ns, kept_ns });
+        buffer.unkept.push_back(PageWrite { write, offset_bytes, bytes, acknowledged_ns, kept_ns });
     }
     Ok(())
 }

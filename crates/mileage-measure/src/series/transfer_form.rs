@@ -1,6 +1,6 @@
 //! Serialised time series for transfer between processes. Unlike the stored form it can still be merged exactly.
 
-use super::{Interval, Open, Series};
+use super::{CurrentInterval, Interval, Series};
 use crate::histogram::{Histogram, HistogramData};
 use crate::sparse_histogram::Sparse;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl From<Series> for SeriesState {
             IntervalState { bytes_read, bytes_written, latency: latency.to_data() }
         });
         let open = (series.open_length_ns > 0).then(|| {
-            let Open { bytes_read, bytes_written, latency } = &series.open;
+            let CurrentInterval { bytes_read, bytes_written, latency } = &series.open;
             IntervalState { bytes_read: *bytes_read, bytes_written: *bytes_written, latency: latency.to_data() }
         });
         let intervals = closed.chain(open).collect();
@@ -64,7 +64,7 @@ impl TryFrom<SeriesState> for Series {
         }
         series.open_start_ns = interval_ns * closed.len() as u64;
         series.open_length_ns = interval_ns;
-        series.open = Open {
+        series.open = CurrentInterval {
             bytes_read: open.bytes_read,
             bytes_written: open.bytes_written,
             latency: Histogram::try_from(open.latency.clone())?,
@@ -76,7 +76,7 @@ impl TryFrom<SeriesState> for Series {
 #[cfg(test)]
 mod tests {
     use super::SeriesState;
-    use crate::{Finished, Series};
+    use crate::{CompletedOperation, Series};
     use proptest::prelude::*;
 
     proptest! {
@@ -88,7 +88,7 @@ mod tests {
             let record = |completions: &[(u64, u64)]| {
                 let mut series = Series::new(1000, &[]);
                 for (at_ns, latency_ns) in completions {
-                    series.record(Finished { at_ns: *at_ns, bytes_read: 1, bytes_written: 2, latency_ns: *latency_ns });
+                    series.record(CompletedOperation { at_ns: *at_ns, bytes_read: 1, bytes_written: 2, latency_ns: *latency_ns });
                 }
                 series
             };
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_state_that_makes_no_sense_is_refused() {
         let mut series = Series::new(10, &[]);
-        series.record(Finished { at_ns: 25, bytes_read: 1, bytes_written: 1, latency_ns: 7 });
+        series.record(CompletedOperation { at_ns: 25, bytes_read: 1, bytes_written: 1, latency_ns: 7 });
         let good = SeriesState::from(series);
         assert!(Series::try_from(good.clone()).is_ok());
         let mut short = good.clone();

@@ -2,12 +2,12 @@
 
 use super::DiskDrive;
 use super::arm::{Arm, Stream};
-use super::controller::{Arriving, Command, Controller, Kind};
-use super::power_loss::{Part, Source, Writing};
+use super::controller::{Arrival, Command, Controller, Kind};
+use super::power_loss::{CurrentWrite, Part, Source};
 use super::queue::Entry;
 use super::segments::Segment;
 use super::write_cache::Extent;
-use crate::block_device::{Persisted, Tag};
+use crate::block_device::{DurableExtent, Tag};
 use crate::profile::DiskProfile;
 use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};
 use crate::status_words;
@@ -71,8 +71,9 @@ impl DiskDrive {
         drive.off_ns = reader.instant()?.checked_sub(1);
         (drive.sequence, drive.last_end) = (reader.word()?, reader.word()?);
         let entries = all(&mut reader, |reader| Ok((reader.word()?, reader.word()?, reader.word()?)))?;
-        let outstanding =
-            entries.into_iter().map(|(tag, sequence, complete_ns)| (tag, super::Outstanding { sequence, complete_ns }));
+        let outstanding = entries
+            .into_iter()
+            .map(|(tag, sequence, complete_ns)| (tag, super::OutstandingRequest { sequence, complete_ns }));
         drive.outstanding = outstanding.collect();
         drive.refused = all(&mut reader, refused)?;
         controller(&mut reader, &mut drive.controller)?;
@@ -113,7 +114,7 @@ fn save_controller(out: &mut Writer, it: &Controller) {
     let mut releases: Vec<u64> = it.releases.iter().map(|release| release.0).collect();
     releases.sort_unstable();
     save_all(out, releases.iter(), |out, at_ns| out.word(*at_ns));
-    let mut arriving: Vec<Arriving> = it.arriving.iter().map(|arriving| arriving.0).collect();
+    let mut arriving: Vec<Arrival> = it.arriving.iter().map(|arriving| arriving.0).collect();
     arriving.sort_unstable();
     save_all(out, arriving.iter(), |out, arriving| {
         out.word(arriving.ready_ns);
@@ -129,7 +130,7 @@ fn save_controller(out: &mut Writer, it: &Controller) {
     });
     out.words([volatile.accepted, u64::from(volatile.reports)]);
     save_all(out, volatile.writing.iter(), |out, writing| {
-        let Writing { first, end, begin_ns, end_ns, source } = *writing;
+        let CurrentWrite { first, end, begin_ns, end_ns, source } = *writing;
         let (cached, number) = match source {
             Source::Host(sequence) => (0, sequence),
             Source::Cache(last) => (1, last),
@@ -230,7 +231,7 @@ fn controller(reader: &mut Reader, it: &mut Controller) -> Result<(), StateError
     it.releases = all(reader, |reader| Ok(Reverse(reader.instant()?)))?.into();
     let arriving = |reader: &mut Reader| {
         let ready_ns = reader.instant()?;
-        Ok(Reverse(Arriving { ready_ns, command: command(reader, sectors)? }))
+        Ok(Reverse(Arrival { ready_ns, command: command(reader, sectors)? }))
     };
     it.arriving = all(reader, arriving)?.into();
     it.queue = all(reader, |reader| {
@@ -261,11 +262,11 @@ fn volatile(reader: &mut Reader, it: &mut Controller) -> Result<(), StateError> 
         let (begin_ns, end_ns) = (reader.instant()?, reader.instant()?);
         let (cached, number) = (yes(reader)?, reader.word()?);
         let source = if cached { Source::Cache(number) } else { Source::Host(number) };
-        Ok(Writing { first, end, begin_ns, end_ns, source })
+        Ok(CurrentWrite { first, end, begin_ns, end_ns, source })
     })?)?;
     volatile.persisted = all(reader, |reader| {
         let (tag, offset_bytes) = (Tag(reader.word()?), reader.word()?);
-        Ok(Persisted { tag, offset_bytes, length_bytes: reader.word()?, at_ns: reader.instant()? })
+        Ok(DurableExtent { tag, offset_bytes, length_bytes: reader.word()?, at_ns: reader.instant()? })
     })?;
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! The state of the drive as bytes: clocks, everything that is in the stations, counters, and the map.
 
 use super::ReadPriorityDrive;
-use super::array_queue::{ArrayQueue, Doing, Operation, Work};
+use super::array_queue::{Activity, ArrayQueue, Operation, Work};
 use super::jobs::{Command, Job, Slab};
-use super::stations::{Happening, Stage, Stations, WaitingFlush};
+use super::stations::{Stage, StationEvent, Stations, WaitingFlush};
 use crate::device::Request;
 use crate::flash::counters::{COUNTER_NAMES, Counters};
-use crate::flash::map::state;
+use crate::flash::map::saved_state;
 use crate::profile::FlashProfile;
 use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};
 use crate::status_words;
@@ -98,12 +98,12 @@ fn slab<T>(reader: &mut Reader, one: impl FnMut(&mut Reader) -> Result<T, StateE
 }
 
 fn save_operation(out: &mut Writer, operation: &Operation) {
-    let doing = Doing::ALL.iter().position(|known| *known == operation.doing).unwrap_or(0) as u64;
+    let doing = Activity::ALL.iter().position(|known| *known == operation.doing).unwrap_or(0) as u64;
     out.words([doing, u64::from(operation.job), operation.end_ns]);
 }
 
 fn operation(reader: &mut Reader) -> Result<Operation, StateError> {
-    let doing = Doing::ALL[reader.below(6, "nothing that an array does")? as usize];
+    let doing = Activity::ALL[reader.below(6, "nothing that an array does")? as usize];
     Ok(Operation { doing, job: half(reader)?, end_ns: reader.instant()? })
 }
 
@@ -133,20 +133,20 @@ fn array(reader: &mut Reader, jobs: u64) -> Result<ArrayQueue, StateError> {
     Ok(ArrayQueue { reads: reads.into(), work: work.into(), current, interrupted, version: half(reader)? })
 }
 
-fn save_happening(out: &mut Writer, it: &Happening) {
+fn save_happening(out: &mut Writer, it: &StationEvent) {
     let stage = Stage::ALL.iter().position(|known| *known == it.stage).unwrap_or(0) as u64;
     out.words([it.at_ns, it.order, stage, u64::from(it.number), u64::from(it.version)]);
 }
 
-fn happening(reader: &mut Reader) -> Result<Happening, StateError> {
+fn happening(reader: &mut Reader) -> Result<StationEvent, StateError> {
     let (at_ns, order) = (reader.instant()?, reader.word()?);
     let stage = Stage::ALL[reader.below(6, "nothing that happens")? as usize];
-    Ok(Happening { at_ns, order, stage, number: half(reader)?, version: half(reader)? })
+    Ok(StationEvent { at_ns, order, stage, number: half(reader)?, version: half(reader)? })
 }
 
 fn save_stations(out: &mut Writer, it: &Stations) {
     out.words(it.counters.values());
-    let mut happenings: Vec<Happening> = it.happenings.iter().map(|happening| happening.0).collect();
+    let mut happenings: Vec<StationEvent> = it.happenings.iter().map(|happening| happening.0).collect();
     happenings.sort_unstable();
     save_all(out, happenings.iter(), save_happening);
     save_slab(out, &it.commands, save_command);
@@ -162,7 +162,7 @@ fn save_stations(out: &mut Writer, it: &Stations) {
     save_all(out, it.in_buffer.iter(), |out, (page, count)| out.words([u64::from(*page), u64::from(*count)]));
     out.words([it.unprogrammed, it.undecided, u64::from(it.reports)]);
     save_all(out, it.flushes.iter(), |out, it| out.words([u64::from(it.command), it.sequence, it.pages]));
-    state::save(out, &it.map);
+    saved_state::save(out, &it.map);
 }
 
 fn stations(reader: &mut Reader, it: &mut Stations) -> Result<(), StateError> {
@@ -174,7 +174,7 @@ fn stations(reader: &mut Reader, it: &mut Stations) -> Result<(), StateError> {
     it.happenings = all(reader, happening)?.into_iter().map(Reverse).collect();
     (it.commands, it.jobs) = (slab(reader, command)?, slab(reader, job)?);
     let (commands, jobs) = (it.commands.places.len() as u64, it.jobs.places.len() as u64);
-    let of = |happening: &Happening| match happening.stage {
+    let of = |happening: &StationEvent| match happening.stage {
         Stage::Controller | Stage::Complete => commands,
         Stage::ArrayDone => it.arrays.len() as u64,
         Stage::Arrived | Stage::AtArray | Stage::AtController => jobs,
@@ -204,7 +204,7 @@ fn stations(reader: &mut Reader, it: &mut Stations) -> Result<(), StateError> {
         let command = reader.below(commands, "no such command")? as u32;
         Ok(WaitingFlush { command, sequence: reader.word()?, pages: reader.word()? })
     })?;
-    state::restore(reader, &mut it.map)
+    saved_state::restore(reader, &mut it.map)
 }
 
 impl ReadPriorityDrive {

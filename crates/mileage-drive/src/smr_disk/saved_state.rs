@@ -1,7 +1,7 @@
 //! The state of a shingled disk as bytes: the log and its map, commands, cleaning, and the state of the disk inside.
 
-use super::band_cleaner::{Cleaning, Step};
-use super::media_cache::{Extent, Logged};
+use super::band_cleaner::{CleaningJob, Step};
+use super::media_cache::{Extent, LogEntry};
 use super::requests::{Command, LoggedPart, Owner};
 use super::{Decisions, ShingledDrive};
 use crate::block_device::BlockDevice;
@@ -92,12 +92,12 @@ impl ShingledDrive {
             Ok((inner, LoggedPart { tag, position, first: reader.word()?, end: reader.word()? }))
         })?;
         it.blocked = all(&mut reader, tag)?;
-        let cleaning: Vec<Cleaning> = all(&mut reader, cleaning)?;
+        let cleaning: Vec<CleaningJob> = all(&mut reader, cleaning)?;
         it.cleaning = cleaning.into_iter().next();
         it.cache.head = reader.instant()?;
         it.cache.log = all(&mut reader, |reader| {
             let (position, first, end) = (reader.instant()?, reader.word()?, reader.word()?);
-            Ok(Logged { position, first, end, is_home: yes(reader)? })
+            Ok(LogEntry { position, first, end, is_home: yes(reader)? })
         })?;
         let extents: Vec<Extent> = all(&mut reader, extent)?;
         it.cache.set_map(&extents);
@@ -138,7 +138,7 @@ fn extent(reader: &mut Reader) -> Result<Extent, StateError> {
     Ok(Extent { first: reader.word()?, end: reader.word()?, position: reader.instant()? })
 }
 
-fn save_cleaning(out: &mut Writer, it: &Cleaning) {
+fn save_cleaning(out: &mut Writer, it: &CleaningJob) {
     let step = match it.step {
         Step::Flush => [0, 0],
         Step::Choose => [1, 0],
@@ -153,7 +153,7 @@ fn save_cleaning(out: &mut Writer, it: &Cleaning) {
     save_all(out, it.extents.iter(), save_extent);
 }
 
-fn cleaning(reader: &mut Reader) -> Result<Cleaning, StateError> {
+fn cleaning(reader: &mut Reader) -> Result<CleaningJob, StateError> {
     let (step, at) = (reader.below(6, "a step of cleaning that does not exist")?, reader.word()?);
     let step = match step {
         0 => Step::Flush,
@@ -166,5 +166,5 @@ fn cleaning(reader: &mut Reader) -> Result<Cleaning, StateError> {
     let (band, head) = ((reader.word()?, reader.word()?), reader.instant()?);
     let due_ns = reader.instant()?.checked_sub(1);
     let (host_was_active, has_paused) = (yes(reader)?, yes(reader)?);
-    Ok(Cleaning { step, band, head, extents: all(reader, extent)?, due_ns, host_was_active, has_paused })
+    Ok(CleaningJob { step, band, head, extents: all(reader, extent)?, due_ns, host_was_active, has_paused })
 }

@@ -3,7 +3,7 @@
 use super::access::{alignment, pauses};
 use super::{AccessLine, IorOrder, PatternKind, TraceOp, ior, iozone};
 use crate::error::{Error, in_range, multiple};
-use crate::op::OpKind;
+use crate::operation::OpKind;
 use crate::workload::{Files, Sync, Workload};
 
 const LINES_MAX: u64 = 100;

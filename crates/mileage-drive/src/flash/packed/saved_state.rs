@@ -1,10 +1,10 @@
 //! The map of a controller that packs as bytes: contents in the order of the first logical page that has each.
 
-use super::{GONE, Packed, Shared, Stored, Use};
+use super::{ContentLocation, GONE, PackedMap, SharedContent, Use};
 use crate::flash::map::NOWHERE;
 use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
-pub(super) fn save(out: &mut Writer, packed: &Packed) {
+pub(super) fn save(out: &mut Writer, packed: &PackedMap) {
     out.words([u64::from(packed.turn), u64::from(packed.gain_bytes), u64::from(packed.free_least)]);
     for block in &packed.blocks {
         out.half(block.erases);
@@ -50,7 +50,7 @@ pub(super) fn save(out: &mut Writer, packed: &Packed) {
     }
 }
 
-pub(super) fn restore(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
+pub(super) fn restore(reader: &mut Reader, packed: &mut PackedMap) -> Result<(), StateError> {
     let shape = packed.shape;
     packed.turn = reader.below(u64::from(shape.units), "no such plane")? as u32;
     packed.gain_bytes = reader.below(u64::from(shape.block_bytes) + 1, "more gained than a block has")? as u32;
@@ -81,7 +81,7 @@ pub(super) fn restore(reader: &mut Reader, packed: &mut Packed) -> Result<(), St
 }
 
 /// Use of every block.
-fn uses(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
+fn uses(reader: &mut Reader, packed: &mut PackedMap) -> Result<(), StateError> {
     let (shape, mut open) = (packed.shape, vec![NOWHERE; packed.units.len()]);
     let mut erased = 0;
     for (number, block) in (0..).zip(&mut packed.blocks) {
@@ -127,7 +127,7 @@ fn uses(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
 }
 
 /// The pages, and the contents that they have.
-fn pages(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
+fn pages(reader: &mut Reader, packed: &mut PackedMap) -> Result<(), StateError> {
     let shape = packed.shape;
     for page in 0..packed.holds.len() as u32 {
         let content = reader.half()?;
@@ -142,7 +142,7 @@ fn pages(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
         packed.holds[page as usize] = content;
         packed.mapped += 1;
         if content == page {
-            let stored = Stored { block: reader.half()?, offset_bytes: reader.half()?, bytes: reader.half()? };
+            let stored = ContentLocation { block: reader.half()?, offset_bytes: reader.half()?, bytes: reader.half()? };
             let Some(block) = packed.blocks.get_mut(stored.block as usize) else { return corrupt("no such block") };
             let unit = &packed.units[(stored.block / shape.blocks) as usize];
             let end = if block.used == Use::Open { unit.filled_bytes } else { shape.block_bytes };
@@ -159,7 +159,7 @@ fn pages(reader: &mut Reader, packed: &mut Packed) -> Result<(), StateError> {
         }
         if let Some(shared) = packed.shared.get_mut(content as usize) {
             let print = if content == page { reader.word()? } else { shared.print };
-            *shared = Shared { print, pages: shared.pages + 1 };
+            *shared = SharedContent { print, pages: shared.pages + 1 };
         }
     }
     for block in &mut packed.blocks {
