@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.peers import places, rows, turns
 from benchmarks.peers.programs import OTHERS, Programs, Unusable
 from benchmarks.peers.rows import Row, Sizes
-from benchmarks.peers.table import US, Compared, Readings, lines
+from benchmarks.peers.table import US, ComparedRow, Readings, lines
 
 
 def say(text: str) -> None:
@@ -69,7 +69,7 @@ def file_rows(programs: Programs, sizes: Sizes, scratch: Path, memory: Path) -> 
         yield rows.sequential(programs, sizes, path, write)
 
 
-def compare(given: argparse.Namespace, sizes: Sizes, programs: Programs) -> Iterator[Compared]:
+def compare(given: argparse.Namespace, sizes: Sizes, programs: Programs) -> Iterator[ComparedRow]:
     """Every row that was asked for."""
     given.folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="peers-", dir=given.folder) as name:

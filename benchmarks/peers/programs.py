@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from benchmarks.peers.table import Reading
+from benchmarks.peers.table import ProgramRun
 
 #: Environment variable, and names in PATH, of every program that may take part.
 OTHERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -91,25 +91,25 @@ def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]
     return text, (used.ru_utime + used.ru_stime) * 1e9
 
 
-def _ours(record: Mapping[str, Any], operations: int) -> Reading:
+def _ours(record: Mapping[str, Any], operations: int) -> ProgramRun:
     """The engine's own account of its workers' processor time, kernel threads that worked for them included."""
     if record["error"]:
         raise Unusable(f"mileage: {record['error']['message']}")
     usage = record["usage"]
     used_ns = usage["user_ns"] + usage["system_ns"] + usage["kernel_workers_ns"]
-    return Reading(operations / record["elapsed_ns"] * 1e9, used_ns / operations)
+    return ProgramRun(operations / record["elapsed_ns"] * 1e9, used_ns / operations)
 
 
 def engine(
     programs: Programs, path: Path, workload: Mapping[str, Any], options: Mapping[str, Any]
-) -> Reading:
+) -> ProgramRun:
     """One run of the engine."""
     output, _ = called([str(programs.one_run), str(path), json.dumps(workload), json.dumps(options)])
     record = json.loads(output)["record"]
     return _ours(record, record["ops_read"] + record["ops_written"])
 
 
-def metadata(programs: Programs, folder: Path, files: int, operation: str) -> Reading:
+def metadata(programs: Programs, folder: Path, files: int, operation: str) -> ProgramRun:
     """One operation by the engine, on the files that its `create` left in the folder."""
     job = {
         "operation": operation,
@@ -124,15 +124,15 @@ def metadata(programs: Programs, folder: Path, files: int, operation: str) -> Re
     return _ours(record, record["ops_metadata"])
 
 
-def bare(programs: Programs, words: Sequence[str]) -> Reading:
+def bare(programs: Programs, words: Sequence[str]) -> ProgramRun:
     """What a bare loop says of itself."""
     output, _ = called([str(programs.bare_loop), *words])
     said = json.loads(output)
     operations = said["operations"]
-    return Reading(operations / said["elapsed_ns"] * 1e9, said["processor_ns"] / operations)
+    return ProgramRun(operations / said["elapsed_ns"] * 1e9, said["processor_ns"] / operations)
 
 
-def fio(program: str, options: Sequence[str]) -> Reading:
+def fio(program: str, options: Sequence[str]) -> ProgramRun:
     """One job of fio; its own account of processor time."""
     output, _ = called([program, "--name=peer", "--output-format=json", *options])
     job = json.loads(output[output.index("{") :])["jobs"][0]
@@ -143,10 +143,10 @@ def fio(program: str, options: Sequence[str]) -> Reading:
     if not operations or not ran_ms:
         raise Unusable("fio did nothing")
     used_ns = (job["usr_cpu"] + job["sys_cpu"]) / 100 * ran_ms * 1e6
-    return Reading(operations / ran_ms * 1e3, used_ns / operations)
+    return ProgramRun(operations / ran_ms * 1e3, used_ns / operations)
 
 
-def t_io_uring(program: str, path: Path, seconds: float, direct: bool) -> Reading:
+def t_io_uring(program: str, path: Path, seconds: float, direct: bool) -> ProgramRun:
     """`t/io_uring` at depth 32 with registered file and buffers; the first second is not counted in its rate."""
     whole = max(2, round(seconds))
     flags = ["-d32", "-s32", "-c32", "-b4096", "-p0", "-B1", "-F1", "-n1", "-R1"]
@@ -159,10 +159,10 @@ def t_io_uring(program: str, path: Path, seconds: float, direct: bool) -> Readin
     if not rates:
         raise Unusable("t/io_uring printed no rate")
     rate = sum(rates[1:] or rates) / len(rates[1:] or rates)
-    return Reading(rate, used_ns / (rate * whole))
+    return ProgramRun(rate, used_ns / (rate * whole))
 
 
-def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scratch: Path) -> Reading:
+def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scratch: Path) -> ProgramRun:
     """One phase of elbencho; processor time of the whole program."""
     table = scratch / "elbencho.csv"
     table.unlink(missing_ok=True)
@@ -170,11 +170,11 @@ def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scrat
     for row in csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))):
         if row["operation"] == phase:
             rate = float(row["IOPS [last]"] or row["entries/s [last]"])
-            return Reading(rate, used_ns / max(rate * float(row["time ms [last]"]) / 1e3, 1.0))
+            return ProgramRun(rate, used_ns / max(rate * float(row["time ms [last]"]) / 1e3, 1.0))
     raise Unusable(f"elbencho printed no phase {phase}")
 
 
-def iozone(program: str, size_mib: int, folder: Path) -> Reading:
+def iozone(program: str, size_mib: int, folder: Path) -> ProgramRun:
     """IOzone's random read in operations per second; it prints no processor time."""
     work = folder / "iozone.tmp"
     common = ["-s", f"{size_mib}m", "-r", "4k", "-+n", "-w", "-f", str(work)]
@@ -184,10 +184,10 @@ def iozone(program: str, size_mib: int, folder: Path) -> Reading:
     row = re.search(r"^ +\d+ +\d+ +(\d+)", output, re.MULTILINE)
     if row is None:
         raise Unusable("iozone printed no table")
-    return Reading(float(row[1]))
+    return ProgramRun(float(row[1]))
 
 
-def ior(program: str, path: Path, size_mib: int) -> Reading:
+def ior(program: str, path: Path, size_mib: int) -> ProgramRun:
     """IOR's random read in operations per second; it prints no processor time."""
     words = [
         "-a",
@@ -207,12 +207,12 @@ def ior(program: str, path: Path, size_mib: int) -> Reading:
     rows = [line.split(",") for line in output.splitlines() if line.startswith("read,")]
     if not rows:
         raise Unusable("ior printed no read")
-    return Reading(float(rows[-1][2]))
+    return ProgramRun(float(rows[-1][2]))
 
 
-def mdtest(program: str, folder: Path, files: int) -> dict[str, Reading]:
+def mdtest(program: str, folder: Path, files: int) -> dict[str, ProgramRun]:
     """Rates of creation, stat and removal by mdtest with one rank."""
     output, _ = called([program, "-F", "-u", "-n", str(files), "-d", str(folder / "mdtest")])
     words = {"creation": "create", "stat": "stat", "removal": "unlink"}
     rows = re.findall(r"^ *File (creation|stat|removal) +:? *([0-9.]+)", output, re.MULTILINE)
-    return {words[word]: Reading(float(rate)) for word, rate in rows}
+    return {words[word]: ProgramRun(float(rate)) for word, rate in rows}

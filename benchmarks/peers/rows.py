@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.peers import programs as run
 from benchmarks.peers.places import MIB, cached, uncached
 from benchmarks.peers.programs import Programs
-from benchmarks.peers.table import US, Bar, Reading
+from benchmarks.peers.table import US, Bar, ProgramRun
 
 #: fio without what it keeps per operation.
 LEAN = ("--norandommap", "--gtod_reduce=1", "--thread")
@@ -31,7 +31,7 @@ REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False,
 
 
 #: A run of a program, for the given number of seconds where it accepts one.
-Arm = Callable[[float], Reading]
+Arm = Callable[[float], ProgramRun]
 
 
 @dataclass(frozen=True)

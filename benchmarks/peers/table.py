@@ -10,7 +10,7 @@ US = "mileage"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProgramRun:
     """One run of one program."""
 
     #: Operations (or files) per second.
@@ -73,11 +73,11 @@ class Outcome:
     holds: bool
 
 
-Readings = Mapping[str, Sequence[Reading]]
+Readings = Mapping[str, Sequence[ProgramRun]]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRow:
     """A row that was run."""
 
     name: str
@@ -92,7 +92,7 @@ class Compared:
         return judge(bar, self.at_once if once and self.at_once else self.in_turn)
 
 
-def figures(readings: Sequence[Reading], figure: str) -> list[float] | None:
+def figures(readings: Sequence[ProgramRun], figure: str) -> list[float] | None:
     """The figure of every round; None unless all rounds have it."""
     found = [one.cpu_ns if figure == "cpu" else one.rate_per_s for one in readings]
     known = [value for value in found if value is not None]
@@ -153,7 +153,7 @@ def _shown(readings: Readings, asked: Sequence[str]) -> list[str]:
     return out
 
 
-def lines(row: Compared) -> list[str]:
+def lines(row: ComparedRow) -> list[str]:
     """A row of the table: what ran in turn, what ran at once, then the bars."""
     out = [row.name, *_shown(row.in_turn, ("rate", "cpu"))]
     if row.at_once:

@@ -18,9 +18,9 @@ from benchmarks.peers import places
 from benchmarks.peers import programs as run
 from benchmarks.peers.programs import Programs, Unusable
 from benchmarks.peers.rows import METADATA, METADATA_BARS, METADATA_ROW, Row, Sizes
-from benchmarks.peers.table import US, Compared, Reading
+from benchmarks.peers.table import US, ComparedRow, ProgramRun
 
-Readings = dict[str, list[Reading]]
+Readings = dict[str, list[ProgramRun]]
 
 
 def rotated(names: list[str], number: int) -> list[str]:
@@ -56,7 +56,7 @@ def one_processor() -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
-def together(arms: Mapping[str, Callable[[], Reading]]) -> dict[str, Reading]:
+def together(arms: Mapping[str, Callable[[], ProgramRun]]) -> dict[str, ProgramRun]:
     """One run of every program, all at once on one processor."""
     with one_processor(), ThreadPoolExecutor(len(arms)) as pool:
         started = {name: pool.submit(arm) for name, arm in arms.items()}
@@ -69,7 +69,7 @@ def at_once(row: Row, sizes: Sizes, taking_part: Readings) -> Readings:
     readings: Readings = {name: [] for name in taking_part if name in named}
     seconds = sizes.seconds * len(readings)
 
-    def arm(name: str) -> Callable[[], Reading]:
+    def arm(name: str) -> Callable[[], ProgramRun]:
         return lambda: row.arms[name](seconds)
 
     for number in range(sizes.rounds):
@@ -79,16 +79,16 @@ def at_once(row: Row, sizes: Sizes, taking_part: Readings) -> Readings:
     return readings
 
 
-def compared(row: Row, sizes: Sizes, say: Callable[[str], None]) -> Compared:
+def compared(row: Row, sizes: Sizes, say: Callable[[str], None]) -> ComparedRow:
     """A row on a file."""
     readings = in_turn(row, sizes, say)
-    return Compared(
+    return ComparedRow(
         row.name, row.bars, readings, at_once(row, sizes, readings) if row.processor_bound else {}
     )
 
 
 #: One step of one program on the files of its own folder, whose number is given.
-Step = Callable[[Path, int, str], Reading]
+Step = Callable[[Path, int, str], ProgramRun]
 
 
 def _steps(programs: Programs) -> dict[str, Step]:
@@ -98,14 +98,16 @@ def _steps(programs: Programs) -> dict[str, Step]:
     }
 
 
-def metadata(programs: Programs, sizes: Sizes, scratch: Path) -> list[Compared]:
+def metadata(programs: Programs, sizes: Sizes, scratch: Path) -> list[ComparedRow]:
     """Create, stat, utime, unlink; every program on a file system of its own."""
     turns: dict[str, Readings] = {step: {} for step in METADATA}
     once: dict[str, Readings] = {step: {} for step in METADATA}
     for number in range(sizes.rounds):
         _metadata_in_turn(programs, sizes, scratch, number, turns)
         _metadata_at_once(programs, sizes, scratch, number, once)
-    return [Compared(f"{METADATA_ROW}: {step}", METADATA_BARS, turns[step], once[step]) for step in METADATA]
+    return [
+        ComparedRow(f"{METADATA_ROW}: {step}", METADATA_BARS, turns[step], once[step]) for step in METADATA
+    ]
 
 
 def _metadata_in_turn(
@@ -134,7 +136,7 @@ def _metadata_at_once(
             own.mkdir(exist_ok=True)
             folders[name] = made.enter_context(places.fresh_ext4(own, files))
 
-        def arm(name: str, step: str) -> Callable[[], Reading]:
+        def arm(name: str, step: str) -> Callable[[], ProgramRun]:
             return lambda: steps[name](folders[name], files, step)
 
         for step in METADATA:

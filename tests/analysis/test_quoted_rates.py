@@ -9,13 +9,13 @@ import pytest
 
 from mileage.analysis.quoted_rates import MeasuredRate, quoted_pairs
 from mileage.analysis.quoted_text import quoted_text
-from mileage.model.data_sheet import DataSheet, Quoted, QuotedRate
+from mileage.model.data_sheet import DataSheet, QuotedFigure, QuotedRate
 from tests.command import mileage
 
 
 def sheet(*rates: QuotedRate) -> DataSheet:
     return DataSheet(
-        "x", "X", Quoted(10**12, "maker", "source"), Quoted("tlc", "maker", "source"), rate=rates
+        "x", "X", QuotedFigure(10**12, "maker", "source"), QuotedFigure("tlc", "maker", "source"), rate=rates
     )
 
 

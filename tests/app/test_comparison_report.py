@@ -11,11 +11,11 @@ from mileage.app.comparison_report import pair_view, write_pair
 from mileage.errors import Refused
 from mileage.model.journal_entries import Run
 from tests.command import mileage
-from tests.execute.conftest import Finished
+from tests.execute.conftest import FinishedStudies
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory, finished: Finished) -> Path:
+def two(tmp_path_factory: pytest.TempPathFactory, finished: FinishedStudies) -> Path:
     folder = tmp_path_factory.mktemp("two")
     finished(folder / "a")
     finished(folder / "b", seed=8)

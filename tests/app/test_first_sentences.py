@@ -13,7 +13,7 @@ import pytest
 from mileage.model.journal_entries import Run
 from mileage.store import StudyFolder
 from tests.command import mileage
-from tests.execute.conftest import STUDY, Finished, Small
+from tests.execute.conftest import STUDY, FinishedStudies, Small
 from tests.execute.test_faulty_drive import DROPS, faulty
 
 MEMORY = Path("/dev/shm")
@@ -97,7 +97,7 @@ def test_one_run_of_a_study_that_compares_nothing(small: Small, tmp_path: Path) 
     check(tmp_path / "s", "One run of each cell")
 
 
-def test_one_cycle_only(finished: Finished, tmp_path: Path) -> None:
+def test_one_cycle_only(finished: FinishedStudies, tmp_path: Path) -> None:
     finished(tmp_path / "s")
     check(tmp_path / "s", "Descriptive, from one cycle on one device")
 
@@ -138,13 +138,13 @@ def test_running_then_interrupted(small: Small, tmp_path: Path) -> None:
     check(tmp_path / "s", "Not conclusive because", "the study was interrupted", "runs are missing")
 
 
-def test_killed_before_the_first_run(finished: Finished, tmp_path: Path) -> None:
+def test_killed_before_the_first_run(finished: FinishedStudies, tmp_path: Path) -> None:
     finished(tmp_path / "s")
     (tmp_path / "s" / "journal.jsonl").write_bytes(b"")
     check(tmp_path / "s", "Not conclusive because", "the study was interrupted", "36 of 36 runs are missing")
 
 
-def test_a_damaged_journal(finished: Finished, tmp_path: Path) -> None:
+def test_a_damaged_journal(finished: FinishedStudies, tmp_path: Path) -> None:
     finished(tmp_path / "s")
     journal = tmp_path / "s" / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)

@@ -15,7 +15,7 @@ from mileage.model.journal_entries import Choice
 from mileage.targets.profiles import drive_names, load_profile
 from mileage.targets.target_kinds import open_target
 from tests.command import mileage
-from tests.execute.conftest import Finished, Small, small_profile
+from tests.execute.conftest import FinishedStudies, Small, small_profile
 
 CHOICES = {
     "gc_victim=fifo",
@@ -26,7 +26,7 @@ CHOICES = {
 """What the profile of the plain drive declares; the small drive has no room for a second frontier."""
 
 
-class Counting(Progress):
+class ChoiceCount(Progress):
     """Ends the band after a number of choices."""
 
     def __init__(self, most: int) -> None:
@@ -70,7 +70,7 @@ def test_a_choice_is_the_study_on_a_drive_that_has_it(small: Small, tmp_path: Pa
         )
 
 
-def test_text_page_and_json_have_the_band(finished: Finished, tmp_path: Path) -> None:
+def test_text_page_and_json_have_the_band(finished: FinishedStudies, tmp_path: Path) -> None:
     out = finished(tmp_path / "out")
     done = mileage("run", str(out), "--band", "--report", "text")
     assert done.returncode == 0, done.stderr
@@ -87,10 +87,10 @@ def test_text_page_and_json_have_the_band(finished: Finished, tmp_path: Path) ->
     assert {f"{one['figure']}={one['value']}" for one in band["choices"]} == CHOICES
 
 
-def test_an_interrupted_band_is_resumed(finished: Finished, tmp_path: Path) -> None:
+def test_an_interrupted_band_is_resumed(finished: FinishedStudies, tmp_path: Path) -> None:
     out = finished(tmp_path / "out")
     with pytest.raises(Interrupted):
-        app.run(str(out), report="none", band=True, progress=Counting(1))
+        app.run(str(out), report="none", band=True, progress=ChoiceCount(1))
     before = choices(out)
     assert 1 <= len(before) < len(CHOICES)
     app.run(str(out), report="none", band=True)
@@ -98,7 +98,7 @@ def test_an_interrupted_band_is_resumed(finished: Finished, tmp_path: Path) -> N
     assert {name: choices(out)[name].at for name in before} == {name: one.at for name, one in before.items()}
 
 
-def test_without_a_band_nothing_is_said(finished: Finished, tmp_path: Path) -> None:
+def test_without_a_band_nothing_is_said(finished: FinishedStudies, tmp_path: Path) -> None:
     result = app.load(finished(tmp_path / "out"))
     assert result.comparison().band is None
     assert "model, " not in result.text()

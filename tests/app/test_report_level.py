@@ -10,7 +10,7 @@ from mileage import app
 from mileage.app.report_level import report_level, rewritten_level
 from mileage.errors import Refused
 from tests.command import mileage
-from tests.execute.conftest import Finished, Small
+from tests.execute.conftest import FinishedStudies, Small
 
 
 def test_the_nearest_word_decides() -> None:
@@ -53,7 +53,7 @@ def test_none_writes_no_report_and_says_how_to_get_one(small: Small, tmp_path: P
     assert "figures" not in files(out)
 
 
-def test_text_and_full_differ_in_pictures_only(finished: Finished, tmp_path: Path) -> None:
+def test_text_and_full_differ_in_pictures_only(finished: FinishedStudies, tmp_path: Path) -> None:
     result = app.load(finished(tmp_path / "out"))
     page = result.folder.report.read_text(encoding="utf-8")
     tables = {path.name: path.read_bytes() for path in result.folder.tables.iterdir()}

@@ -10,15 +10,26 @@ import pytest
 
 from benchmarks.peers.programs import Programs, Unusable, called, fio
 from benchmarks.peers.rows import Arm, Row, Sizes, cached_calls
-from benchmarks.peers.table import US, Bar, Compared, Outcome, Reading, Readings, best, judge, lines, ratio
+from benchmarks.peers.table import (
+    US,
+    Bar,
+    ComparedRow,
+    Outcome,
+    ProgramRun,
+    Readings,
+    best,
+    judge,
+    lines,
+    ratio,
+)
 from benchmarks.peers.turns import compared, together
 from tests.house.repository import ROOT
 
 EXAMPLES = [ROOT / "target" / profile / "examples" for profile in ("release", "debug")]
 
 
-def cpu(*values: float) -> list[Reading]:
-    return [Reading(1e9 / value, value) for value in values]
+def cpu(*values: float) -> list[ProgramRun]:
+    return [ProgramRun(1e9 / value, value) for value in values]
 
 
 def held(bar: Bar, readings: Readings) -> Outcome:
@@ -35,7 +46,7 @@ def test_a_ratio_is_taken_round_by_round() -> None:
 
 
 def test_a_program_without_processor_time_has_no_such_ratio() -> None:
-    readings = {US: cpu(100), "silent": [Reading(5.0)]}
+    readings = {US: cpu(100), "silent": [ProgramRun(5.0)]}
     assert ratio(readings, "silent", "cpu") is None
     assert ratio(readings, "silent", "rate") is not None
     assert judge(Bar("cpu", 1.0, ("silent",)), readings) is None
@@ -60,7 +71,7 @@ def test_noise_is_granted_only_while_one_round_keeps_to_the_bar() -> None:
 def test_the_table_says_what_is_missed_and_what_could_not_be_held() -> None:
     readings = {US: cpu(50, 60, 70), "bare loop": cpu(10, 10, 10)}
     bars = (Bar("cpu", 40.0, absolute=True), Bar("cpu", 8.0, ("bare loop",)), Bar("cpu", 1.0, ("fio",)))
-    text = "\n".join(lines(Compared("a row", bars, readings, {})))
+    text = "\n".join(lines(ComparedRow("a row", bars, readings, {})))
     assert "cpu <= 40 ns: 60.000 [50.000, 70.000] MISSED" in text
     assert "cpu <= 8 of bare loop: 6.000 [5.000, 7.000] holds" in text
     assert "cpu <= 1: nothing here to hold it against" in text
@@ -69,9 +80,11 @@ def test_the_table_says_what_is_missed_and_what_could_not_be_held() -> None:
 def test_ratios_of_processor_time_are_held_at_once_and_everything_else_in_turn() -> None:
     bars = (Bar("cpu", 1.0, ("other",)), Bar("rate", 0.97, ("other",)), Bar("cpu", 100.0, absolute=True))
     in_turn, at_once = {US: cpu(100), "other": cpu(110)}, {US: cpu(200), "other": cpu(190)}
-    row = Compared("a row", bars, in_turn, at_once)
+    row = ComparedRow("a row", bars, in_turn, at_once)
     assert [outcome.holds for bar in bars if (outcome := row.outcome(bar))] == [False, True, True]
-    assert [outcome.holds for bar in bars if (outcome := Compared("", bars, at_once, {}).outcome(bar))] == [
+    assert [
+        outcome.holds for bar in bars if (outcome := ComparedRow("", bars, at_once, {}).outcome(bar))
+    ] == [
         False,
         False,
         False,
@@ -86,11 +99,11 @@ def test_ratios_of_processor_time_are_held_at_once_and_everything_else_in_turn()
 def test_at_once_is_on_one_processor_and_left_again() -> None:
     before = os.sched_getaffinity(0)
     words = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
-    seen = together({name: lambda: Reading(float(called(words)[0])) for name in "ab"})
-    assert seen == {"a": Reading(1.0), "b": Reading(1.0)}
+    seen = together({name: lambda: ProgramRun(float(called(words)[0])) for name in "ab"})
+    assert seen == {"a": ProgramRun(1.0), "b": ProgramRun(1.0)}
     assert os.sched_getaffinity(0) == before
     with pytest.raises(Unusable, match="ended with status 3"):
-        together({"a": lambda: Reading(called([sys.executable, "-c", "raise SystemExit(3)"])[1])})
+        together({"a": lambda: ProgramRun(called([sys.executable, "-c", "raise SystemExit(3)"])[1])})
     assert os.sched_getaffinity(0) == before
 
 
@@ -98,7 +111,7 @@ def test_processor_time_is_the_programs_own_while_another_runs() -> None:
     burn = "import time; end = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
     programs = {"burns": burn, "waits": "import time; time.sleep(1)"}
     arms = {
-        name: lambda code=code: Reading(1.0, called([sys.executable, "-S", "-c", code])[1])
+        name: lambda code=code: ProgramRun(1.0, called([sys.executable, "-S", "-c", code])[1])
         for name, code in programs.items()
     }
     used = together(arms)
@@ -112,7 +125,7 @@ def test_at_once_are_those_that_a_bar_names_as_long_as_gives_each_its_seconds() 
     lengths: list[tuple[str, float]] = []
 
     def arm(name: str) -> Arm:
-        return lambda seconds: lengths.append((name, seconds)) or Reading(1.0, 1.0)
+        return lambda seconds: lengths.append((name, seconds)) or ProgramRun(1.0, 1.0)
 
     arms = {name: arm(name) for name in (US, "named", "neighbour")}
     row = Row("a row", arms, (Bar("cpu", 1.0, ("named", "absent")),), lambda: None, processor_bound=True)
@@ -143,7 +156,7 @@ def test_what_fio_prints_around_its_json_is_ignored(tmp_path: Path) -> None:
     program = tmp_path / "fio"
     program.write_text(f"#!/bin/sh\necho 'fio: a warning'\necho '{json.dumps({'jobs': [job]})}'\n")
     program.chmod(0o755)
-    assert fio(str(program), []) == Reading(1000.0, 500_000.0)
+    assert fio(str(program), []) == ProgramRun(1000.0, 500_000.0)
     program.write_text("#!/bin/sh\necho 'no such engine' >&2\nexit 1\n")
     with pytest.raises(Unusable, match="fio ended with status 1: no such engine"):
         fio(str(program), [])

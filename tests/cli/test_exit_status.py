@@ -171,13 +171,13 @@ INTERRUPTED_BY = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 chosen = sys.argv.pop(1)
-class Interrupting:
+class InterruptingStream:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == chosen:
             os.kill(os.getpid(), signal.SIGINT)
 from mileage.__main__ import main
-sys.meta_path.insert(0, Interrupting)
+sys.meta_path.insert(0, InterruptingStream)
 main()
 """
 

@@ -99,7 +99,7 @@ def small(tmp_path: Path) -> Small:
     return Small(tmp_path)
 
 
-class Finished:
+class FinishedStudies:
     """Finished small studies on a virtual drive: each is simulated once per session, and a copy of it handed out."""
 
     def __init__(self, shelf: Path) -> None:
@@ -121,7 +121,7 @@ class Finished:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudies:
     """Hands out copies of finished small studies."""
     base = tmp_path_factory.getbasetemp()
-    return Finished((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished")
+    return FinishedStudies((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished")

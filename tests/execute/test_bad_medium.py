@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.model.journal_entries import Failed
+from mileage.model.journal_entries import FailedRun
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
@@ -81,7 +81,7 @@ def test_an_input_output_error_fails_that_run_and_the_study_continues(
         cycle.perform = genuine
     assert failure.value.cause == "EIO"
     assert failure.value.exit_status == 3
-    (failed,) = StudyFolder(folder).content().of_kind(Failed)
+    (failed,) = StudyFolder(folder).content().of_kind(FailedRun)
     assert failed.cause == "EIO"
     medium.heal()
     app.run(str(folder))

@@ -10,7 +10,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.execute.calibration import scaled
-from mileage.model.journal_entries import Calibrated, Run
+from mileage.model.journal_entries import LengthFactor, Run
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import kill_after
@@ -40,7 +40,7 @@ def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_
 
     study, *_ = calibrated(small)
     app.run(study, out=tmp_path / "study")
-    found = list(StudyFolder(tmp_path / "study").content().of_kind(Calibrated))
+    found = list(StudyFolder(tmp_path / "study").content().of_kind(LengthFactor))
     runs = iops_runs(tmp_path / "study")
     assert {entry.cell for entry in found} == {entry.cell for entry in runs}
     assert len(found) == 2
@@ -75,7 +75,7 @@ def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path
     path.write_text(path.read_text().replace('at_least = "2 s"', 'at_least = "50 ms", time = "50 ms"'))
     app.run(study, out=tmp_path / "study")
     assert all(
-        entry.factor < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind(Calibrated)
+        entry.factor < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind(LengthFactor)
     )
 
 

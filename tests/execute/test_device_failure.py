@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.model.journal_entries import DidNotFinish, Failed, Run
+from mileage.model.journal_entries import DidNotFinish, FailedRun, Run
 from mileage.store import StudyFolder, skipped_runs
 from tests.command import mileage
 from tests.execute.conftest import Small, small_profile
@@ -56,7 +56,7 @@ def test_a_study_that_stops_on_failure_stops(weak: Path, tmp_path: Path) -> None
     result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 3
     content = StudyFolder(folder).content()
-    assert content.of_kind(Failed)
+    assert content.of_kind(FailedRun)
     assert not content.of_kind(DidNotFinish)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_conditions import settle
-from mileage.model.journal_entries import Accepted, EnvironmentChange, Rewrite, Run
+from mileage.model.journal_entries import AcceptedChange, EnvironmentChange, Rewrite, Run
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small
@@ -187,7 +187,7 @@ def test_an_accepted_change_lets_the_study_go_on_and_stays_on_record(begun: Path
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     app.run(str(begun), accept_change=True)
     assert_every_run_once(begun)
-    (accepted,) = StudyFolder(begun).content().of_kind(Accepted)
+    (accepted,) = StudyFolder(begun).content().of_kind(AcceptedChange)
     assert accepted.changes == ["kernel.release changed from 6.1.0-before to 6.2.0-after"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mileage.analysis.validity_checks import _percentile_checks
 from mileage.app import load
-from tests.execute.conftest import Finished
+from tests.execute.conftest import FinishedStudies
 
 
 @pytest.mark.parametrize(("count", "state"), [(999, "warn"), (1000, "ok"), (20_000, "ok")])
@@ -17,7 +17,7 @@ def test_ten_operations_must_lie_beyond(count: int, state: str) -> None:
     assert ("1 of 2 runs" in check.text) == (state == "warn")
 
 
-def test_studies_without_latency_have_no_such_check(finished: Finished, tmp_path: Path) -> None:
+def test_studies_without_latency_have_no_such_check(finished: FinishedStudies, tmp_path: Path) -> None:
     finished(tmp_path / "study")
     result = load(tmp_path / "study")
     found, measured = result.seen(), [r for r in result.plan.runs if r.role == "measure"]

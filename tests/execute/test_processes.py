@@ -116,7 +116,7 @@ def test_a_process_that_cannot_begin_ends_the_run(tmp_path: Path, monkeypatch: p
     assert failed.value.cause == "process"
 
 
-class Measuring:
+class MeasureProcess:
     """`mileage measure` in three processes, running in a session of its own."""
 
     def __init__(self, place: Path) -> None:
@@ -165,7 +165,7 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-def at_work(measuring: Measuring) -> list[int]:
+def at_work(measuring: MeasureProcess) -> list[int]:
     """Its processes when all have begun."""
     workers = measuring.workers()
     end = time.monotonic() + WAIT_S
@@ -182,7 +182,7 @@ def written_by(pid: int) -> int:
 
 
 def test_a_killed_process_ends_the_run_as_a_named_failure(tmp_path: Path) -> None:
-    measuring = Measuring(tmp_path)
+    measuring = MeasureProcess(tmp_path)
     workers = at_work(measuring)
     os.kill(workers[1], signal.SIGKILL)
     output = measuring.end(workers)
@@ -194,7 +194,7 @@ def test_a_killed_process_ends_the_run_as_a_named_failure(tmp_path: Path) -> Non
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("early", [True, False])
 def test_a_signal_to_all_ends_all(tmp_path: Path, number: signal.Signals, early: bool) -> None:
-    measuring = Measuring(tmp_path)
+    measuring = MeasureProcess(tmp_path)
     workers = measuring.workers() if early else at_work(measuring)
     os.killpg(measuring.parent.pid, number)
     output = measuring.end(workers)
@@ -203,7 +203,7 @@ def test_a_signal_to_all_ends_all(tmp_path: Path, number: signal.Signals, early:
 
 
 def test_processes_do_not_outlive_their_parent(tmp_path: Path) -> None:
-    measuring = Measuring(tmp_path)
+    measuring = MeasureProcess(tmp_path)
     workers = at_work(measuring)
     measuring.parent.kill()
     measuring.parent.communicate(timeout=WAIT_S)

@@ -10,7 +10,7 @@ import pytest
 
 from mileage.errors import RunFailed
 from mileage.execute.rank_loss import RankLoss
-from mileage.model.journal_entries import Failed, Study
+from mileage.model.journal_entries import FailedRun, Study
 from mileage.store import FORMAT, Journal
 from mileage.store.journal import read_journal
 
@@ -45,5 +45,5 @@ def test_a_loss_between_two_runs_is_journalled(tmp_path: Path, monkeypatch: pyte
     assert raised.value.cause == "rank"
     assert not ranks.handlers
     journal.close()
-    (entry,) = read_journal(tmp_path / "journal.jsonl").of_kind(Failed)
+    (entry,) = read_journal(tmp_path / "journal.jsonl").of_kind(FailedRun)
     assert (entry.run, entry.cause, entry.message) == (4, "rank", "rank 2 died")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.model.journal_entries import Failed, Run
+from mileage.model.journal_entries import FailedRun, Run
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
@@ -135,7 +135,7 @@ def test_no_room_in_mid_run_fails_that_run_and_the_study_resumes_later(
             app.run(str(study), out=folder)
         assert failure.value.cause == "ENOSPC"
         assert failure.value.exit_status == 3
-        (failed,) = StudyFolder(folder).content().of_kind(Failed)
+        (failed,) = StudyFolder(folder).content().of_kind(FailedRun)
         assert failed.cause == "ENOSPC"
         filler.write_bytes(b"")
         app.run(str(folder))
@@ -166,7 +166,7 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
     finally:
         cycle.perform = genuine
     assert failure.value.exit_status == 3
-    assert StudyFolder(folder).content().of_kind(Failed)[0].cause == "vanished"
+    assert StudyFolder(folder).content().of_kind(FailedRun)[0].cause == "vanished"
     before = run_keys(folder)
     target.mkdir()
     again: list[tuple[str, bool]] = []

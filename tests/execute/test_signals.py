@@ -88,14 +88,14 @@ def press():
         time.sleep(0.1)
     over.set()
 
-class Noting(Silent):
+class NoteList(Silent):
     def note(self, text):
         print(text)
 
 cycle.perform = deaf
 threading.Thread(target=press).start()
 try:
-    app.run(sys.argv[1], out=sys.argv[2], progress=Noting())
+    app.run(sys.argv[1], out=sys.argv[2], progress=NoteList())
 except Interrupted:
     print("interrupted in order")
 """

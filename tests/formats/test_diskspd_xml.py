@@ -13,7 +13,7 @@ import pytest
 from mileage.analysis import imported_study
 from mileage.errors import Refused
 from mileage.formats.result import ToolRun
-from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.journal_entries import ImportedRun
 from tests.formats.diskspd_made import Made, text_of, xml_of
 from tests.formats.sample_reader import of, of_text
@@ -252,7 +252,7 @@ def test_without_a_command_line_the_setting_says_whether_the_cache_was_bypassed(
     cache: str, direct: bool
 ) -> None:
     record = ImportedRecord(
-        reported=Reported(5e9, 5e3, None, 10.0),
+        reported=ReportedFigures(5e9, 5e3, None, 10.0),
         bytes_read=1,
         bytes_written=0,
         ops_read=None,

@@ -22,6 +22,12 @@ NOUNS: Final = re.compile(
     r"accounting|aging|backing|caching|freezing|listing|mapping|packing|preconditioning|provisioning|reading|ring|setting"
     r"|timing|uring|wording"
 )
+# Types; errors are named by what happened.
+TYPE: Final = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait|union|class) (\w+)", re.MULTILINE)
+TYPE_NOUNS: Final = re.compile(
+    r"Accounting|Caching|Drawing|Finding|Mapping|Opening|Packing|Rating|Reading|Ring|Setting|Spacing|Standing|Timing|Uring"
+    r"|Aligned|Failed|Interrupted|Refused|Unsupported"
+)
 ENDINGS: Final = ("s", "es", "er", "ers", "or", "ing", "ings", "ed", "al")
 
 HEADING: Final = re.compile(r"^(#+) (.*)$", re.MULTILINE)
@@ -59,6 +65,18 @@ def test_a_module_is_named_by_a_noun() -> None:
     empty = [name_of(path) for path in modules() if EMPTY_WORDS.fullmatch(path.stem)]
     assert not empty, f"a folder listing does not say what is in these: {empty}"
     assert not participles(), f"name these by what they hold: {sorted(participles())}"
+
+
+def test_a_type_is_named_by_a_noun() -> None:
+    named = {
+        f"{path}: {name}"
+        for path in (*files(".rs"), *files(".py"))
+        for name in TYPE.findall(path.read_text(encoding="utf-8"))
+        if (last := re.findall(r"[A-Z][a-z]+$", name))
+        and re.search(r"(ing|ed)$", last[0])
+        and not TYPE_NOUNS.fullmatch(last[0])
+    }
+    assert not named, "name these by what they hold:\n" + "\n".join(sorted(named))
 
 
 def test_modules_of_a_folder_do_not_differ_in_an_ending_only() -> None:

@@ -19,7 +19,7 @@ TYPES: dict[str, type[msgspec.Struct]] = {
     "Usage": run_record.Usage,
     "Concurrency": run_record.Concurrency,
     "ContentData": run_record.Content,
-    "PackedData": run_record.Packed,
+    "PackedData": run_record.CompressedBytes,
     "ThreadRecord": run_record.ThreadRecord,
     "Mismatch": run_record.Mismatch,
     "LogRecord": run_record.OperationLog,

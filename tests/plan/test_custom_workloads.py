@@ -12,8 +12,8 @@ from mileage.plan import Study, TargetFacts, Workload, parse_study, to_toml
 from mileage.plan.content import (
     ContentTable,
     IozoneDedup,
-    Mixed,
-    Sampled,
+    MixedContent,
+    SampledVerification,
     VerifyTable,
     read_content,
     read_verify,
@@ -122,8 +122,8 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
     workload, reach = plan.cells[0].workload, plan.cells[0].reach
     assert reach is not None
     assert workload.read_percent == 50
-    assert workload.content == ContentTable(mixed=Mixed(50, 20))
-    assert workload.verify == VerifyTable(Sampled(8))
+    assert workload.content == ContentTable(mixed=MixedContent(50, 20))
+    assert workload.verify == VerifyTable(SampledVerification(8))
     assert (workload.generation, workload.sync, workload.sync_every) == (3, "fsync", 16)
     assert workload.load.open == Open(1000, "poisson", Ramp(2000, 5 * 10**9))
     assert workload.load.warm_up_ns == 10**9
@@ -325,11 +325,11 @@ def test_the_words_for_an_api_read_back(word: str) -> None:
 
 def test_the_words_for_data() -> None:
     assert read_content("zeros") == "zeros"
-    assert read_content("compressible=25") == ContentTable(mixed=Mixed(25, 0))
+    assert read_content("compressible=25") == ContentTable(mixed=MixedContent(25, 0))
     assert read_content("within=98, across=97 ,compress=96%") == ContentTable(
         iozone_dedup=IozoneDedup(98, 97, 96)
     )
-    assert read_verify("1 in 100") == VerifyTable(Sampled(100))
+    assert read_verify("1 in 100") == VerifyTable(SampledVerification(100))
     for text in ("ones", "compressible=101", "compressible=1,compressible=2", "within=1", "duplicate"):
         with pytest.raises(ValueError, match="not a content"):
             read_content(text)

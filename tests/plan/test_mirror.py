@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mileage import _core
 from mileage.formats.trace import trace_file
-from mileage.plan.content import ContentTable, IozoneDedup, Mixed, Sampled, VerifyTable
+from mileage.plan.content import ContentTable, IozoneDedup, MixedContent, SampledVerification, VerifyTable
 from mileage.plan.conversion import is_in_range
 from mileage.plan.load_model import Cap, Load, Open, Ramp, Think
 from mileage.plan.pattern import (
@@ -24,7 +24,7 @@ from mileage.plan.pattern import (
     IozoneStride,
     PartlySequential,
     PatternTable,
-    Reordered,
+    ReorderedPart,
     Stride,
     Trace,
     TraceOp,
@@ -89,7 +89,7 @@ tables = st.one_of(
         ior=st.builds(
             Ior,
             mostly(st.sampled_from([65536, 1 << 20]), size),
-            st.sampled_from(["in_order", "random"]) | st.builds(IorOrder, st.builds(Reordered, count)),
+            st.sampled_from(["in_order", "random"]) | st.builds(IorOrder, st.builds(ReorderedPart, count)),
         ),
     ),
     st.builds(PatternTable, trace=traces),
@@ -98,7 +98,7 @@ tables = st.one_of(
 patterns = st.sampled_from(PATTERN_NAMES) | tables
 contents = st.one_of(
     st.sampled_from(["incompressible", "zeros", "iozone_default", "iozone_diagnostic"]),
-    st.builds(ContentTable, mixed=st.builds(Mixed, percent, percent)),
+    st.builds(ContentTable, mixed=st.builds(MixedContent, percent, percent)),
     st.builds(ContentTable, iozone_dedup=st.builds(IozoneDedup, percent, percent, percent)),
 )
 rate = mostly(st.integers(1, 10**6), number(0, 1, 2**64))
@@ -106,7 +106,7 @@ ramps = st.none() | st.builds(Ramp, rate, rate)
 opens = st.none() | st.builds(Open, rate, st.sampled_from(["constant", "poisson"]), ramps)
 caps = st.one_of(st.none(), st.builds(Cap, rate), st.builds(Cap, st.none(), rate))
 loads = mostly(st.just(Load()), st.builds(Load, opens, caps, st.none() | st.builds(Think, rate, rate), u32))
-verifies = st.sampled_from(["off", "all"]) | st.builds(VerifyTable, st.builds(Sampled, count))
+verifies = st.sampled_from(["off", "all"]) | st.builds(VerifyTable, st.builds(SampledVerification, count))
 limit = st.none() | mostly(st.sampled_from([1 << 20, 1 << 21]), number(0, 512, 2**63, 2**64))
 stops = mostly(st.builds(Stop, st.just(1 << 20)), st.builds(Stop, limit, limit, limit))
 

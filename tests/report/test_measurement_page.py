@@ -164,7 +164,7 @@ def test_of_many_cells_each_test_has_a_chart_and_the_table_is_folded(tmp_path: P
     assert listed(78, "")[0] == 78
 
 
-class Rated(NamedTuple):
+class RatedCell(NamedTuple):
     cell: str
     rate_bytes_per_s: tuple[float, ...]
     ops_per_s: tuple[float, ...]
@@ -173,11 +173,11 @@ class Rated(NamedTuple):
 
 def test_operations_of_several_sizes_are_ordered_by_their_bytes() -> None:
     """A large record has fewer operations and more bytes per second, and is the faster one."""
-    small, large = Rated("4 KiB", (40e6,), (10_000.0,)), Rated("1 MiB", (500e6,), (477.0,))
+    small, large = RatedCell("4 KiB", (40e6,), (10_000.0,)), RatedCell("1 MiB", (500e6,), (477.0,))
     assert answer([small, large]).endswith(
         ": from 40.0 MB/s, 10,000 IOPS, at 4 KiB, to 500 MB/s, 477 IOPS, at 1 MiB."
     )
-    deep = Rated("depth 8", (200e6,), (50_000.0,))
+    deep = RatedCell("depth 8", (200e6,), (50_000.0,))
     assert answer([deep, small]).endswith(
         ": from 10,000 IOPS, 40.0 MB/s, at 4 KiB, to 50,000 IOPS, 200 MB/s, at depth 8."
     )

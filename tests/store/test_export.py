@@ -19,11 +19,11 @@ from mileage.model.histogram import bounds_of
 from mileage.store.export_folder import write_tables
 from mileage.store.export_writers import FORMATS
 from tests.command import mileage
-from tests.execute.conftest import Finished
+from tests.execute.conftest import FinishedStudies
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory, finished: Finished) -> Path:
+def study(tmp_path_factory: pytest.TempPathFactory, finished: FinishedStudies) -> Path:
     return finished(tmp_path_factory.mktemp("study") / "s")
 
 

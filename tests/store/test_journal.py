@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from mileage.errors import Refused
-from mileage.model.journal_entries import End, Entry, Merged, Rank, RankList, Study
+from mileage.model.journal_entries import End, Entry, MergedFolder, Rank, RankList, Study
 from mileage.store import FORMAT, Journal, journal, read_journal
 from mileage.store.journal_line_check import LineCheck
 from tests import entries
@@ -19,7 +19,7 @@ HEAD = Study(format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', st
 ENTRIES: list[Entry] = [
     HEAD,
     RankList(ranks=[Rank(0, "here", 1)], at="2030-01-01T00:00:00Z"),
-    Merged(folder="a", head=HEAD),
+    MergedFolder(folder="a", head=HEAD),
 ]
 
 

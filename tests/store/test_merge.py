@@ -9,7 +9,7 @@ import pytest
 
 from mileage.app import load, run
 from mileage.errors import Refused
-from mileage.model.journal_entries import End, Merged
+from mileage.model.journal_entries import End, MergedFolder
 from mileage.store import StudyFolder
 from mileage.store.merge import merge_folders
 from tests.execute.test_factors import DRIVES, KERNELS, written
@@ -27,7 +27,7 @@ def test_two_sessions_become_one_study(tmp_path: Path) -> None:
     runs = {entry.run: entry.record for entry in merged.content().runs()}
     assert runs == {entry.run: entry.record for entry in StudyFolder(whole).content().runs()}
     assert merged.content().of_kind(End)
-    assert len(merged.content().of_kind(Merged)) == 2
+    assert len(merged.content().of_kind(MergedFolder)) == 2
     assert not load(tmp_path / "both").comparison().vetoes
 
 

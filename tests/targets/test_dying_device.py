@@ -24,7 +24,7 @@ MIB = 1 << 20
 HASH = "deadbeef" * 8
 
 
-class Served:
+class ServedLoop:
     """A loop device over a file that another process serves."""
 
     def __init__(self, place: Path) -> None:
@@ -49,7 +49,7 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedLoop]:
     if os.geteuid() != 0 or not Path("/dev/fuse").exists():
         pytest.skip("a FUSE mount by mount(2) needs root and /dev/fuse")
     if shutil.which("losetup") is None or shutil.which("mkfs.ext4") is None:
@@ -57,7 +57,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
     place = tmp_path / "fuse"
     place.mkdir()
-    found = Served(place)
+    found = ServedLoop(place)
     try:
         yield found
     finally:
@@ -70,7 +70,7 @@ def mounted() -> list[str]:
     return [m.mount_point for m in read_mounts() if m.mount_point == "/run/mileage/deadbeef"]
 
 
-def live(served: Served, *, dies: bool) -> None:
+def live(served: ServedLoop, *, dies: bool) -> None:
     """Put a file system on the device and use it while the server dies; the process itself may die of it too."""
     with open_target(
         f"block:{served.device}",
@@ -88,11 +88,11 @@ def live(served: Served, *, dies: bool) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def scheduler(served: Served) -> str:
+def scheduler(served: ServedLoop) -> str:
     return Path("/sys/block", Path(served.device).name, "queue/scheduler").read_text()
 
 
-def test_the_study_leaves_nothing_on_a_device_that_died(served: Served) -> None:
+def test_the_study_leaves_nothing_on_a_device_that_died(served: ServedLoop) -> None:
     before = scheduler(served)
     try:
         live(served, dies=False)
@@ -103,7 +103,7 @@ def test_the_study_leaves_nothing_on_a_device_that_died(served: Served) -> None:
     assert repair() == []
 
 
-def test_repair_undoes_what_a_killed_study_left_on_a_device_that_died(served: Served) -> None:
+def test_repair_undoes_what_a_killed_study_left_on_a_device_that_died(served: ServedLoop) -> None:
     before = scheduler(served)
     child = os.fork()
     if child == 0:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused, RunFailed
-from mileage.targets.ledger import Ledger, Undoing, left_behind, repair
+from mileage.targets.ledger import Ledger, UndoResult, left_behind, repair
 from mileage.targets.privileged_steps import AttachedLoop, ChangedSetting, MadeDirectory
 from mileage.targets.programs import call
 
@@ -248,7 +248,7 @@ def test_a_step_that_names_no_possible_place_is_reported_and_left(place: str, fo
         + json.dumps({"step": 1, "is": {"type": "directory", "path": place}})
         + "\n"
     )
-    (*_, output) = [*repair(folder), Undoing("")]
+    (*_, output) = [*repair(folder), UndoResult("")]
     assert "\n" not in output.text
 
 

@@ -60,7 +60,7 @@ def device_of(target: Target) -> str:
     return next(m.source for m in read_mounts() if m.mount_point == str(target.place))
 
 
-class Counted:
+class DeviceCounts:
     """What the device counted while a block ran."""
 
     def __init__(self, target: Target) -> None:
@@ -118,7 +118,7 @@ def test_discards_and_flushes_are_what_was_asked_for(
         assert "noatime" in shown
         assert ({"discard", "discard=async"} & shown != set()) == (discard == "mount")
         assert bool({"nobarrier", "barrier=0"} & shown) == (flushes == "nobarrier")
-        counted = Counted(target)
+        counted = DeviceCounts(target)
         work(target)
         assert counted[WRITES] > 0
         if discard == "mount":

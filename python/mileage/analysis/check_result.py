@@ -54,7 +54,7 @@ class Finding(msgspec.Struct, frozen=True):
     disturbs: bool
 
 
-class NotTested(msgspec.Struct, frozen=True):
+class UntestedProperties(msgspec.Struct, frozen=True):
     """Properties that the check did not test, and the commands that would test them."""
 
     text: str
@@ -72,7 +72,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     fit: ClassVerdict
     findings: tuple[Finding, ...]
-    not_tested: tuple[NotTested, ...]
+    not_tested: tuple[UntestedProperties, ...]
     verdict: str
     status: int
     """0: nothing was judged bad; 1: it is failing, or does not fit its class."""

@@ -16,11 +16,11 @@ from mileage.judge import Sample
 from mileage.model.journal_entries import AnyRun, Run
 from mileage.plan import Plan
 from mileage.store.journal import JournalContent
-from mileage.store.tables import Staging, each_test, measured_of
+from mileage.store.tables import StagedTables, each_test, measured_of
 
 
 @dataclass
-class Reading:
+class JournalContents:
     """The contents of a journal: every measured value, ordered by run; the inputs of checks, arms and notes.
 
     Times of stages.
@@ -33,7 +33,7 @@ class Reading:
     times: StageTimes
 
 
-def read(plan: Plan, content: JournalContent, staging: Staging | None = None) -> Reading:
+def read(plan: Plan, content: JournalContent, staging: StagedTables | None = None) -> JournalContents:
     """Read the runs once; `staging`, where given, gets them for the tables."""
     samples: list[Sample] = []
     look, arms, hidden, times = FactCollector(plan), Arms(plan), HiddenLatency(), StageTimes()
@@ -47,7 +47,7 @@ def read(plan: Plan, content: JournalContent, staging: Staging | None = None) ->
         if isinstance(entry, Run):
             for taker in takers:
                 taker.add(entry)
-    return Reading(samples, look.found, arms, hidden, times)
+    return JournalContents(samples, look.found, arms, hidden, times)
 
 
 def samples_of(entry: AnyRun) -> list[Sample]:

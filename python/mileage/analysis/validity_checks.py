@@ -17,7 +17,7 @@ from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady_state import drift
-from mileage.model.journal_entries import Failed, Look, StageKey
+from mileage.model.journal_entries import FailedRun, Look, StageKey
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
@@ -48,7 +48,7 @@ def checks_of(
     `found`: what was read of its runs. `changes`: where a key of the environment changed, the line about it, and the
     two snapshots. `aa`: the audit of the baseline measured twice.
     """
-    failed = len(content.of_kind(Failed))
+    failed = len(content.of_kind(FailedRun))
     needed = len(plan.runs) - skipped_runs(content)
     missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0

@@ -15,7 +15,7 @@ from mileage.analysis.cell_figures import pictured
 from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
-from mileage.analysis.journal_reader import Reading
+from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.run_order import run_order
 from mileage.analysis.scan_steps import curve_step_lines, landmarks_of, step_lines
 from mileage.analysis.stage_times import wall_time
@@ -27,7 +27,7 @@ from mileage.judge.audit import Audit
 from mileage.judge.rate_over_time import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
-from mileage.model.journal_entries import Accepted, DidNotFinish, Failed, Run
+from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, Run
 from mileage.model.run_record import Series
 from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
@@ -77,7 +77,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         setting=setting_lines(plan),
         cells=with_cautions(cells, found),
         runs_total=len(plan.runs) - skipped_runs(content),
-        runs_failed=len(content.of_kind(Failed)),
+        runs_failed=len(content.of_kind(FailedRun)),
         method=method_of(plan, content),
         command=head.command if head is not None else f"mileage run {folder.path}",
         identity=_identity(plan, environments, content),
@@ -127,7 +127,7 @@ def study_view(
     plan: Plan,
     folder: StudyFolder,
     comparison: Comparison,
-    read: Reading,
+    read: JournalContents,
     aa: Audit | None = None,
     standings: tuple[CellStandings, ...] = (),
 ) -> StudyView:
@@ -137,7 +137,7 @@ def study_view(
     """
     content = folder.content(around_damage=True)
     runs = content.runs()
-    failed = content.of_kind(Failed)
+    failed = content.of_kind(FailedRun)
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
     environments = [(name, saved[name]) for name in order if name in saved]
@@ -191,7 +191,7 @@ def environment_changes(
 
     A change that was accepted is one, too, though later snapshots overwrite the earlier ones.
     """
-    accepted = content.of_kind(Accepted)
+    accepted = content.of_kind(AcceptedChange)
     found = [("accepted", line, entry.was, entry.now) for entry in accepted for line in entry.changes]
     starts = dict(saved)
     for entry in reversed(accepted):

@@ -19,7 +19,7 @@ from mileage.analysis.assumptions import model_error
 from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
-from mileage.analysis.check_result import Finding, NotTested, Row
+from mileage.analysis.check_result import Finding, Row, UntestedProperties
 from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
@@ -309,25 +309,25 @@ def _warm(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
             yield f"the drive throttled itself {words} because of its temperature while it was measured"
 
 
-def not_tested(plan: Plan) -> Iterator[NotTested]:
+def not_tested(plan: Plan) -> Iterator[UntestedProperties]:
     """Properties that a check of one minute cannot show, and the commands that test them."""
     target = shlex.quote(plan.target)
     sustained = "the speed behind a write cache (SLC), and of hours of writes."
     if plan.study.state.start != "kept":
         commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
-        yield NotTested(f"{sustained} The plan of such a test, and the test:", commands)
+        yield UntestedProperties(f"{sustained} The plan of such a test, and the test:", commands)
         return
     path = parse_target(plan.target).name
     if not plan.facts.capabilities.is_block_device:
         folder = shlex.quote(str(Path(path).absolute().parent))
-        yield NotTested(
+        yield UntestedProperties(
             "writes, since this file has content. To test writes, check its directory:",
             (f"mileage check {folder}",),
         )
         return
-    yield NotTested(
+    yield UntestedProperties(
         "writes: they would destroy what is on it. In a directory of the file system on it:",
         ("mileage check DIRECTORY",),
     )
     run = f"mileage run sustained --target {target} --destroy {shlex.quote(path)}"
-    yield NotTested(f"{sustained} Everything on it would be LOST:", (run,))
+    yield UntestedProperties(f"{sustained} Everything on it would be LOST:", (run,))

@@ -18,7 +18,7 @@ from mileage.app.report_level import rewritten_level
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.judge.sentence import listed, unmatched
-from mileage.model.journal_entries import Failed
+from mileage.model.journal_entries import FailedRun
 from mileage.report import StudyView, ValidityCheck
 from mileage.report.evidence import Evidence, Layout
 from mileage.report.view import CheckState
@@ -54,7 +54,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         environment_changes=[f"between the two: {line}" for line in changes],
         trust=_checks([(result.folder.path.name, result) for result in results]),
         runs_total=sum(len(result.content().any_runs()) for result in results),
-        runs_failed=sum(len(result.content().of_kind(Failed)) for result in results),
+        runs_failed=sum(len(result.content().of_kind(FailedRun)) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
         notes=[*_differences(first, second), *unmatched(comparison)],
         evidence=Evidence(

@@ -27,12 +27,12 @@ from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sanitize import TEXT_MAX
 from mileage.model.cell_key import CellKey
-from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
 from mileage.model.journal_entries import Study as JournalHead
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.import_origin import Imported, ImportedFile
+from mileage.plan.import_origin import ImportedFile, ImportOrigin
 from mileage.plan.named_workloads import METRICS, Metric
 from mileage.plan.planned_runs import Cell, PlannedRun
 from mileage.plan.sizes import format_bytes
@@ -291,7 +291,7 @@ def _plan(
         ImportedFile(words_of(source.path), source.sha256, source.size, result.layout)
         for source, result in found
     )
-    imported = Imported(first.tool, next((r.version for _, r in found if r.version), None), files)
+    imported = ImportOrigin(first.tool, next((r.version for _, r in found if r.version), None), files)
     cells: dict[str, ToolRun] = {}
     for run in runs:
         cells.setdefault(run.cell, run)
@@ -442,7 +442,7 @@ def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> ImportedRun:
         metrics=list(metrics_of(run)),
         levels=run.levels,
         record=ImportedRecord(
-            reported=Reported(run.rate_bytes_per_s, run.ops_per_s, run.latency_p99_ns, run.elapsed_s),
+            reported=ReportedFigures(run.rate_bytes_per_s, run.ops_per_s, run.latency_p99_ns, run.elapsed_s),
             bytes_read=run.bytes_read,
             bytes_written=run.bytes_written,
             ops_read=run.ops_read,

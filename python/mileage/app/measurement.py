@@ -19,7 +19,7 @@ from mileage.app.report_level import report_level
 from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent
-from mileage.model.journal_entries import Failed
+from mileage.model.journal_entries import FailedRun
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import MeasurementRequest, Plan, Study
 from mileage.plan.iozone_suite import Suite
@@ -124,7 +124,7 @@ def _done_in(
 
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     content = folder.content()
-    if (failed := content.of_kind(Failed)) and not measured_cells(content):
+    if (failed := content.of_kind(FailedRun)) and not measured_cells(content):
         raise RunFailed(failed[0].message, cause=failed[0].cause)
     cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
     found = cautions(resolved, content, cells)

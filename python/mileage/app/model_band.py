@@ -137,7 +137,7 @@ def _ratios(
 
     with scratch_directory() as place:
         folder = StudyFolder.create(place / "study", resolved.to_toml(), resolved.to_json().encode())
-        do(resolved, folder, None, _Stopping(stop), command="mileage run --band", keeps_states=False)
+        do(resolved, folder, None, _BandEnd(stop), command="mileage run --band", keeps_states=False)
         found = comparison_of(resolved, read(resolved, folder.content()).samples, ())
     return [
         ChoiceRatio(cell.cell, cell.metric, cell.ratio / sham.get((cell.cell, cell.metric), 1.0))
@@ -146,7 +146,7 @@ def _ratios(
     ]
 
 
-class _Stopping(Progress):
+class _BandEnd(Progress):
     """Ends a run when the band is to end."""
 
     def __init__(self, stop: threading.Event) -> None:

@@ -19,7 +19,7 @@ from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.published_rate import PublishedRate
 from mileage.model.run_record import RunRecord
-from mileage.plan.content import ContentTable, Mixed
+from mileage.plan.content import ContentTable, MixedContent
 from mileage.plan.workload import Stop, Workload
 from mileage.targets.profiles import changed, load_profile, profile_figures
 
@@ -29,7 +29,7 @@ IDLE_NS: Final = 600_000_000_000
 _SIZES: Final = ("blocks_per_plane", "capacity_bytes", "slc_cache_bytes")
 """The figures that a smaller drive has a part of."""
 _MIB: Final = 1 << 20
-_INCOMPRESSIBLE: Final = ContentTable(mixed=Mixed(0, 0))
+_INCOMPRESSIBLE: Final = ContentTable(mixed=MixedContent(0, 0))
 
 
 class SimulatedRate(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ def simulate_rate(profile: str, rate: PublishedRate, name: str) -> float:
         raise Refused(name, str(error), code="wrong-value") from error
     before = min(rate.written_before_bytes // part, drive.capacity_bytes) // _FILL_BYTES * _FILL_BYTES
     span = min(rate.span_bytes // part, drive.capacity_bytes)
-    content = ContentTable(mixed=Mixed(rate.compressible_percent, 0))
+    content = ContentTable(mixed=MixedContent(rate.compressible_percent, 0))
     if before:
         run_on(drive, sequential_writes(before, depth=32, record_bytes=_FILL_BYTES, content=content), name)
     if times := rate.overwritten_before_times:

@@ -21,12 +21,12 @@ from mileage.store.study_outcome import edits
 from mileage.terminal import wrapped
 
 if TYPE_CHECKING:
-    from mileage.analysis.journal_reader import Reading
+    from mileage.analysis.journal_reader import JournalContents
     from mileage.analysis.run_facts import JournalReading
     from mileage.judge import Comparison, Sample
     from mileage.report import StudyView
     from mileage.store import Outcome
-    from mileage.store.tables import Staging
+    from mileage.store.tables import StagedTables
 
 
 def load_plan(folder: StudyFolder) -> Plan:
@@ -54,7 +54,7 @@ class StudyResult:
         self.folder = folder
         self.plan = resolved
         self._read_bytes = -1
-        self._reading: Reading | None = None
+        self._reading: JournalContents | None = None
         self._view: StudyView | None = None
 
     def _look(self) -> None:
@@ -85,7 +85,7 @@ class StudyResult:
 
         return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
 
-    def reading(self, staging: Staging | None = None) -> Reading:
+    def reading(self, staging: StagedTables | None = None) -> JournalContents:
         """The measurements in the journal, read once. With a `staging` they are read again, to fill its tables."""
         from mileage.analysis.journal_reader import read
 
@@ -264,9 +264,9 @@ class StudyResult:
         """Write tables and HTML page of a comparison, without charts."""
         from mileage.analysis.evidence import with_files
         from mileage.report import render_html
-        from mileage.store.tables import Staging
+        from mileage.store.tables import StagedTables
 
-        with Staging(self.folder.directory, self.content()) as staging:
+        with StagedTables(self.folder.directory, self.content()) as staging:
             self.reading(staging)
             staging.write()
             view = self.view()
@@ -285,10 +285,10 @@ class StudyResult:
         from mileage.report.gallery import gallery
         from mileage.report.render_pool import get_ready
         from mileage.report.view import cleaned
-        from mileage.store.tables import Staging
+        from mileage.store.tables import StagedTables
 
         get_ready()
-        with Staging(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as writer:
+        with StagedTables(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as writer:
             self.reading(staging)
             tables = writer.submit(staging.write)
             view = self.view()

@@ -16,7 +16,7 @@ from mileage.app.plan_execution import targets_of
 from mileage.errors import Refused, RunFailed
 from mileage.scratch import abandoned, remove_abandoned, scratch_directory
 from mileage.store import StudyFolder
-from mileage.targets.ledger import Undoing
+from mileage.targets.ledger import UndoResult
 
 _ONE_OFF: Final = "mileage-one-off-"
 _STUDY: Final = "study"
@@ -35,7 +35,7 @@ def one_offs_left() -> list[Path]:
     return abandoned(prefix=_ONE_OFF)
 
 
-def clean_up_one_offs() -> list[Undoing]:
+def clean_up_one_offs() -> list[UndoResult]:
     """Remove what killed measurements left on their targets, and their folders."""
     done = []
     for place in one_offs_left():
@@ -44,10 +44,10 @@ def clean_up_one_offs() -> list[Undoing]:
         except RunFailed as failure:
             # Remove the folder even if the target fails: otherwise every later measurement would try the target again.
             done.append(
-                Undoing(f"the remains of a killed measurement were not removed: {failure}", failed=True)
+                UndoResult(f"the remains of a killed measurement were not removed: {failure}", failed=True)
             )
         else:
-            done.append(Undoing(f"removed the remains of a killed measurement ({place})"))
+            done.append(UndoResult(f"removed the remains of a killed measurement ({place})"))
     remove_abandoned(prefix=_ONE_OFF)
     return done
 

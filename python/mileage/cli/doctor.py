@@ -31,7 +31,7 @@ from mileage.store.environment import snapshot
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
-from mileage.targets.ledger import Undoing, left_behind, repair
+from mileage.targets.ledger import UndoResult, left_behind, repair
 from mileage.targets.leftover_files import remains_in, remove_remains_of_runs
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import guard_target
@@ -121,17 +121,17 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
     return findings
 
 
-def undo_all(target: str | None) -> list[Undoing]:
+def undo_all(target: str | None) -> list[UndoResult]:
     """Undo and remove what killed processes left on this machine and, if given, in the directory of a target."""
     done = repair() + clean_up_one_offs()
-    done += [Undoing(f"removed {path}") for path in remove_abandoned()]
+    done += [UndoResult(f"removed {path}") for path in remove_abandoned()]
     spec = parse_target(with_scheme(target)) if target is not None else None
     if spec is not None and capabilities_of(spec.scheme).has_files:
-        done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
+        done += [UndoResult(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
     return done
 
 
-def as_finding(undone: Undoing) -> Finding:
+def as_finding(undone: UndoResult) -> Finding:
     """Finding about the attempt to undo one step of a killed process."""
     advice = "remove the cause and repair again" if undone.failed else ""
     return Finding("repair", "warn" if undone.failed else "ok", undone.text, advice)

@@ -256,7 +256,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
     """The workload; its span is cut to whole records."""
     from mileage._core import parse_bytes
     from mileage.errors import Refused
-    from mileage.plan.content import ContentTable, Mixed
+    from mileage.plan.content import ContentTable, MixedContent
     from mileage.plan.workload import Stop, Workload
 
     record_bytes = parse_bytes(options["record"])
@@ -279,7 +279,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
         threads=1,
         stop=Stop(bytes=stop_bytes, time_ns=max(int(cut_s * 1e9), 1) if cut_s else None),
         seed=options["seed"],
-        content=ContentTable(mixed=Mixed(options["compressible"], options["duplicates"])),
+        content=ContentTable(mixed=MixedContent(options["compressible"], options["duplicates"])),
     )
 
 

@@ -103,7 +103,7 @@ def do_study(
         os.truncate(path, 0)
     command = ("mileage", given.tool.name, *given.words)
     with _watch() as watch:
-        printing = _Printing(watch, head, finished)
+        printing = _ResultPrinter(watch, head, finished)
         progress = printing if head or finished else watch
         try:
             measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
@@ -128,7 +128,7 @@ def _watch() -> Any:
     return Terminal()
 
 
-class _Printing(Silent):
+class _ResultPrinter(Silent):
     """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
 
     def __init__(self, watch: Terminal | None, head: str, finished: Finished | None) -> None:

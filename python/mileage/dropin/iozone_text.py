@@ -18,7 +18,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
-from mileage.model.run_record import Moved, RunRecord, TestResult
+from mileage.model.run_record import RunRecord, TestResult, TimedBytes
 from mileage.plan.iozone_suite import Suite, SuiteValue
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _block(given: GivenFlags, suite: SuiteValue, result: TestResult) -> layout.B
     workers, record = result.workers, result.record
     assert workers is not None
 
-    def rate(moved: Moved) -> float:
+    def rate(moved: TimedBytes) -> float:
         return moved.bytes / size * _S / moved.ns if moved.ns else 0.0
 
     children = tuple(layout.Child(child.bytes / size, rate(child)) for child in workers.children)

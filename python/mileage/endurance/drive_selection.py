@@ -81,7 +81,7 @@ class Offer(msgspec.Struct, frozen=True):
         return None if self.price is None else self.price + (self.energy_cost or 0.0)
 
 
-class Excluded(msgspec.Struct, frozen=True):
+class ExcludedDrive(msgspec.Struct, frozen=True):
     """A drive that does not meet the need, with every reason."""
 
     name: str
@@ -93,7 +93,7 @@ class Choice(msgspec.Struct, frozen=True):
     """The drives that meet a need, the best first, and the others."""
 
     offers: tuple[Offer, ...]
-    excluded: tuple[Excluded, ...]
+    excluded: tuple[ExcludedDrive, ...]
 
 
 def choose(sheets: Sequence[DataSheet], need: Requirement, terms: Terms) -> Choice:
@@ -103,7 +103,7 @@ def choose(sheets: Sequence[DataSheet], need: Requirement, terms: Terms) -> Choi
         offer = _offer(sheet, need, terms, _drives(sheet, need, terms))
         reasons = tuple(_reasons(sheet, need, terms, offer))
         if reasons:
-            excluded.append(Excluded(sheet.name, sheet.title, reasons))
+            excluded.append(ExcludedDrive(sheet.name, sheet.title, reasons))
         else:
             offers.append(_simulated(offer, sheet, need, terms))
     offers.sort(key=lambda one: (one.cost is None, one.cost or 0.0, one.usable_bytes, -(one.years or 0.0)))

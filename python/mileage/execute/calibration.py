@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.model.journal_entries import Calibrated
+from mileage.model.journal_entries import LengthFactor
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import parse_time_ns
@@ -49,7 +49,7 @@ class Calibration:
         }
         self._factors: dict[str, int] = {}
         self._trials: dict[int, list[int]] = {}
-        for entry in content.of_kind(Calibrated):
+        for entry in content.of_kind(LengthFactor):
             self._factors[entry.cell] = entry.factor
             self._trials[entry.run] = entry.trials
 
@@ -83,7 +83,7 @@ class Calibration:
             factor *= min(max(growth, 2), GROWTH_MAX)
         reached = lasted_ns >= least_ns
         self._journal.append(
-            Calibrated(
+            LengthFactor(
                 cell=run.cell,
                 run=run.index,
                 factor=factor,

@@ -44,7 +44,7 @@ _POINT_COST = 20.0
 
 
 @dataclass
-class Shared:
+class SharedContext:
     """What the cycles of a study share. `content` is the journal as it was when this process began."""
 
     plan: Plan
@@ -87,7 +87,7 @@ def _now() -> str:
 class Cycle:
     """The runs of one cycle, all arms, in the plan's order."""
 
-    def __init__(self, shared: Shared, runs: tuple[PlannedRun, ...]) -> None:
+    def __init__(self, shared: SharedContext, runs: tuple[PlannedRun, ...]) -> None:
         """Look up what the journal already holds of this cycle."""
         self._shared = shared
         self._arms = [tuple(arm) for _, arm in groupby(runs, key=lambda run: run.arm)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import RunFailed
-from mileage.model.journal_entries import Accepted, EnvironmentChange
+from mileage.model.journal_entries import AcceptedChange, EnvironmentChange
 from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
@@ -140,12 +140,12 @@ class EnvironmentGuard:
         )
 
 
-def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> Accepted:
+def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> AcceptedChange:
     """The journal's entry of an accepted change. The first snapshot is replaced: what it said is kept here."""
     lines = diff(before, after)
     changed = [key_of(line) for line in lines]
     was, now = ({key: found[key] for key in changed if key in found} for found in (before, after))
-    return Accepted(session=session, changes=lines, was=was, now=now)
+    return AcceptedChange(session=session, changes=lines, was=was, now=now)
 
 
 def start_name(session: str) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from mileage.errors import RunFailed
 from mileage.execute.workers import ranks_here
-from mileage.model.journal_entries import Failed
+from mileage.model.journal_entries import FailedRun
 from mileage.store import Journal
 
 
@@ -49,7 +49,7 @@ class RankLoss:
         self.failure = failure
 
 
-def failed_entry(run: int, failure: RunFailed) -> Failed:
+def failed_entry(run: int, failure: RunFailed) -> FailedRun:
     """The line of the journal for a run that failed."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    return Failed(run=run, cause=failure.cause, message=str(failure), record=failure.record, at=at)
+    return FailedRun(run=run, cause=failure.cause, message=str(failure), record=failure.record, at=at)

@@ -13,7 +13,7 @@ import mileage
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrent_cycles import cycles_at_once
-from mileage.execute.cycle import Cycle, Shared, stage_key
+from mileage.execute.cycle import Cycle, SharedContext, stage_key
 from mileage.execute.device_failure import unfinished_arms
 from mileage.execute.environment_guard import START, EnvironmentGuard, changed_by
 from mileage.execute.progress import Progress
@@ -132,7 +132,7 @@ def _shared(
     accept_change: bool,
     loss: RankLoss,
     keeps_states: bool,
-) -> Shared:
+) -> SharedContext:
     """Data that the cycles share, with the contents of the journal."""
     environment = EnvironmentGuard(
         folder,
@@ -142,7 +142,7 @@ def _shared(
         own=changed_by(plan),
         print_line=progress.note,
     )
-    return Shared(
+    return SharedContext(
         plan,
         folder,
         journal,
@@ -174,7 +174,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget) -> None:
+def _run_cycles(shared: SharedContext, mine: list[PlannedRun], open_target: OpenTarget) -> None:
     cycles = [tuple(runs) for _, runs in groupby(mine, key=lambda run: run.cycle)]
     workers = cycles_at_once(shared.plan)
     # No signal raises before all cycles have ended: the journal stays open as long as one may write to it.
@@ -194,7 +194,7 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
         raise error
 
 
-def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shared) -> None:
+def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: SharedContext) -> None:
     """Wait until all cycles have ended, and say how to end them by force to whom that takes too long."""
     pending, noted = set(futures), 1
     while pending:
@@ -210,7 +210,7 @@ def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shar
             )
 
 
-def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
+def _run_cycle(shared: SharedContext, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
     """Run one cycle, unless an interrupted cycle must be resumed first, because this one would remove its state."""
     if shared.stop.is_set():
         raise Interrupted()

@@ -29,7 +29,7 @@ FLASH: Final = ("slc", "mlc", "tlc", "qlc", "flash")
 DISKS: Final = ("disk", "smr-disk")
 
 
-class Quoted(msgspec.Struct, Generic[T], frozen=True, forbid_unknown_fields=True):
+class QuotedFigure(msgspec.Struct, Generic[T], frozen=True, forbid_unknown_fields=True):
     """One figure of a data sheet."""
 
     value: T
@@ -72,35 +72,35 @@ class DataSheet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """Name of the drive, equal to that of the file."""
     title: str
-    capacity_bytes: Quoted[int]
-    medium: Quoted[Medium]
+    capacity_bytes: QuotedFigure[int]
+    medium: QuotedFigure[Medium]
     models: tuple[str, ...] = ()
     """Regular expressions, one of which the model name that a drive reports matches in whole."""
     drive: str = ""
     """The virtual drive that models this one; empty without one."""
-    form_factor: Quoted[FormFactor] | None = None
-    link: Quoted[str] | None = None
+    form_factor: QuotedFigure[FormFactor] | None = None
+    link: QuotedFigure[str] | None = None
     """A name of `LINKS_MB_PER_S`."""
-    raw_bytes: Quoted[int] | None = None
+    raw_bytes: QuotedFigure[int] | None = None
     """Flash of the drive, spare included."""
-    cache_bytes: Quoted[int] | None = None
-    rpm: Quoted[int] | None = None
-    rated_tbw: Quoted[float] | None = None
+    cache_bytes: QuotedFigure[int] | None = None
+    rpm: QuotedFigure[int] | None = None
+    rated_tbw: QuotedFigure[float] | None = None
     """Rated endurance, in TB (10^12 bytes) that the host writes."""
-    rated_dwpd: Quoted[float] | None = None
+    rated_dwpd: QuotedFigure[float] | None = None
     """Rated endurance, in drive writes per day over `rated_years`."""
-    rated_years: Quoted[float] | None = None
+    rated_years: QuotedFigure[float] | None = None
     """Years for which the endurance is rated, usually those of the warranty."""
-    pe_cycles: Quoted[int] | None = None
+    pe_cycles: QuotedFigure[int] | None = None
     """Program/erase cycles of a cell."""
-    power_idle_w: Quoted[float] | None = None
-    power_active_w: Quoted[float] | None = None
-    mtbf_hours: Quoted[float] | None = None
-    afr_percent: Quoted[float] | None = None
+    power_idle_w: QuotedFigure[float] | None = None
+    power_active_w: QuotedFigure[float] | None = None
+    mtbf_hours: QuotedFigure[float] | None = None
+    afr_percent: QuotedFigure[float] | None = None
     """Annual failure rate."""
-    power_loss_protection: Quoted[bool] | None = None
+    power_loss_protection: QuotedFigure[bool] | None = None
     """Whether acknowledged writes survive a loss of power."""
-    hot_swap: Quoted[bool] | None = None
+    hot_swap: QuotedFigure[bool] | None = None
     price: Price | None = None
     rate: tuple[QuotedRate, ...] = ()
 

@@ -32,7 +32,7 @@ class ImportedSeries(msgspec.Struct):
         return self.interval_ns / 1e9
 
 
-class Reported(msgspec.Struct, frozen=True):
+class ReportedFigures(msgspec.Struct, frozen=True):
     """The figures that another tool printed."""
 
     rate_bytes_per_s: Figure | None
@@ -44,7 +44,7 @@ class Reported(msgspec.Struct, frozen=True):
 class ImportedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Record of a run as another tool reports it."""
 
-    reported: Reported
+    reported: ReportedFigures
     bytes_read: Count | None
     bytes_written: Count | None
     ops_read: Count | None

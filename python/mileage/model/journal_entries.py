@@ -133,7 +133,7 @@ class SavedPoint(_Place, frozen=True, kw_only=True, tag="point"):
     at: str = ""
 
 
-class Failed(Entry, frozen=True, kw_only=True, tag="failed"):
+class FailedRun(Entry, frozen=True, kw_only=True, tag="failed"):
     """A run that failed."""
 
     run: Count
@@ -230,7 +230,7 @@ class Choice(Entry, frozen=True, kw_only=True, tag="choice"):
     at: str
 
 
-class Accepted(Entry, frozen=True, kw_only=True, tag="accepted"):
+class AcceptedChange(Entry, frozen=True, kw_only=True, tag="accepted"):
     """A change of the machine that the user accepted."""
 
     session: str
@@ -246,7 +246,7 @@ class EnvironmentChange(Entry, frozen=True, kw_only=True, tag="environment"):
     changes: list[str]
 
 
-class Calibrated(Entry, frozen=True, kw_only=True, tag="calibrated"):
+class LengthFactor(Entry, frozen=True, kw_only=True, tag="calibrated"):
     """Factor by which the length of each run of a cell is multiplied, so that runs last long enough."""
 
     cell: str
@@ -272,7 +272,7 @@ class RankList(Entry, frozen=True, kw_only=True, tag="ranks"):
     at: str
 
 
-class Merged(Entry, frozen=True, kw_only=True, tag="merged"):
+class MergedFolder(Entry, frozen=True, kw_only=True, tag="merged"):
     """A folder that runs were taken from."""
 
     folder: str
@@ -306,8 +306,8 @@ class SourceFile(Entry, frozen=True, kw_only=True, tag="file"):
 
 
 ENTRY_TYPES: Final[tuple[type[Entry], ...]] = (
-    *(Study, Files, Run, DidNotFinish, Failed, StageEnd, SavedPoint, Rewrite, Look, Calibrated),
-    *(SessionEnd, End, Choice, Accepted, EnvironmentChange, RankList, Merged, SourceFile),
+    *(Study, Files, Run, DidNotFinish, FailedRun, StageEnd, SavedPoint, Rewrite, Look, LengthFactor),
+    *(SessionEnd, End, Choice, AcceptedChange, EnvironmentChange, RankList, MergedFolder, SourceFile),
 )
 """The type of each kind of line; of an imported study, `ImportedRun` takes the place of `Run`."""
 

@@ -100,7 +100,7 @@ class Concurrency(msgspec.Struct, frozen=True):
     first_done_ops: Count = 0
 
 
-class Packed(msgspec.Struct, frozen=True):
+class CompressedBytes(msgspec.Struct, frozen=True):
     """Bytes that compressors made of a sample, each piece on its own."""
 
     piece_bytes: Count
@@ -113,7 +113,7 @@ class Content(msgspec.Struct, frozen=True):
     """Compressibility and duplication of the written data, measured on a sample."""
 
     sample_bytes: Count
-    packed: list[Packed]
+    packed: list[CompressedBytes]
     blocks: Count
     blocks_distinct: Count
 
@@ -199,7 +199,7 @@ class Phases(msgspec.Struct, frozen=True):
     """Opening, and from the first transfer to the last close."""
 
 
-class Moved(msgspec.Struct, frozen=True):
+class TimedBytes(msgspec.Struct, frozen=True):
     """Bytes, and the time that they took."""
 
     bytes: Count
@@ -209,8 +209,8 @@ class Moved(msgspec.Struct, frozen=True):
 class WorkerRates(msgspec.Struct, frozen=True):
     """Rates that IOzone prints for several workers: of each, and of all together."""
 
-    children: list[Moved]
-    parent: Moved
+    children: list[TimedBytes]
+    parent: TimedBytes
 
 
 class TestResult(msgspec.Struct, frozen=True):

@@ -57,7 +57,7 @@ _RATES: Final[tuple[Kind, ...]] = ("throughput", "iops")
 
 def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> tuple[Cell, ...]:
     """Every cell of every [measure.NAME] table, with a label that is unique in the study."""
-    making = _Making(study, facts, work_bytes, own, faults)
+    making = _WorkloadMaker(study, facts, work_bytes, own, faults)
     cells: list[Cell] = []
     for name, measure in study.measure.items():
         with faults.collected():
@@ -69,7 +69,7 @@ def tortures_of(
     study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults
 ) -> dict[str, tuple[Workload, Reach | None]]:
     """The I/O of every [torture.NAME] table, with seed 0, and how it reaches the target."""
-    making = _Making(study, facts, work_bytes, own, faults)
+    making = _WorkloadMaker(study, facts, work_bytes, own, faults)
     found = {}
     for name, table in study.torture.items():
         with faults.collected():
@@ -77,7 +77,7 @@ def tortures_of(
     return found
 
 
-class _Making:
+class _WorkloadMaker:
     """Makes workloads for one study on one target."""
 
     def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> None:

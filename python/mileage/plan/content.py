@@ -17,7 +17,7 @@ ContentName = Literal["incompressible", "zeros", "iozone_default", "iozone_diagn
 CONTENT_NAMES: Final[tuple[ContentName, ...]] = get_args(ContentName)
 
 
-class Mixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MixedContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Compressibility and duplication as two independent knobs."""
 
     compressible_percent: int = 0
@@ -37,14 +37,14 @@ class IozoneDedup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ContentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A content that has numbers: exactly one of these is given."""
 
-    mixed: Mixed | None = None
+    mixed: MixedContent | None = None
     iozone_dedup: IozoneDedup | None = None
 
 
 Content = ContentName | ContentTable
 
 
-class Sampled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SampledVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Compare one read in `one_in`, drawn by seed."""
 
     one_in: int
@@ -54,7 +54,7 @@ class Sampled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class VerifyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A verification that has a number."""
 
-    sampled: Sampled
+    sampled: SampledVerification
 
 
 Verify = Literal["off", "all"] | VerifyTable
@@ -79,7 +79,7 @@ def read_content(text: str) -> Content:
             raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
         shares[key.strip()] = int(digits)
     if shares.keys() <= {"compressible", "duplicate"}:
-        return ContentTable(mixed=Mixed(shares.get("compressible", 0), shares.get("duplicate", 0)))
+        return ContentTable(mixed=MixedContent(shares.get("compressible", 0), shares.get("duplicate", 0)))
     if shares.keys() == {"within", "across", "compress"}:
         return ContentTable(iozone_dedup=IozoneDedup(shares["within"], shares["across"], shares["compress"]))
     raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
@@ -95,7 +95,7 @@ def read_verify(text: str) -> Verify:
     if len(words) == 3 and words[:2] == ["1", "in"] and words[2].isdecimal() and words[2].isascii():
         one_in = int(words[2])
         if 2 <= one_in <= U32_MAX:
-            return VerifyTable(Sampled(one_in))
+            return VerifyTable(SampledVerification(one_in))
     raise ValueError(
         f'{text!r} is not a verification: expected off, all, or a share of the reads such as "1 in 100"'
     )

@@ -21,7 +21,7 @@ class ImportedFile(msgspec.Struct, frozen=True):
     """The reader that understood it."""
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportOrigin(msgspec.Struct, frozen=True):
     """Tool and files of an imported study."""
 
     tool: str

@@ -87,7 +87,7 @@ class Access(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """1..100 lines whose shares add up to 100 percent."""
 
 
-class Reordered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReorderedPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """In order, the part of another task."""
 
     tasks: int
@@ -97,7 +97,7 @@ class Reordered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class IorOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """IOR's orders that have a number."""
 
-    reordered: Reordered
+    reordered: ReorderedPart
 
 
 class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,7 +17,7 @@ from mileage.json_text import decode_json
 from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.import_origin import Imported
+from mileage.plan.import_origin import ImportOrigin
 from mileage.plan.io_options import Reach
 from mileage.plan.named_workloads import Metric
 from mileage.plan.run_action import Action, FileJob, Idle, Io, Mirror, Reset
@@ -159,7 +159,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Facts of the targets of all settings but the first, by `Setting.place`."""
     areas: dict[int, int] = {}
     """Size of each work area in bytes, by `Setting.instance`, where they differ: drives of different size."""
-    imported: Imported | None = None
+    imported: ImportOrigin | None = None
     """Origin of a study that another tool measured; its cells have no workload, and it cannot be run."""
 
     def setting_of(self, run: PlannedRun) -> Setting:

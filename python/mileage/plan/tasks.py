@@ -20,7 +20,7 @@ from mileage._core import metadata_problem
 from mileage.errors import Refusal
 from mileage.plan.content import Content, Verify
 from mileage.plan.pattern import Ior as IorPattern
-from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, Reordered
+from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, ReorderedPart
 from mileage.plan.transfer_api import EngineOptions
 from mileage.plan.workload import Files, Stop, Sync, Workload
 
@@ -111,7 +111,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Workload of all tasks in a phase; with `distance`, that of a task that visits another task's part."""
         order: IorOrderName | IorOrder = "random" if self.shuffled else "in_order"
         if distance:
-            order = IorOrder(Reordered(distance))
+            order = IorOrder(ReorderedPart(distance))
         reads = phase == "read"
         shared = self.tasks if self.files == "shared" else 1
         return Workload(

@@ -17,7 +17,7 @@ from mileage.plan.rules import U32_MAX
 ApiName = Literal["positioned", "seek", "mmap", "null"]
 
 
-class Vectored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class VectoredCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The calls `preadv` and `pwritev`, which take several buffers at once."""
 
     parts: int
@@ -47,7 +47,7 @@ class Uring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ApiTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An API that has numbers: exactly one of these is given."""
 
-    vectored: Vectored | None = None
+    vectored: VectoredCalls | None = None
     stdio: Stdio | None = None
     uring: Uring | None = None
 
@@ -101,7 +101,7 @@ def read_api(text: str) -> Api:
         if not colon and word in _WORDS:
             return _WORDS[word]
         if word == "vectored":
-            return ApiTable(vectored=Vectored(_whole(rest or "2")))
+            return ApiTable(vectored=VectoredCalls(_whole(rest or "2")))
         if word == "stdio":
             return ApiTable(stdio=Stdio(sizes.parse_bytes(rest) if rest else 0))
         if word == "uring":

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of, named_levels
-from mileage.plan.import_origin import Imported
+from mileage.plan.import_origin import ImportOrigin
 from mileage.plan.plan_text import measured_words, stage_words, state_words
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
@@ -47,7 +47,7 @@ def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
     return "\n\n".join([*text, " ".join(_made(plan, version, started))])
 
 
-def _imported(source: Imported) -> str:
+def _imported(source: ImportOrigin) -> str:
     """Method of a study that another tool did, from the statements in its files."""
     files = ", ".join(file.path for file in source.files)
     return (

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-from mileage.model.data_sheet import DataSheet, Price, Quoted, QuotedRate
+from mileage.model.data_sheet import DataSheet, Price, QuotedFigure, QuotedRate
 from mileage.plan.data_sheet_reader import contradictions
 from mileage.plan.sizes import format_bytes
 from mileage.report.datasheet import Figure, data_sheet
@@ -69,7 +69,7 @@ def data_sheet_text(sheet: DataSheet, width: int = 100) -> str:
 def _figures(sheet: DataSheet) -> Iterator[Figure]:
     for key in sheet.__struct_fields__:
         figure = getattr(sheet, key)
-        if isinstance(figure, Quoted):
+        if isinstance(figure, QuotedFigure):
             yield _WORDS.get(key, key), _value(key, figure.value), figure.source, figure.confidence
         elif isinstance(figure, Price):
             value = f"{figure.value:,.10g} {figure.currency}"

@@ -53,7 +53,7 @@ class Drawing(msgspec.Struct, frozen=True, tag=True):
     description: str
 
 
-class Filing(msgspec.Struct, frozen=True, tag=True):
+class SvgFiles(msgspec.Struct, frozen=True, tag=True):
     """An SVG to be made files: with the words around it, and as PNG."""
 
     svg: str
@@ -61,7 +61,7 @@ class Filing(msgspec.Struct, frozen=True, tag=True):
     caption: str
 
 
-class _Failed(msgspec.Struct, frozen=True, tag=True):
+class _Failure(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
@@ -80,7 +80,7 @@ def files_of(svg: str, *, head: str, caption: str) -> Future[tuple[str, bytes]]:
     """The drawing with a line or more above it and its caption below it, as SVG and as PNG, soon."""
 
     def both() -> tuple[str, bytes]:
-        found = _answer(Filing(svg, head, caption))
+        found = _answer(SvgFiles(svg, head, caption))
         return found.svg, found.png
 
     return _pool().submit(both)
@@ -126,7 +126,7 @@ _OWN = threading.local()
 """Processes of each thread of the pool."""
 
 
-def _answer(asked: Drawing | Filing) -> _Drawn:
+def _answer(asked: Drawing | SvgFiles) -> _Drawn:
     message = msgspec.msgpack.encode(asked)
     foreign = _FOREIGN.search(msgspec.json.encode(asked).decode()) is not None
     key = "foreign" if foreign else "own"
@@ -143,8 +143,8 @@ def _answer(asked: Drawing | Filing) -> _Drawn:
             delattr(_OWN, key)
             if last:
                 raise
-    found: _Drawn | _Failed = msgspec.msgpack.decode(answer, type=_Drawn | _Failed)
-    if isinstance(found, _Failed):
+    found: _Drawn | _Failure = msgspec.msgpack.decode(answer, type=_Drawn | _Failure)
+    if isinstance(found, _Failure):
         raise ValueError(found.words)
     return found
 
@@ -189,15 +189,15 @@ def serve() -> None:
     # Redirect the standard output of libraries, so that their prints do not mix with the answers.
     os.dup2(2, 1)
     while (message := _read(sys.stdin.buffer)) is not None:
-        asked: Drawing | Filing = msgspec.msgpack.decode(message, type=Drawing | Filing)
+        asked: Drawing | SvgFiles = msgspec.msgpack.decode(message, type=Drawing | SvgFiles)
         try:
-            answer: _Drawn | _Failed = _made(asked)
+            answer: _Drawn | _Failure = _made(asked)
         except Exception as cause:
-            answer = _Failed(f"{type(cause).__name__}: {cause}")
+            answer = _Failure(f"{type(cause).__name__}: {cause}")
         _write(answers, msgspec.msgpack.encode(answer))
 
 
-def _made(asked: Drawing | Filing) -> _Drawn:
+def _made(asked: Drawing | SvgFiles) -> _Drawn:
     from mileage.report.svg import captioned, to_png, to_svg
 
     if isinstance(asked, Drawing):

@@ -241,7 +241,7 @@ def read_journal(
     except OSError as error:
         raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     with opened as file:
-        reading = _Reading(plan, os.fstat(file.fileno()).st_size)
+        reading = _LineReader(plan, os.fstat(file.fileno()).st_size)
         for line in iter(lambda: file.readline(_LINE_BYTES_MAX), b""):
             if not reading.take(path, line):
                 break
@@ -253,7 +253,7 @@ def read_journal(
     return content
 
 
-class _Reading:
+class _LineReader:
     """The lines of a journal, taken one after the other."""
 
     def __init__(self, plan: PlannedRuns | None, size: int) -> None:

@@ -18,12 +18,12 @@ from mileage.model.imported_record import ImportedRecord, ImportedSeries
 from mileage.model.journal_entries import (
     ENTRY_TYPES,
     AnyRun,
-    Calibrated,
     DidNotFinish,
     End,
     Entry,
-    Failed,
+    FailedRun,
     ImportedRun,
+    LengthFactor,
     Look,
     Rewrite,
     Run,
@@ -39,7 +39,7 @@ _INDEX_MAX: Final = 7423
 """The bucket of the longest latency."""
 _TIMES: Final = ("started", "finished", "at", "imported_at")
 """Members of entries that are times, where an entry has them."""
-_MAY_LACK_TIME: Final = (SavedPoint, Rewrite, Failed, End)
+_MAY_LACK_TIME: Final = (SavedPoint, Rewrite, FailedRun, End)
 """Entries that early versions wrote without their time."""
 _RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
 
@@ -58,7 +58,7 @@ class _PlannedRun(msgspec.Struct):
     setting: int = 0
 
 
-class _Setting(msgspec.Struct):
+class _PlanSetting(msgspec.Struct):
     levels: dict[str, str]
 
 
@@ -71,7 +71,7 @@ class _Cell(msgspec.Struct):
     label: str
 
 
-class _Imported(msgspec.Struct):
+class _PlanOrigin(msgspec.Struct):
     """Reads from a plan only whether its runs are of another tool."""
 
 
@@ -82,8 +82,8 @@ class PlannedRuns(msgspec.Struct):
     hash: str
     runs: list[_PlannedRun]
     cells: list[_Cell] = []
-    settings: list[_Setting] = []
-    imported: _Imported | None = None
+    settings: list[_PlanSetting] = []
+    imported: _PlanOrigin | None = None
 
 
 class LineCheck:
@@ -129,7 +129,7 @@ class LineCheck:
             tables = self._plan.study.measure if entry.rule == "precision" else self._plan.study.torture
             if entry.table not in tables:
                 return f"is of the table {entry.table!r}, which the plan does not have"
-        if isinstance(entry, Calibrated) and (entry.run not in self._runs or entry.cell not in self._cells):
+        if isinstance(entry, LengthFactor) and (entry.run not in self._runs or entry.cell not in self._cells):
             return f"is of run {entry.run} ({entry.cell}), which the plan does not have"
         return None
 

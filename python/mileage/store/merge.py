@@ -14,18 +14,18 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.model.journal_entries import (
-    Accepted,
-    Calibrated,
+    AcceptedChange,
     Choice,
     DidNotFinish,
     End,
     Entry,
     EnvironmentChange,
-    Failed,
+    FailedRun,
     Files,
     ImportedRun,
+    LengthFactor,
     Look,
-    Merged,
+    MergedFolder,
     Run,
     SessionEnd,
     StageEnd,
@@ -36,7 +36,17 @@ from mileage.store.journal_line_check import brief
 from mileage.store.seal import checksum
 from mileage.store.study_folder import FILE_BYTES_MAX, StudyFolder
 
-_ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd, Choice)
+_ONCE = (
+    Look,
+    LengthFactor,
+    SessionEnd,
+    DidNotFinish,
+    EnvironmentChange,
+    AcceptedChange,
+    FailedRun,
+    StageEnd,
+    Choice,
+)
 
 
 class _Design(msgspec.Struct):
@@ -142,7 +152,7 @@ def _write_journal(
         unsealed = [content for content in contents if content.seal is None]
         journal.extend([(unsealed or contents)[0].entries[0]])
         journal.extend(
-            Merged(folder=str(source.path), head=head)
+            MergedFolder(folder=str(source.path), head=head)
             for source, content in zip(sources, contents, strict=True)
             for head in content.of_kind(Study)
         )

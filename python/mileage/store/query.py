@@ -52,17 +52,17 @@ _STUDY_COLUMNS: Final = {
 _KEY_COLUMNS: Final = {"folder": "VARCHAR", "study": "VARCHAR", **KEY_COLUMNS}
 
 
-class _Named(msgspec.Struct):
+class _StudyName(msgspec.Struct):
     """Name of a study."""
 
     name: str
     target: str
 
 
-class _Planned(msgspec.Struct):
+class _PlanHead(msgspec.Struct):
     """Fields of a plan without its runs, which are only counted."""
 
-    study: _Named
+    study: _StudyName
     hash: str
     runs: list[msgspec.Raw]
 
@@ -89,7 +89,7 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
 def study_row(folder: Path) -> dict[str, Any]:
     """The row of the SQL table `studies` (name, target, state, ...) for one study folder."""
     found = StudyFolder.open(folder)
-    planned = found.decoded_plan(_Planned)
+    planned = found.decoded_plan(_PlanHead)
     content = found.content(around_damage=True)
     head = content.study
     values = (

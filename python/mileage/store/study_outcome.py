@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from mileage.model.journal_entries import End, EnvironmentChange, Failed, SessionEnd
+from mileage.model.journal_entries import End, EnvironmentChange, FailedRun, SessionEnd
 from mileage.store.journal import JournalContent, skipped_runs
 from mileage.store.study_folder import StudyFolder
 
@@ -108,6 +108,6 @@ def _last_word(content: JournalContent) -> str | None:
     if at is None:
         return None
     entry = content.entries[at]
-    if isinstance(entry, Failed):
+    if isinstance(entry, FailedRun):
         return entry.message
     return "; ".join(entry.changes) if isinstance(entry, EnvironmentChange) else None

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 import msgspec
 
 from mileage.json_text import decode_json
-from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.journal_entries import AnyRun, ImportedRun, Run
 from mileage.model.run_record import RunRecord, Series
 from mileage.scratch import scratch_directory
@@ -129,13 +129,13 @@ def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
     return [(name, value, better) for name, better in named if (value := getattr(values, name)) is not None]
 
 
-def _figures(record: RunRecord) -> Reported:
+def _figures(record: RunRecord) -> ReportedFigures:
     """Rate, operations per second, 99th percentile and time of a run; all None for a run that took no time."""
     if not record.elapsed_ns:
-        return Reported(None, None, None, None)
+        return ReportedFigures(None, None, None, None)
     p99_ns = record.judged_latency.quantile_ns(0.99)
     figure = None if p99_ns is None else float(p99_ns)
-    return Reported(record.rate_bytes_per_s, record.ops_per_s, figure, record.elapsed_s)
+    return ReportedFigures(record.rate_bytes_per_s, record.ops_per_s, figure, record.elapsed_s)
 
 
 _METRICS: Final = {
@@ -263,7 +263,7 @@ def write_tables(content: JournalContent, folder: Directory, names: Sequence[str
 
     Each file appears whole or not at all. Runs go through memory one at a time.
     """
-    with Staging(folder, content, names) as staging:
+    with StagedTables(folder, content, names) as staging:
         for entry in runs_of(content):
             staging.add(entry)
         staging.write()
@@ -273,7 +273,7 @@ def _path_of(descriptor: int) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
-class Staging:
+class StagedTables:
     """Tables in the making: first every run is added, in the order of the plan, then all are written.
 
     Leaves nothing behind but whole tables, whether or not it comes to that.
@@ -288,7 +288,7 @@ class Staging:
         self._lines: dict[str, BinaryIO] = {}
         self._longest = dict.fromkeys(names, _LINE_BYTES)
 
-    def __enter__(self) -> Staging:
+    def __enter__(self) -> StagedTables:
         with ExitStack() as stack:
             # A scratch directory of its own, so that concurrent updates do not collide and nothing remains of a killed
             # one.

@@ -18,7 +18,7 @@ from mileage.targets.in_place_target import KeptTarget, guard_in_place
 from mileage.targets.purge import purge_device
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening
+from mileage.targets.target_interface import OpenOptions
 
 
 class BlockTarget(KeptTarget):
@@ -53,7 +53,7 @@ class BlockTarget(KeptTarget):
             )
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> BlockTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> BlockTarget:
         return cls(spec, destroy=how.destroy, settings=how.settings, purge=how.purge, root=how.root)
 
     @classmethod

@@ -22,7 +22,7 @@ from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_u
 from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import NoRoom, WorkFile
 
 PURGED_FILE = "fresh file only: a file target cannot purge the device below it"
@@ -55,7 +55,7 @@ class DirectoryTarget(Target):
         """Whether files can be opened with O_DIRECT; None until that was tried."""
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> DirectoryTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> DirectoryTarget:
         return cls(spec, how.plan_hash, root=how.root)
 
     @classmethod

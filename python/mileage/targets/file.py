@@ -22,7 +22,7 @@ from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, r
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.path_users import users_of
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark
 from mileage.targets.write_lease import LOCAL, is_open_for_writing
 
@@ -52,7 +52,7 @@ class FileTarget(Target):
         self._direct_supported: bool | None = None
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> FileTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> FileTarget:
         return cls(spec, how.plan_hash, destroy=how.destroy, root=how.root)
 
     @classmethod

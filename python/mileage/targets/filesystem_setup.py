@@ -23,10 +23,10 @@ from mileage.targets.filesystem import memory_bytes
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
-from mileage.targets.privileged_steps import MadeDirectory, Mounted
+from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
 from mileage.targets.programs import call, find_program, missing
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import read_mark
 
 MOUNTS = Path("/run/mileage")
@@ -69,7 +69,7 @@ class PlacedTarget(Target):
                 raise Refused(spec, missing(program), code="needs-program")
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> PlacedTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> PlacedTarget:
         assert how.made is not None
         device: Device
         if capabilities_of(spec.scheme).is_made:
@@ -238,7 +238,7 @@ class PlacedTarget(Target):
         options = ",".join((*SAFE_MOUNT, *self._made.mount))
         what, kind = str(self.spec), self._made.kind
         self._ledger.take(
-            Mounted(str(device), str(place)),
+            MountedFileSystem(str(device), str(place)),
             lambda: call(what, "mount", "-t", kind, "-o", options, str(device), str(place)),
         )
         self._check_options()
@@ -261,11 +261,11 @@ class PlacedTarget(Target):
             self._inner.close()
             self._inner = None
         for step in reversed(self._ledger.steps):
-            if isinstance(step, Mounted | MadeDirectory):
+            if isinstance(step, MountedFileSystem | MadeDirectory):
                 self._ledger.undo(step)
 
     def _is_mounted(self) -> bool:
-        return any(isinstance(step, Mounted) for step in self._ledger.steps)
+        return any(isinstance(step, MountedFileSystem) for step in self._ledger.steps)
 
     def _label_on(self, device: Path) -> str:
         try:

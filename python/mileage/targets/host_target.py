@@ -20,7 +20,7 @@ from mileage.plan.io_options import Reach
 from mileage.targets.host_profiles import load_hosted
 from mileage.targets.profiles import alternatives_of, profile_identity, rated_write_bytes, trims
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.virtual import BLOCK_BYTES
 
 
@@ -34,7 +34,7 @@ class HostTarget(Target):
         self._host: Any = self._fresh()
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> HostTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> HostTarget:
         return cls(spec)
 
     @classmethod

@@ -22,7 +22,7 @@ from mileage.targets.guard import ROOT, block_device_refusal, kind_of
 from mileage.targets.ledger import Ledger
 from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 
 
 class KeptTarget(Target):
@@ -57,7 +57,7 @@ class KeptTarget(Target):
         self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> KeptTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> KeptTarget:
         return cls(spec, destroy=how.destroy, settings=how.settings, root=how.root)
 
     @property

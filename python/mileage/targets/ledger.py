@@ -45,7 +45,7 @@ _LOOK: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 T = TypeVar("T")
 
 
-class Undoing(msgspec.Struct, frozen=True):
+class UndoResult(msgspec.Struct, frozen=True):
     """Result of undoing one step."""
 
     text: str
@@ -179,21 +179,21 @@ class Ledger:
         self._descriptor = self._path = None
 
 
-def repair(folder: Path | None = None) -> list[Undoing]:
+def repair(folder: Path | None = None) -> list[UndoResult]:
     """Undo the steps that dead processes left behind, last step first; skip ledgers of running processes.
 
     A step that cannot be undone stays in its ledger, and so does what came before it.
     """
-    found: list[Undoing] = []
+    found: list[UndoResult] = []
     for path in _ledgers(folder or ledger_folder()):
         try:
             descriptor = os.open(path, os.O_RDWR | _LOOK)
         except OSError as error:
-            found.append(Undoing(f"{path} cannot be read: {error.strerror}", failed=True))
+            found.append(UndoResult(f"{path} cannot be read: {error.strerror}", failed=True))
             continue
         try:
             if why := _distrust(descriptor):
-                found.append(Undoing(f"{path} {why}; nothing that it says is undone", failed=True))
+                found.append(UndoResult(f"{path} {why}; nothing that it says is undone", failed=True))
             elif _lock(descriptor):
                 found += _repair_one(path, descriptor)
         finally:
@@ -270,11 +270,11 @@ def _ledgers(folder: Path) -> list[Path]:
         return []
 
 
-def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
+def _repair_one(path: Path, descriptor: int) -> Iterator[UndoResult]:
     try:
         head, steps = _read(descriptor)
     except ValueError as error:
-        yield Undoing(
+        yield UndoResult(
             f"{path} is damaged ({error}); look at what it says, undo that by hand, remove it", failed=True
         )
         return
@@ -286,11 +286,11 @@ def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
         try:
             done = _undo_step(step)
         except (MileageError, OSError, ValueError) as error:
-            yield Undoing(f"{error} (left to be undone in {path})", failed=True)
+            yield UndoResult(f"{error} (left to be undone in {path})", failed=True)
             return
         os.write(descriptor, (json.dumps({"undone": number}) + "\n").encode())
         if done is not None:
-            yield Undoing(done)
+            yield UndoResult(done)
     path.unlink(missing_ok=True)
 
 

@@ -22,7 +22,7 @@ from mileage.targets.in_place_target import refuse_more_files
 from mileage.targets.ledger import Ledger
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import LoopName, TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 
 _NOT_ATTACHED = Path("/run/mileage/not-attached")
 
@@ -40,7 +40,7 @@ class LoopTarget(Target):
         self._is_new = False
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> LoopTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> LoopTarget:
         return cls(spec, how.plan_hash, how.settings, root=how.root)
 
     @classmethod

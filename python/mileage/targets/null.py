@@ -12,7 +12,7 @@ from typing import Final
 
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 
 CAPACITY_BYTES: Final = 1 << 40
 
@@ -21,7 +21,7 @@ class NullTarget(Target):
     """The engine's null API: no call is made and no byte is moved."""
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> NullTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> NullTarget:
         return cls(spec)
 
     @property

@@ -69,7 +69,7 @@ class AttachedLoop(msgspec.Struct, frozen=True, tag="loop"):
         return [name for name, backing in loop_devices() if backing in names]
 
 
-class Mounted(msgspec.Struct, frozen=True, tag="mount"):
+class MountedFileSystem(msgspec.Struct, frozen=True, tag="mount"):
     """A file system mounted on a directory that Mileage made for it."""
 
     device: str
@@ -172,7 +172,7 @@ class LockedDrive(msgspec.Struct, frozen=True, tag="password"):
         return f"took the security password off {self.device}"
 
 
-Step = MadeDirectory | AttachedLoop | Mounted | MadeGroup | ChangedSetting | LockedDrive
+Step = MadeDirectory | AttachedLoop | MountedFileSystem | MadeGroup | ChangedSetting | LockedDrive
 """`persists`: whether what the step did outlives a restart of the machine."""
 
 

@@ -58,7 +58,7 @@ class Simulation(Protocol):
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenOptions:
     """Options for opening a target; see `open_target`."""
 
     plan_hash: str
@@ -85,7 +85,7 @@ class Target(ABC):
 
     @classmethod
     @abstractmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> Target:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> Target:
         """The target after its guards have passed: looked at, and neither claimed nor written. Raises Refused."""
 
     @classmethod

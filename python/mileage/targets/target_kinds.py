@@ -21,7 +21,7 @@ from mileage.targets.guard import ROOT
 from mileage.targets.ledger import repair
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import TargetSpec, parse_target
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
 CLASSES: Final = {
@@ -70,7 +70,7 @@ def open_target(
     if capabilities_of(spec.scheme).is_real:
         # Repair first: mounts and loop devices of a killed study would block its own target.
         repair()
-    how = Opening(plan_hash, destroy, keep, made, settings, purge, used, root)
+    how = OpenOptions(plan_hash, destroy, keep, made, settings, purge, used, root)
     found = _class_of(spec, how).as_asked(spec, how)
     if probe:
         return found
@@ -91,7 +91,7 @@ def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = R
     return _class_of(spec).guarded(spec, destroy, root)
 
 
-def _class_of(spec: TargetSpec, how: Opening | None = None) -> type[Target]:
+def _class_of(spec: TargetSpec, how: OpenOptions | None = None) -> type[Target]:
     kind = capabilities_of(spec.scheme)
     if how is not None and how.made is not None and kind.is_block_device:
         place = _WITH_FILE_SYSTEM

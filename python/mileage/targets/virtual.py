@@ -23,7 +23,7 @@ from mileage.targets.profiles import (
     trims,
 )
 from mileage.targets.spec import TargetSpec
-from mileage.targets.target_interface import Opening, Target
+from mileage.targets.target_interface import OpenOptions, Target
 
 BLOCK_BYTES = 512
 """Logical block size of every virtual drive."""
@@ -42,7 +42,7 @@ class VirtualTarget(Target):
         self._drive: Any = self._fresh()
 
     @classmethod
-    def as_asked(cls, spec: TargetSpec, how: Opening) -> VirtualTarget:
+    def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> VirtualTarget:
         return cls(spec)
 
     @classmethod

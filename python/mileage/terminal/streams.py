@@ -27,7 +27,7 @@ class OutputFailed(BaseException):
         self.reader_left = isinstance(cause, BrokenPipeError)
 
 
-class Guarded:
+class GuardedStream:
     """A text stream whose writes pass `harmless`; everything else is the stream's own.
 
     A failed write raises OutputFailed. A stream that is `dispensable`, such as standard error, drops the text instead:
@@ -82,7 +82,7 @@ class Guarded:
 class _Beneath:
     """A guarded stream for text with escape codes: failures are the guard's, the text is written as it is."""
 
-    def __init__(self, guard: Guarded) -> None:
+    def __init__(self, guard: GuardedStream) -> None:
         self.write = guard.write_raw
         self._guard = guard
 
@@ -95,13 +95,13 @@ def guard_streams() -> None:
     _open_standard_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, Guarded):
+        if isinstance(stream, GuardedStream):
             continue
         if stream is None:
             stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it is open while the process is
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="ascii" if _asks_for_ascii() else None, errors=HANDLER)
-        setattr(sys, name, Guarded(stream, dispensable=name == "stderr"))
+        setattr(sys, name, GuardedStream(stream, dispensable=name == "stderr"))
 
 
 def _open_standard_descriptors() -> None:
@@ -117,7 +117,7 @@ def _open_standard_descriptors() -> None:
 
 def beneath(stream: TextIO) -> TextIO:
     """The stream beneath the guard, for who writes escape codes; what is not ours must be harmless already."""
-    return cast(TextIO, _Beneath(stream)) if isinstance(stream, Guarded) else stream
+    return cast(TextIO, _Beneath(stream)) if isinstance(stream, GuardedStream) else stream
 
 
 def is_coloured(stream: TextIO) -> bool:
