@@ -73,7 +73,7 @@ def test_the_lowest_and_the_highest_rate_lead_text_and_page() -> None:
 
     opening = "One run of each cell, so the spread between runs is not known: "
     for kinds, expected in (
-        (("rate", "rate"), "from 1.00 MB/s, at cell 0, to 2.00 MB/s, at cell 1."),
+        (("rate", "rate"), "from 1.00 MB/s at cell 0, to 2.00 MB/s at cell 1."),
         (("rate ops", "ops"), "from 100 IOPS, 1.00 MB/s, at cell 0, to 200 IOPS, at cell 1."),
     ):
         assert opening + expected in " ".join(imported_text(page(*kinds)).split())

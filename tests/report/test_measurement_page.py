@@ -174,9 +174,7 @@ class RatedCell(NamedTuple):
 def test_operations_of_several_sizes_are_ordered_by_their_bytes() -> None:
     """A large record has fewer operations and more bytes per second, and is the faster one."""
     small, large = RatedCell("4 KiB", (40e6,), (10_000.0,)), RatedCell("1 MiB", (500e6,), (477.0,))
-    assert answer([small, large]).endswith(
-        ": from 40.0 MB/s, 10,000 IOPS, at 4 KiB, to 500 MB/s, 477 IOPS, at 1 MiB."
-    )
+    assert answer([small, large]).endswith(": from 40.0 MB/s at 4 KiB, to 500 MB/s at 1 MiB.")
     deep = RatedCell("depth 8", (200e6,), (50_000.0,))
     assert answer([deep, small]).endswith(
         ": from 10,000 IOPS, 40.0 MB/s, at 4 KiB, to 50,000 IOPS, 200 MB/s, at depth 8."

@@ -111,11 +111,14 @@ def _of_rates(
         first, labels = min(served)[1], tuple(label for *_, label in served)
         named = min(served)[2]
         others = [names[label] for label in labels if label != named]
-        more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
-        yield Caution(
-            first + (f" (the same holds for {', '.join(others[:_NAMED_MAX])}{more})" if others else ""),
-            labels,
-        )
+        same = ", ".join(others)
+        if len(others) > _NAMED_MAX:
+            same = (
+                "all other cells"
+                if len(labels) == len(pairs)
+                else f"{len(others)} of the other {len(pairs) - 1} cells"
+            )
+        yield Caution(first + (f" (the same holds for {same})" if others else ""), labels)
 
 
 def _bypasses(planned: Cell) -> bool:

@@ -33,6 +33,9 @@ METRIC_WORDS: Final = {
 _MARGIN_WORDS: Final = {"rate_bytes_per_s": "MB/s", "ops_per_s": "IOPS", "latency_p99_ns": "p99 latency"}
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
+_SIMULATION_ONLY: Final = (
+    "The 95 % CI covers the repetitions of this simulation only, not how well the drive is modelled"
+)
 MANY_CELLS: Final = 12
 """Cells of the headline from which their counts lead the sentence."""
 _MOST_GROUPS: Final = 13
@@ -172,11 +175,14 @@ def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 def _model_range(comparison: Comparison) -> str:
     """The second uncertainty in a sentence of its own: results with unpublished figures of the drive changed.
 
-    Of the largest changes that the sentences before speak of. Empty where no figure was changed.
+    Of the largest changes that the sentences before speak of. Only what the interval leaves out where no figure was
+    changed; empty for a real drive, and where nothing was decided.
     """
     lead = lead_of(comparison)
-    if comparison.band is None or lead is None:
+    if lead is None:
         return ""
+    if comparison.band is None:
+        return f"{_SIMULATION_ONLY}." if "simulated" in comparison.subject else ""
     beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
     late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
     found = [("", lead), *((METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells)]
@@ -186,11 +192,11 @@ def _model_range(comparison: Comparison) -> str:
         if (words := band_range(comparison, cell))
     ]
     if not ranges:
-        return ""
+        return f"{_SIMULATION_ONLY}."
     counted = comparison.band.counted(lead.cell, lead.metric)
     return (
-        "The 95 % CI covers the repetitions of this simulation only, not how well the drive is modelled: over "
-        f"{counted} of the drive, each with one unpublished figure changed, {listed(ranges)}."
+        f"{_SIMULATION_ONLY}: over {counted} of the drive, each with one unpublished figure changed, "
+        f"{listed(ranges)}."
     )
 
 

@@ -72,10 +72,10 @@ def standings(
 
 
 def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """Rank all levels of a factor in one sentence ("b > a = c at 3 tests"); empty for fewer than three levels.
+    """Rank all levels of a factor in one sentence ("b, a = c at 3 cells"); empty for fewer than three levels.
 
-    ">" is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no common
-    one. Of many levels the first three and the last are named: "d > c = b … a".
+    A comma is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no
+    common one. Of many levels the first three and the last are named: "d, c = b, …, a".
     """
     orders: dict[str, list[str]] = {}
     for cell in cells:
@@ -84,10 +84,10 @@ def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
             parts = [ranked[0].level]
             for above, place in pairwise(ranked):
                 tied = (place.first or 0) <= (above.last or 0)
-                parts += ["=" if tied else ">", place.level]
+                parts += [" = " if tied else ", ", place.level]
             if len(ranked) > _MOST_LEVELS:
-                parts = [*parts[:5], "…", parts[-1]]
-            orders.setdefault(" ".join(parts), []).append(cell.cell)
+                parts = [*parts[:5], ", …, ", parts[-1]]
+            orders.setdefault("".join(parts), []).append(cell.cell)
     if not orders:
         return ""
     most = sorted(orders.items(), key=lambda item: -len(item[1]))
@@ -97,7 +97,8 @@ def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
     ]
     rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
     other = [f"other orders at {rest} cells"] if rest else []
-    return f"All levels of {factor}, fastest first: {'; '.join([*shown, *other])}."
+    tied = " (= no difference found)" if any(" = " in order for order in orders) else ""
+    return f"All levels of {factor}, fastest first{tied}: {'; '.join([*shown, *other])}."
 
 
 def _trend(arms: Mapping[str, Sequence[float]], levels: Sequence[str]) -> Trend | None:

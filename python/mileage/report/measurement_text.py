@@ -249,7 +249,10 @@ def answer(cells: Sequence[RatedCell]) -> str:
     (least, low), (most, high) = spreads[0], spreads[-1]
     overlap = least.high is not None and most.low is not None and least.high >= most.low
     first = "from" if single else "From"
-    ends = [f"{_rate_words(cell, counted=counted)}, at {cell.cell}" for cell in (low, high)]
+    at = ", at" if counted else " at"
+    ends = [
+        f"{_rate_words(cell, counted=counted, alone=not counted)}{at} {cell.cell}" for cell in (low, high)
+    ]
     return f"{opening}{first} {ends[0]}, to {ends[1]}." + (
         " The intervals of the two overlap: which is higher is not certain." if overlap else ""
     )
@@ -265,10 +268,10 @@ def _differ_in_size(cells: Sequence[RatedCell]) -> bool:
     return bool(sizes) and max(sizes) > _SAME_SIZE * min(sizes)
 
 
-def _rate_words(cell: RatedCell, *, counted: bool) -> str:
+def _rate_words(cell: RatedCell, *, counted: bool, alone: bool = False) -> str:
     """The median rate with its interval: "564 IOPS, 2.3 MB/s (95 % interval 8.02 to 3,552 IOPS, 5 runs)".
 
-    Where cells are not ordered by operations (`counted`), in MB/s first.
+    Where cells are not ordered by operations (`counted`), in MB/s first. `alone`: in that unit only.
     """
     known = {
         "IOPS": (figure, cell.ops_per_s),
@@ -277,7 +280,7 @@ def _rate_words(cell: RatedCell, *, counted: bool) -> str:
     unit, other = ("IOPS", "MB/s") if counted else ("MB/s", "IOPS")
     words, spread = known[unit][0], spread_of(known[unit][1])
     moved = ""
-    if any(known[other][1]):
+    if any(known[other][1]) and not alone:
         moved = f", {known[other][0](spread_of(known[other][1]).median)} {other}"
     interval = ""
     if spread.low is not None and spread.high is not None:
