@@ -175,7 +175,7 @@ def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 def _model_range(comparison: Comparison) -> str:
     """The second uncertainty in a sentence of its own: results with unpublished figures of the drive changed.
 
-    Of the largest changes that the sentences before speak of. Only what the interval leaves out where no figure was
+    Of the largest changes that the sentences before speak of. Only what the interval does not include where no figure was
     changed; empty for a real drive, and where nothing was decided.
     """
     lead = lead_of(comparison)
