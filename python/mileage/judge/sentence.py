@@ -175,8 +175,8 @@ def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 def _model_range(comparison: Comparison) -> str:
     """The second uncertainty in a sentence of its own: results with unpublished figures of the drive changed.
 
-    Of the largest changes that the sentences before speak of. Only what the interval does not include where no figure was
-    changed; empty for a real drive, and where nothing was decided.
+    Of the largest changes that the sentences before speak of. Where no figure was changed, only what the interval does
+    not include; empty for a real drive, and where nothing was decided.
     """
     lead = lead_of(comparison)
     if lead is None:
