@@ -30,7 +30,11 @@ LINES = {
     "A 8K": "./iozone -Rb spreadsheet_output_8K.wks -O -i 0 -i 1 -i 2 -e -+n -r 8K -s 16G > output_8K.txt",
     "A 32K": "./iozone -Rb spreadsheet_output_32K.wks -O -i 0 -i 1 -i 2 -e -+n -r 32K -s 16G > output_32K.txt",
     "A 64K": "./iozone -Rb spreadsheet_output_64K.wks -O -i 0 -i 1 -i 2 -e -+n -r 64K -s 16G > output_64K.txt",
-    "A metadata": "time mpirun -machinefile ./machinefile -np 4 ./metarates -d junk -n 1000000 -C -U -S -u "
+    "A metadata 1": "time mpirun -machinefile ./machinefile -np 1 ./metarates -d junk -n 1000000 -C -U -S -u "
+    ">> metarates_disk.np_1.1.out",
+    "A metadata 2": "time mpirun -machinefile ./machinefile -np 2 ./metarates -d junk -n 1000000 -C -U -S -u "
+    ">> metarates_disk.np_2.1.out",
+    "A metadata 4": "time mpirun -machinefile ./machinefile -np 4 ./metarates -d junk -n 1000000 -C -U -S -u "
     ">> metarates_disk.np_4.1.out",
     "A torture 1": "mpirun -np 4 -machinefile ./machinefile ./IOR -a POSIX -b 64k -F -i 10 -s 200000 -t 4k -vv",
     "A torture 2": "mpirun -np 4 -machinefile ./machinefile ./IOR -a POSIX -b 1M -F -i 10 -s 14000 -t 256k -vv",
@@ -142,6 +146,40 @@ def test_a_printed_line_runs(name: str, loop: str, tmp_path: Path) -> None:
 
 
 HOST = "virtual:intel-x25e-64gb@phenom-8gib"
+MIB = 1 << 20
+ALL_TESTS = (8, 6)
+"""Passes that read and that write, of IOzone's thirteen tests; the backward one is done twice."""
+IOPS_TESTS = (2, 2)
+CHILDREN_TESTS = (5.5, 3.5)
+"""Write, rewrite, read, reread, random read, random write, backward, stride, and the mix, where half of them read."""
+
+
+def passes(of_tests: tuple[float, float], file_bytes: int, record_bytes: int) -> tuple[int, int, int]:
+    """Bytes read and written, and operations, of passes over a file."""
+    read_bytes, written_bytes = (int(number * file_bytes) for number in of_tests)
+    return read_bytes, written_bytes, (read_bytes + written_bytes) // record_bytes
+
+
+DONE = {
+    **{
+        f"{article} {size}M": passes(ALL_TESTS, 32 * MIB, size * MIB)
+        for article in "AB"
+        for size in (1, 4, 8, 16)
+    },
+    **{f"A {size}K": passes(IOPS_TESTS, MIB, size << 10) for size in (4, 8, 32)},
+    "A 64K": passes(IOPS_TESTS, 4 * MIB, 64 << 10),
+    "B 4K": passes(IOPS_TESTS, MIB, 4096),
+    "B 64K": passes(ALL_TESTS, 4 * MIB, 64 << 10),
+    **{f"A metadata {tasks}": (0, 0, 3 * 1000) for tasks in (1, 2, 4)},
+    "A torture 1": passes((2, 2), 4 * 20 * (64 << 10), 4096),
+    "A torture 2": passes((2, 2), 4 * 2 * MIB, 256 << 10),
+    "C test1": passes(CHILDREN_TESTS, 10 * (256 << 10), 64 << 10),
+    "C test2": passes(CHILDREN_TESTS, 40 * MIB, MIB),
+    "C Optane": passes(CHILDREN_TESTS, 6 * MIB, 64 << 10),
+    "C dd write": passes((0, 1), 8 * MIB, MIB),
+    "C dd read": passes((1, 0), 8 * MIB, MIB),
+}
+"""Bytes read and written, and operations, that a scaled line asks for: by arithmetic on what the line says."""
 PLACES = {"iozone": " -f", "IOzone": " -f", "IOR": " -o"}
 """The flag by which a program gets the place of its files."""
 
@@ -158,8 +196,14 @@ def test_a_printed_line_runs_on_a_modelled_host(name: str, tmp_path: Path) -> No
     assert run.returncode == 0, run.stderr
     (study,) = tmp_path.glob("mileage-*")
     records = [entry.record for entry in StudyFolder.open(study).content().runs() if entry.role == "measure"]
-    assert records
-    assert all(record.operations > 0 for record in records)
+    assert all(record.operations > 0 and record.elapsed_ns > 0 for record in records)
+    if name in DONE:
+        done_bytes = (sum(it.bytes_read for it in records), sum(it.bytes_written for it in records))
+        assert (*done_bytes, sum(it.operations for it in records)) == DONE[name]
+    if (expected := line.partition(" > ")[2].split()) and "-i" not in line:
+        rows = re.findall(r"^ +\d+ +\d+((?: +\d+)+)$", (tmp_path / expected[0]).read_text(), re.MULTILINE)
+        assert [len(row.split()) for row in rows] == [13]
+        assert all(int(rate) > 0 for rate in rows[0].split())
     assert (
         sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(("iozone.", "testFile")))
         == []
