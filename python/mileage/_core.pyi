@@ -179,6 +179,12 @@ class Host:
         """
         Virtual time since power-on, in nanoseconds.
         """
+    def random_cuts(self, /, cuts: SupportsIndex, seed: SupportsIndex) -> tuple[int, int, int]:
+        """
+        Write and sync 4 KiB `cuts` times, and think of a power cut at a random instant of each: how many cuts lose an
+        acknowledged write, the most that one loses, and the time of the writes in nanoseconds. Raises `ValueError` when the
+        drive's profile does not say what a cut loses.
+        """
     def remove_tree(self, /, path: str) -> None:
         """
         Remove a directory with everything in it, if it is there. Raises `OSError`.

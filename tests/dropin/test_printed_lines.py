@@ -155,7 +155,7 @@ CHILDREN_TESTS = (5.5, 3.5)
 
 
 def passes(of_tests: tuple[float, float], file_bytes: int, record_bytes: int) -> tuple[int, int, int]:
-    """Bytes read and written, and operations, of passes over a file."""
+    """Bytes read and written, and operations, of a number of passes through a file."""
     read_bytes, written_bytes = (int(number * file_bytes) for number in of_tests)
     return read_bytes, written_bytes, (read_bytes + written_bytes) // record_bytes
 

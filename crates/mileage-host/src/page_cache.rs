@@ -7,6 +7,7 @@
 //! A page that is dirty, locked or under write-back is present; the counters equal the bits. *Guard:* [`PageCache::check`],
 //! called by the tests after random calls.
 
+use crate::chunk::Chunk;
 use crate::lru::{Lru, Run};
 use crate::page_bits::{CHUNK, bits, parts, runs};
 use serde::{Deserialize, Serialize};
@@ -15,31 +16,13 @@ use serde::{Deserialize, Serialize};
 pub const PAGE_BYTES: u64 = 4096;
 
 /// Pages that move from the active list to the inactive one at a time (`SWAP_CLUSTER_MAX`).
-const DEACTIVATED: u16 = 32;
+const DEACTIVATED: u32 = 32;
 
 /// Number of a file: never used twice; 0 is the device's own mapping, which holds metadata.
 pub type FileId = u32;
 
 /// The mapping of the block device itself.
 pub const DEVICE_FILE: FileId = 0;
-
-/// 64 pages of a file; each word has a bit for each page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Chunk {
-    present: u64,
-    dirty: u64,
-    writeback: u64,
-    /// Being read.
-    locked: u64,
-    referenced: u64,
-    active: u64,
-    /// Touching it starts the next read-ahead.
-    marker: u64,
-    /// Low and high bit of the number of the page's last entry in a list, so that older entries are known to be stale.
-    turn: [u64; 2],
-    /// A page was removed from the middle of a list, so that stale entries may refer to the chunk.
-    had_removals: bool,
-}
 
 /// What is cached of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,15 +160,28 @@ impl PageCache {
             return place;
         }
         let place = self.free.pop().unwrap_or_else(|| {
+            if self.slab.len() == self.slab.capacity() {
+                self.slab.reserve_exact(self.slab.len() / 8 + 64);
+            }
             self.slab.push(Chunk::default());
             self.slab.len() as u32 - 1
         });
+        let it = &mut self.slab[place as usize];
+        (it.file, it.number) = (file, chunk);
         let mapping = self.mapping_mut(file);
         if mapping.chunks.len() <= chunk as usize {
             mapping.chunks.resize(chunk as usize + 1, 0);
         }
         mapping.chunks[chunk as usize] = place + 1;
         place as usize
+    }
+
+    /// A chunk without pages gives its place up.
+    fn give_up(&mut self, place: usize) {
+        let Chunk { file, number, generation, .. } = self.slab[place];
+        self.slab[place] = Chunk { generation: generation.wrapping_add(1), ..Chunk::default() };
+        self.free.push(place as u32);
+        self.mapping_mut(file).chunks[number as usize] = 0;
     }
 
     /// What stands at `page`, looking no further than `count` pages.
@@ -267,13 +263,14 @@ impl PageCache {
                 it.active |= second;
                 it.referenced &= !second;
                 self.activated += u64::from(second.count_ones());
-                self.enqueue(file, chunk, place, second, true);
+                self.enqueue(place, second, true);
             }
         }
     }
 
     /// Put pages at the end of a list.
-    fn enqueue(&mut self, file: FileId, chunk: u32, place: usize, pages: u64, active: bool) {
+    fn enqueue(&mut self, place: usize, pages: u64, active: bool) {
+        let generation = self.slab[place].generation;
         let before = self.slab[place].turn;
         for turn in 0..4u8 {
             let [low, high] = [0, 1].map(|bit| if turn >> bit & 1 == 1 { before[bit] } else { !before[bit] });
@@ -287,8 +284,12 @@ impl PageCache {
                 *word = if next >> bit & 1 == 1 { *word | these } else { *word & !these };
             }
             for (first, length) in runs(these) {
-                self.lru.push(active, Run { file, start: chunk * CHUNK + first, length: length as u16, turn: next });
+                self.lru.push(active, Run::new(place as u32, (first, length), next, generation));
             }
+        }
+        if self.lru.is_long() {
+            let slab = &self.slab;
+            self.lru.drop_stale(|run, active| Chunk::pages_of(slab, run, active) != 0);
         }
         self.lru.count(active, i64::from(pages.count_ones()));
         if active {
@@ -316,7 +317,7 @@ impl PageCache {
                 let added = u64::from(new.count_ones());
                 self.mapping_mut(file).pages += added;
                 self.present += added;
-                self.enqueue(file, chunk, place, new, false);
+                self.enqueue(place, new, false);
             }
         }
         if self.present > self.limit {
@@ -446,9 +447,12 @@ impl PageCache {
             for word in [&mut it.present, &mut it.dirty, &mut it.referenced, &mut it.active, &mut it.marker] {
                 *word &= !pages;
             }
-            it.had_removals |= pages != 0;
+            let is_empty = it.present == 0;
             self.lru.count(true, -i64::from(active));
             self.lru.count(false, -i64::from(all - active));
+            if is_empty {
+                self.give_up(place);
+            }
         }
         self.present -= gone;
         self.dirty -= lost;
@@ -464,10 +468,7 @@ impl PageCache {
         if slot.as_ref().is_some_and(|mapping| mapping.pages > 0) {
             return;
         }
-        for place in slot.take().into_iter().flat_map(|mapping| mapping.chunks).filter_map(|it| it.checked_sub(1)) {
-            self.slab[place as usize] = Chunk::default();
-            self.free.push(place);
-        }
+        *slot = None;
     }
 
     /// Give up every clean page, as writing 1 into `drop_caches` does, except blocks of metadata that `is_pinned`.
@@ -497,7 +498,7 @@ impl PageCache {
             if self.lru.active_pages * 100 > self.lru.inactive_pages * self.active_percent {
                 self.deactivate();
             }
-            let wanted = (self.present - self.limit).min(u64::from(u16::MAX)) as u16;
+            let wanted = (self.present - self.limit).min(u64::from(CHUNK)) as u32;
             let Some(run) = self.lru.pop(false, wanted) else { break };
             self.evict(run);
         }
@@ -505,48 +506,38 @@ impl PageCache {
 
     /// Move the oldest run of the active list to the inactive one.
     fn deactivate(&mut self) {
-        let Some(Run { file, start, length, turn }) = self.lru.pop(true, DEACTIVATED) else { return };
-        for (chunk, wanted) in parts(start, u32::from(length)) {
-            let Some(place) = self.place(file, chunk) else { continue };
-            let pages = wanted & self.of_turn(place, turn) & self.slab[place].active;
-            if pages != 0 {
-                self.slab[place].active &= !pages;
-                self.slab[place].referenced &= !pages;
-                self.lru.count(true, -i64::from(pages.count_ones()));
-                self.enqueue(file, chunk, place, pages, false);
-            }
+        let Some(run) = self.lru.pop(true, DEACTIVATED) else { return };
+        let pages = Chunk::pages_of(&self.slab, run, true);
+        if pages != 0 {
+            let place = run.place as usize;
+            self.slab[place].active &= !pages;
+            self.slab[place].referenced &= !pages;
+            self.lru.count(true, -i64::from(pages.count_ones()));
+            self.enqueue(place, pages, false);
         }
     }
 
-    /// The pages of a chunk whose last entry has this number.
-    fn of_turn(&self, place: usize, turn: u8) -> u64 {
-        let Chunk { present, turn: words, .. } = &self.slab[place];
-        let [low, high] = [0, 1].map(|bit| if turn >> bit & 1 == 1 { words[bit] } else { !words[bit] });
-        present & low & high
-    }
-
-    fn evict(&mut self, Run { file, start, length, turn }: Run) {
-        let mut gone = 0;
-        for (chunk, wanted) in parts(start, u32::from(length)) {
-            let Some(place) = self.place(file, chunk) else { continue };
-            let pages = wanted & self.of_turn(place, turn) & !self.slab[place].active;
-            let it = &mut self.slab[place];
-            let busy = pages & (it.dirty | it.writeback | it.locked);
-            let clean = pages & !busy;
-            for word in [&mut it.present, &mut it.referenced, &mut it.marker] {
-                *word &= !clean;
-            }
-            let is_empty = it.present == 0 && !it.had_removals;
-            gone += u64::from(clean.count_ones());
-            self.lru.count(false, -i64::from(pages.count_ones()));
-            if busy != 0 {
-                self.enqueue(file, chunk, place, busy, false);
-            }
-            if is_empty {
-                self.slab[place] = Chunk::default();
-                self.free.push(place as u32);
-                self.mapping_mut(file).chunks[chunk as usize] = 0;
-            }
+    fn evict(&mut self, run: Run) {
+        let pages = Chunk::pages_of(&self.slab, run, false);
+        if pages == 0 {
+            return;
+        }
+        let place = run.place as usize;
+        let it = &mut self.slab[place];
+        let file = it.file;
+        let busy = pages & (it.dirty | it.writeback | it.locked);
+        let clean = pages & !busy;
+        for word in [&mut it.present, &mut it.referenced, &mut it.marker] {
+            *word &= !clean;
+        }
+        let is_empty = it.present == 0;
+        let gone = u64::from(clean.count_ones());
+        self.lru.count(false, -i64::from(pages.count_ones()));
+        if busy != 0 {
+            self.enqueue(place, busy, false);
+        }
+        if is_empty {
+            self.give_up(place);
         }
         self.present -= gone;
         self.evicted += gone;

@@ -3,7 +3,7 @@
 use crate::host::{Host, State};
 
 const MAGIC: &[u8; 8] = b"MILEHOSV";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const HEADER_BYTES: usize = 40;
 
 /// Why bytes are not a state of this host.

@@ -255,6 +255,15 @@ impl PyHost {
         Ok((found.acknowledged, found.lost))
     }
 
+    /// Write and sync 4 KiB `cuts` times, and think of a power cut at a random instant of each: how many cuts lose an
+    /// acknowledged write, the most that one loses, and the time of the writes in nanoseconds. Raises `ValueError` when the
+    /// drive's profile does not say what a cut loses.
+    fn random_cuts(&mut self, py: Python<'_>, cuts: u64, seed: u64) -> PyResult<(u64, u64, u64)> {
+        let host = &mut self.host;
+        let found = py.detach(|| host.random_cuts(cuts, seed)).map_err(wrong)?;
+        Ok((found.losing, found.lost_most, found.synced_ns))
+    }
+
     /// What explains the host's speed, and behind it the drive's: name and value since power-on.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.host.named_counters()

@@ -1,0 +1,1 @@
+"""Power cuts at random instants of synced writes on a modelled host."""
