@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -123,7 +123,11 @@ test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
 	@$(BIN)/python -m tests.durations
 
-durations: ## accept the durations of the last `make test` as the new reference
+test-rest: $(STAMPS)/dev packages ## the cases of the longest tests that `make test` does not draw with the same MILEAGE_TEST_SEED
+	$(BIN)/pytest -n $(WORKERS) --tier rest
+
+durations: $(STAMPS)/dev packages ## run all Python tests and accept their durations as the new reference
+	$(BIN)/pytest -q -n $(WORKERS) --tier whole
 	@$(BIN)/python -m tests.durations --accept
 
 lint: lint-rust lint-python check-stubs ## format, clippy, rustdoc, ruff, mypy, generated stubs

@@ -5,6 +5,9 @@ MILEAGE_TEST_SEED=N replays a run; MILEAGE_TEST_PROFILE=thorough searches forty 
 A test whose cases are a grid may be marked `sampled(N)`: N of its cases, drawn by the seed, are run; all of them in the
 tier `thorough`. Marked modules draw among the parameters of all their tests, so that a drawn one has all its tests.
 
+Of the cases of the longest tests (at least `LONG_S` in `tests/durations.json`) a run of all tests does a share, drawn
+by the seed; the tier `rest` does the others of the same seed, and CI runs both.
+
 Tests run in several processes. Those that share something of the whole machine (loop devices, the page cache, MPI) are
 in a named group, and the tests of a group run one after another: `pytestmark = pytest.mark.xdist_group("devices")`.
 Tests that share a fixture of their module are kept together here.
@@ -33,7 +36,11 @@ settings.register_profile("fast", max_examples=50, deadline=None, print_blob=Tru
 settings.register_profile("thorough", max_examples=2000, deadline=None, print_blob=True)
 
 
-TIERS = ("quick", "test", "thorough")
+TIERS = ("quick", "test", "rest", "whole", "thorough")
+LONG_S = 5.0
+DRAWN_SHARE = 0.4
+COLLECTED = pytest.StashKey[set[Path]]()
+"""The files of all tests that were collected, also of those that this run does not do."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = os.environ.setdefault("MILEAGE_TEST_SEED", str(secrets.randbelow(2**32)))
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = seed
-    if not hasattr(config, "workerinput") and config.getoption("--tier") == "test":
+    if not hasattr(config, "workerinput") and config.getoption("--tier") in ("test", "whole"):
         config.pluginmanager.register(durations.Recorder(), "durations")
 
 
@@ -70,13 +77,30 @@ def pytest_report_header(config: pytest.Config) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose the tests of the tier, and keep those together that share a fixture of their module: it is built once."""
+    config.stash[COLLECTED] = {item.path for item in items}
     chosen = _of_tier(config.getoption("--tier"), config.getoption("--changed").split(), items)
+    if is_run_of_all(config) and config.getoption("--tier") in ("test", "rest"):
+        seed = os.environ["MILEAGE_TEST_SEED"]
+        tests = config.getoption("--tier") == "test"
+        chosen = {item for item in chosen if is_drawn(item.nodeid, seed) == tests}
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
     for item in items:
         if item.get_closest_marker("xdist_group") is None and (group := _shared_fixtures(item)):
             item.add_marker(pytest.mark.xdist_group(group))
+
+
+def is_run_of_all(config: pytest.Config) -> bool:
+    """Whether no test or folder was asked for by name."""
+    return config.args in ([str(Path(__file__).parent)], ["tests"])
+
+
+def is_drawn(nodeid: str, seed: str) -> bool:
+    """Whether a case is in the tier `test`; a case of a long test that is not is in the tier `rest`."""
+    if durations.kept().get(durations.function_of(nodeid), 0.0) < LONG_S:
+        return True
+    return random.Random(f"{seed} {nodeid.partition('@')[0]}").random() < DRAWN_SHARE
 
 
 def _shared_fixtures(item: pytest.Item) -> str:
@@ -123,7 +147,7 @@ def _of_tier(tier: str, changed: Iterable[str], items: Iterable[pytest.Item]) ->
         return set(items)
     of_test = [item for item in items if item.get_closest_marker("thorough") is None]
     of_test = _sampled(of_test)
-    if tier == "test":
+    if tier != "quick":
         return set(of_test)
     long, paths = durations.kept(), [Path(path) for path in changed]
     direct = {path.name for path in paths if path.name.startswith("test_")}

@@ -2,7 +2,7 @@
 
 `pytest` writes the durations of a run to `.build/durations.json`. `python -m tests.durations` compares them with the
 kept file and names the tests that take three times as long, and new tests that take long and carry no mark `slow`.
-`python -m tests.durations --accept` makes the last whole run the kept file.
+`python -m tests.durations --accept` makes the last run, of the tier `whole`, the kept file.
 
 A duration is the wall time in seconds of all cases of a test function with their fixtures. The kept file holds those
 of at least `FAST_S`; a test that is not in it is fast.
@@ -10,6 +10,7 @@ of at least `FAST_S`; a test that is not in it is fast.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -59,6 +60,7 @@ def function_of(nodeid: str) -> str:
     return nodeid.partition("[")[0].partition("@")[0]
 
 
+@functools.cache
 def kept() -> dict[str, float]:
     """The kept durations in seconds, by test function."""
     found: dict[str, float] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}

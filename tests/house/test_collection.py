@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import COLLECTED, is_run_of_all
 from tests.house.repository import CRATES, ROOT, files, manifest, name_of, tree
 
 PYTHON_TESTS = [path for path in files(".py") if path.is_relative_to(ROOT / "tests")]
@@ -26,10 +27,9 @@ def test_every_file_with_tests_is_named_so_that_it_is_collected() -> None:
 
 
 def test_every_test_folder_is_collected(request: pytest.FixtureRequest) -> None:
-    whole = request.config.args in ([str(ROOT / "tests")], ["tests"])
-    if not whole or request.config.getoption("--tier") == "quick":
+    if not is_run_of_all(request.config):
         pytest.skip("only part of the tests was asked for")
-    collected = {item.path for item in request.session.items}
+    collected = request.config.stash[COLLECTED]
     missing = [name_of(path) for path in PYTHON_TESTS if has_tests(path) and path not in collected]
     assert not missing, f"not collected: {missing}"
 

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import durations
+from tests.conftest import is_drawn
+
 GRID = """
 import pytest
 
@@ -62,3 +65,12 @@ def test_a_marked_module_draws_parameters_not_tests(tmp_path: Path) -> None:
     cases = {name.partition("[")[2] for name in drawn}
     assert len(cases) == 2
     assert drawn == {f"{test}[{case}" for test in ("test_one", "test_two") for case in cases}
+
+
+def test_cases_of_long_tests_alone_are_drawn_and_each_seed_has_its_own() -> None:
+    (long, _), (short, _) = (pick(durations.kept().items(), key=lambda item: item[1]) for pick in (max, min))
+    cases = [f"{long}[{case}]" for case in range(200)]
+    drawn = {seed: [case for case in cases if is_drawn(case, seed)] for seed in ("1", "2")}
+    assert all(40 < len(found) < 120 for found in drawn.values())
+    assert drawn["1"] != drawn["2"]
+    assert all(is_drawn(f"{short}[{case}]", "1") for case in range(200))
