@@ -16,7 +16,7 @@ def shape(cycle: int, kind: str, levels: list[float], cuts: list[float], cell: s
         (
             [shape(1, "cliff", [200, 20], [17.4]), shape(2, "cliff", [200, 25], [17.6])],
             "churn: in 2 runs the rate falls from 200 to 20-25 MB/s, to 10-12 % of it, "
-            "after 17.4-17.6 GB (± 0.2 GB, one interval of the series) were written.",
+            "after 17.4-17.6 GB (± 0.2 GB, the spacing of the measured points) were written.",
         ),
         ([shape(1, "flat", [200], [])], "churn: in its one run the rate stays at one level, about 200 MB/s."),
         (
@@ -29,8 +29,8 @@ def shape(cycle: int, kind: str, levels: list[float], cuts: list[float], cell: s
         ),
         (
             [shape(1, "cliff", [0, 0], [1.0])],
-            "churn: in its one run the rate falls from 0 to 0 MB/s, after 1 GB (± 0.2 GB, one interval of the series) "
-            "were written.",
+            "churn: in its one run the rate falls from 0 to 0 MB/s, after 1 GB (± 0.2 GB, the spacing of the measured "
+            "points) were written.",
         ),
     ],
 )

@@ -105,7 +105,9 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     if decided:
         lead = most_changed(decided)
         opening = _difference(comparison, lead, emphasis)
-        return f"{opening}; {_counts(family)}" if len(family) > 1 else opening
+        other = [cell for cell in decided if cell.verdict != lead.verdict]
+        but = f", but {_change(most_changed(other))} at {most_changed(other).cell}" if other else ""
+        return f"{opening}{but}; {_counts(family)}" if len(family) > 1 else opening
     counts = Counter(c.verdict for c in family)
     first, subject, than = _scene(comparison)
     if counts["undecided"]:
@@ -402,17 +404,22 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
     if not decided:
         return ""
     lead = most_changed(decided)
-    ratio = lead.ratio or 1.0
-    more, less = ("faster", "slower") if lead.higher_is_better else ("higher", "lower")
-    size = _size(ratio, _decimals(ratio, lead.ci95))
+    most = "largest: " if len(decided) > 1 else ""
+    place = "" if len(cells) == 1 else f" at {lead.cell}"
+    return f"; {most}{_change(lead)}{place}"
+
+
+def _change(cell: CellVerdict) -> str:
+    """The change of a decided cell with its interval: "2.6 times as high (95 % CI ...)", "8 % slower (95 % CI ...)"."""
+    ratio = cell.ratio or 1.0
+    more, less = ("faster", "slower") if cell.higher_is_better else ("higher", "lower")
+    size = _size(ratio, _decimals(ratio, cell.ci95))
     words = (
-        f"{size} as {'fast' if lead.higher_is_better else 'high'}"
+        f"{size} as {'fast' if cell.higher_is_better else 'high'}"
         if ratio >= _MULTIPLE
         else f"{size} {more if ratio > 1 else less}"
     )
-    most = "largest: " if len(decided) > 1 else ""
-    place = "" if len(cells) == 1 else f" at {lead.cell}"
-    return f"; {most}{words}{_interval(lead)}{place}"
+    return f"{words}{_interval(cell)}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:

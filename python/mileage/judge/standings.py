@@ -72,33 +72,45 @@ def standings(
 
 
 def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """Rank all levels of a factor in one sentence ("b, a = c at 3 cells"); empty for fewer than three levels.
+    """Rank all levels of a factor in one sentence ("1 b, 2 a and c (tie)"); empty for fewer than three levels.
 
-    A comma is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no
-    common one. Of many levels the first three and the last are named: "d, c = b, …, a".
+    A tie: not distinguished by their ranks. Reads and writes often differ in their order, and have no common one. Of
+    many levels the first three places and the last are named.
     """
     orders: dict[str, list[str]] = {}
     for cell in cells:
         ranked = [place for place in cell.places if place.first is not None and place.last is not None]
         if len(ranked) > 2:
-            parts = [ranked[0].level]
-            for above, place in pairwise(ranked):
-                tied = (place.first or 0) <= (above.last or 0)
-                parts += [" = " if tied else ", ", place.level]
-            if len(ranked) > _MOST_LEVELS:
-                parts = [*parts[:5], ", …, ", parts[-1]]
-            orders.setdefault("".join(parts), []).append(cell.cell)
+            orders.setdefault(_order_words(ranked), []).append(cell.cell)
     if not orders:
         return ""
     most = sorted(orders.items(), key=lambda item: -len(item[1]))
-    shown = [
-        f"{order} at {cells[0] if len(cells) == 1 else f'{len(cells)} cells'}"
-        for order, cells in most[:_MOST_ORDERS]
-    ]
+    shown = [f"{_cells_words(cells)}: {order}" for order, cells in most[:_MOST_ORDERS]]
     rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
-    other = [f"other orders at {rest} cells"] if rest else []
-    tied = " (= no difference found)" if any(" = " in order for order in orders) else ""
-    return f"All levels of {factor}, fastest first{tied}: {'; '.join([*shown, *other])}."
+    other = [f"other orders at {rest} tests"] if rest else []
+    return f"Ranks of all levels of {factor}: {'; '.join([*shown, *other])}."
+
+
+def _order_words(ranked: Sequence[Standing]) -> str:
+    """The places of a cell, best first: "1 b, 2 a and c (tie)"."""
+    places: list[list[Standing]] = []
+    for place in ranked:
+        if places and (place.first or 0) <= (places[-1][-1].last or 0):
+            places[-1].append(place)
+        else:
+            places.append([place])
+    words, before = [], 0
+    for levels in places:
+        names = " and ".join(level.level for level in levels)
+        words.append(f"{before + 1} {names}{' (tie)' if len(levels) > 1 else ''}")
+        before += len(levels)
+    return ", ".join(
+        [*words[:3], "...", words[-1]] if len(ranked) > _MOST_LEVELS and len(words) > 4 else words
+    )
+
+
+def _cells_words(cells: Sequence[str]) -> str:
+    return " and ".join(cells) if len(cells) < 3 else f"{len(cells)} tests"
 
 
 def _trend(arms: Mapping[str, Sequence[float]], levels: Sequence[str]) -> Trend | None:

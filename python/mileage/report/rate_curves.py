@@ -24,6 +24,7 @@ _WIDTH: Final = 262
 _CURVES: Final = (
     "Dot: median of the runs of a cell; thick line: 95\N{NO-BREAK SPACE}% interval of several runs."
 )
+_ONE_RUN: Final = "Dot: the one run of a cell."
 
 
 def curve_names(curves: Sequence[RateCurve]) -> dict[str, RateCurve]:
@@ -54,9 +55,10 @@ def curve_pictures(curves: Sequence[RateCurve], landmarks: Sequence[Landmark] = 
 def _caption(curves: Sequence[RateCurve]) -> str:
     most = max(curves, key=lambda curve: curve.lines_total)
     shown = len({point.series for point in most.points})
+    dots = _CURVES if any(point.low is not None for curve in curves for point in curve.points) else _ONE_RUN
     if shown < 2:
-        return _CURVES
+        return dots
     series = "file size" if most.series == "file" else cleaned_text(most.series)
     lines = f"A line for each {series}" if most.series else "Lines: the other settings"
     some = f", {shown} of {most.lines_total}; all are in the table" if most.lines_total > shown else ""
-    return f"{_CURVES} {lines}{some}."
+    return f"{dots} {lines}{some}."

@@ -58,7 +58,7 @@ def _rates(values: Sequence[float]) -> str:
 
 def _bytes(values: Sequence[float], error: float) -> str:
     span = _span(f"{min(values) / 1e9:,.3g}", f"{max(values) / 1e9:,.3g}")
-    return f"{span} GB (± {error / 1e9:,.2g} GB, one interval of the series)"
+    return f"{span} GB (± {error / 1e9:,.2g} GB, the spacing of the measured points)"
 
 
 def _range(values: Sequence[float]) -> str | None:
