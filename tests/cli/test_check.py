@@ -58,7 +58,7 @@ def test_a_virtual_drive_that_is_as_its_class() -> None:
         "a virtual drive has no SMART data",
         "as its class does (SLC SSD of the X25-E class, SATA 3 Gb/s)",
         "fresh drive: ",
-        "Not tested: the speed behind a write cache (SLC)",
+        "Not tested: the speed once a write cache (SLC) is full",
         f"mileage run sustained --target {X25E}",
     ):
         assert words in flat(text)
@@ -91,7 +91,7 @@ def test_a_drive_on_a_slow_bus_is_below_its_class() -> None:
 
 def test_a_drive_of_no_class_is_not_judged() -> None:
     text = flat(checked("virtual:plain-64gib"))
-    assert "Mileage has no class of drives (such as SATA SSDs) on record for it" in text
+    assert "no class of drives (such as SATA SSDs) is known for it" in text
     assert "no published rate of a real drive is known to compare the model with" in text
 
 

@@ -140,9 +140,12 @@ def verdict_of(
     disturbed = next((finding.text for finding in findings if finding.disturbs), None)
     if fit.fit == "no class":
         words = (
-            "Mileage has no class of drives (such as SATA SSDs) on record for it, so its rates are not judged"
+            "no class of drives (such as SATA SSDs) is known for it, so whether this is good is not judged"
         )
-        words += ", and something else had a part in its rates (below)" if disturbed is not None else ""
+        if disturbed is not None:
+            words = (
+                f"these rates are NOT RELIABLE, because something else had a part in them (below); {words}"
+            )
     elif fit.fit == "fits":
         words = f"as its class does ({fit.title})"
     elif disturbed is not None:

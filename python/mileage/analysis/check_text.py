@@ -29,7 +29,7 @@ def check_text(found: CheckResult) -> str:
             lines += ["", f"{head:<20}{'MB/s':>9}{'±':>{_HALF}}{'IOPS':>10}{'p50':>9}{'p99':>10}"]
             lines += [_row(row) for row in rows]
     wide = any(" to " in _half(row) for row in found.rows)
-    half = "half the 95 % confidence interval of the mean of the runs" + (
+    half = "half the 95 % confidence interval of the mean of the runs, in % of the median" + (
         ", or the interval itself" if wide else ""
     )
     words = f"Medians of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"

@@ -312,7 +312,7 @@ def _warm(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
 def not_tested(plan: Plan) -> Iterator[UntestedProperties]:
     """Properties that a check of one minute cannot show, and the commands that test them."""
     target = shlex.quote(plan.target)
-    sustained = "the speed behind a write cache (SLC), and of hours of writes."
+    sustained = "the speed once a write cache (SLC) is full, and after hours of writes."
     if plan.study.state.start != "kept":
         commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
         yield UntestedProperties(f"{sustained} The plan of such a test, and the test:", commands)
