@@ -27,6 +27,7 @@ from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.terminal import one_line
 from tests.formats import diskspd_made
+from tests.formats.made_results import SAMPLES_CSV
 from tests.formats.sample_reader import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
@@ -43,6 +44,7 @@ CORPUS |= {
     "diskspd.xml": diskspd_made.xml_of((diskspd_made.Made(),), (diskspd_made.Made(), MADE_OTHER)).encode(),
     "iometer.csv": IOMETER.encode(),
     "result_summary.txt": IO500.encode(),
+    "samples.csv": SAMPLES_CSV.encode(),
 }
 WORDS: Final = (
     *(
@@ -267,6 +269,7 @@ def test_any_text_of_figures_behind_a_true_beginning(text: str, layout: str) -> 
         "diskspd-xml": "<Results>\n<TimeSpan>\n<TestTimeSeconds>",
         "fio-logs": "1, 2, 0, 4096, 0\n",
         "fio2-logs": "1, 2, 0, 4096\n",
+        "samples-csv": "cell,repetition,value,unit\n",
     }
     with tempfile.TemporaryDirectory() as folder:
         name = "x_lat.1.log" if layout in ("fio-logs", "fio2-logs") else "file"

@@ -17,6 +17,7 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.number_parser import whole
+from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S
 from mileage.judge.published_differences import PublishedCell
 from mileage.judge.published_means import METRICS, PrintedArm, PrintedCell
 from mileage.regular_file import read_regular
@@ -27,20 +28,11 @@ ARMS: Final = ("baseline_mean", "baseline_sd", "candidate_mean", "candidate_sd")
 RUNS: Final = ("baseline_runs", "candidate_runs")
 METRIC: Final = "metric"
 UNIT: Final = "unit"
-_TIMES_S: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-UNITS: Final = {
-    "throughput": {
-        "B/s": 1.0,
-        "kB/s": 1e3,
-        "KiB/s": 1024.0,
-        "MB/s": 1e6,
-        "MiB/s": 1024.0**2,
-        "GB/s": 1e9,
-        "GiB/s": 1024.0**3,
-    },
-    "iops": {"IOPS": 1.0, "operations/s": 1.0, "kIOPS": 1e3},
-    "p99": {name: 1e9 * scale for name, scale in _TIMES_S.items()},
-    "time": _TIMES_S,
+UNITS: Final[dict[str, dict[str, float]]] = {
+    "throughput": RATES,
+    "iops": OPERATIONS,
+    "p99": TIMES_NS,
+    "time": TIMES_S,
 }
 """The accepted units of each metric, with the factor to the stored unit.
 

@@ -49,6 +49,10 @@ LAYOUTS: Final = {
     "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
     "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
+    "samples-csv": (
+        "mileage.formats.samples_csv",
+        "a table of samples for any other tool: columns cell, repetition, value, unit",
+    ),
     "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),
     "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),
 }

@@ -15,7 +15,10 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 
 _FIO_JSON: Final = "run fio with --output-format=json, and import that"
-_NO_READER: Final = "there is no reader for it"
+_NO_READER: Final = (
+    "there is no reader for it; its figures can be imported as a CSV file with the columns cell, repetition, "
+    "value and unit"
+)
 _MARKS: Final = tuple(
     (re.compile(pattern, re.MULTILINE), what, advice)
     for pattern, what, advice in (
