@@ -27,7 +27,7 @@ _READ = "tracing_mark_write: read"
 
 
 @contextmanager
-def cache_traced(tracefs: Path, inode: int) -> Iterator[tuple[list[int], Path]]:
+def cache_traced(tracefs: Path, file: os.stat_result) -> Iterator[tuple[list[int], Path]]:
     """Count pages of a file that enter the page cache after each mark; the list is filled afterwards."""
     found: list[int] = []
     own = tracefs / "instances" / f"mileage-{os.getpid()}"
@@ -35,14 +35,15 @@ def cache_traced(tracefs: Path, inode: int) -> Iterator[tuple[list[int], Path]]:
     try:
         event = own / "events" / "filemap" / "mm_filemap_add_to_page_cache"
         own.joinpath("buffer_size_kb").write_text("16384")
-        event.joinpath("filter").write_text(f"i_ino == {inode}")
+        device = os.major(file.st_dev) << 20 | os.minor(file.st_dev)
+        event.joinpath("filter").write_text(f"i_ino == {file.st_ino} && s_dev == {device}")
         event.joinpath("enable").write_text("1")
         yield found, own / "trace_marker"
         event.joinpath("enable").write_text("0")
         for line in own.joinpath("trace").read_text().splitlines():
             if _READ in line:
                 found.append(0)
-            elif (match := _ADDED.search(line)) and int(match[1], 16) == inode and found:
+            elif (match := _ADDED.search(line)) and int(match[1], 16) == file.st_ino and found:
                 found[-1] += 1 << int(match[2])
     finally:
         own.rmdir()
@@ -57,9 +58,9 @@ def both(sequence: Sequence, tracefs: Path, folder: str) -> tuple[list[int], lis
         calls.sync()
         Path("/proc/sys/vm/drop_caches").write_text("1")
         queue.joinpath("queue", "read_ahead_kb").write_text(str(sequence.read_ahead_kb))
-        inode = place.joinpath(NAME).stat().st_ino
+        file = place.joinpath(NAME).stat()
         with (
-            cache_traced(tracefs, inode) as (real, marker),
+            cache_traced(tracefs, file) as (real, marker),
             marker.open("wb", buffering=0) as mark,
         ):
             for offset, length in sequence.reads:

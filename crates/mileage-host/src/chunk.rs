@@ -15,6 +15,8 @@ pub(crate) struct Chunk {
     pub active: u64,
     /// Touching it starts the next read-ahead.
     pub marker: u64,
+    /// Pages that belong to the folio of the page before them.
+    pub tails: u64,
     /// Low and high bit of the number of the page's last entry in a list, so that older entries are known to be stale.
     pub turn: [u64; 2],
     /// Whose pages these are, and which 64 of them.

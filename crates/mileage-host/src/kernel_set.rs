@@ -21,7 +21,7 @@ pub enum KernelSet {
     /// 2.6.38: flushes instead of barriers, FITRIM.
     #[serde(rename = "2.6.38")]
     V2_6_38,
-    /// 6.12 and later.
+    /// Now: 6.18.
     #[serde(rename = "6.x")]
     V6,
 }

@@ -52,7 +52,7 @@ pub enum Found {
 /// All cached pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCache {
-    slab: Vec<Chunk>,
+    pub(crate) slab: Vec<Chunk>,
     free: Vec<u32>,
     mappings: Vec<Option<Box<FilePages>>>,
     lru: Lru,
@@ -150,7 +150,7 @@ impl PageCache {
     }
 
     #[inline]
-    fn place(&self, file: FileId, chunk: u32) -> Option<usize> {
+    pub(crate) fn place(&self, file: FileId, chunk: u32) -> Option<usize> {
         let place = *self.mapping(file)?.chunks.get(chunk as usize)?;
         place.checked_sub(1).map(|place| place as usize)
     }
@@ -339,13 +339,6 @@ impl PageCache {
         }
     }
 
-    /// A marker was hit.
-    pub fn clear_marker(&mut self, file: FileId, page: u32) {
-        if let Some(place) = self.place(file, page / CHUNK) {
-            self.slab[place].marker &= !bits(page % CHUNK, 1);
-        }
-    }
-
     /// Whole pages are written into the cache; those that were not there are made. How many became dirty.
     pub fn write(&mut self, file: FileId, page: u32, count: u32) -> u64 {
         self.insert(file, page, count, |_, _| {});
@@ -444,7 +437,9 @@ impl PageCache {
             let all = pages.count_ones();
             lost += u64::from((pages & it.dirty).count_ones());
             gone += u64::from(all);
-            for word in [&mut it.present, &mut it.dirty, &mut it.referenced, &mut it.active, &mut it.marker] {
+            let words =
+                [&mut it.present, &mut it.dirty, &mut it.referenced, &mut it.active, &mut it.marker, &mut it.tails];
+            for word in words {
                 *word &= !pages;
             }
             let is_empty = it.present == 0;
@@ -527,7 +522,7 @@ impl PageCache {
         let file = it.file;
         let busy = pages & (it.dirty | it.writeback | it.locked);
         let clean = pages & !busy;
-        for word in [&mut it.present, &mut it.referenced, &mut it.marker] {
+        for word in [&mut it.present, &mut it.referenced, &mut it.marker, &mut it.tails] {
             *word &= !clean;
         }
         let is_empty = it.present == 0;

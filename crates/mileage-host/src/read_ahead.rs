@@ -1,10 +1,12 @@
 //! When a file is read, how much of it is read ahead: the on-demand algorithm of Linux (`mm/readahead.c`), in two forms.
 //!
 //! [`Form::Legacy`] is that of 2.6.31 to 3.x: a request larger than the maximum is read in windows of the maximum, and a read
-//! that would hit its own marker at once asks for the next window with the first. [`Form::Current`] is that of 6.12 and later.
-//! Neither knows backward reading: only pages *before* a miss are looked for.
+//! that would hit its own marker at once asks for the next window with the first. [`Form::Current`] is that of 6.18: pages come
+//! in folios, the larger the longer a stream is, and a window ends where a folio of its size does. Neither knows backward
+//! reading: only pages *before* a miss are looked for.
 
 use crate::page_cache::{FileId, PageCache};
+use crate::slot_walk::SlotWalk;
 use serde::{Deserialize, Serialize};
 
 /// Which kernel's algorithm.
@@ -15,7 +17,7 @@ pub enum Form {
     Early,
     /// 2.6.31 and later.
     Legacy,
-    /// 6.12 and later.
+    /// 6.18.
     Current,
 }
 
@@ -30,6 +32,10 @@ pub struct ReadAhead {
     pub async_size: u32,
     /// Page of the last byte that was read; `None` before the first read.
     pub previous: Option<u32>,
+    /// Page of the byte behind it.
+    pub behind: Option<u32>,
+    /// Size of the folios of the last window, as a power of two.
+    pub order: u32,
 }
 
 /// Limits of a device.
@@ -50,8 +56,17 @@ pub struct Window {
     pub start: u32,
     /// How many.
     pub count: u32,
-    /// Hitting this page starts the next window.
+    /// Hitting this page starts the next window; in a folio, hitting any page of it.
     pub marker: Option<u32>,
+    /// Largest folio that the pages come in, as a power of two.
+    pub order: u32,
+}
+
+impl Window {
+    /// Pages that are read as they are.
+    fn plain(start: u32, count: u32) -> Self {
+        Self { start, count, marker: None, order: 0 }
+    }
 }
 
 /// The first window for a request (`get_init_ra_size`).
@@ -88,7 +103,7 @@ impl ReadAhead {
     /// A page was not there: what to read, for a request of `request` pages from `page` on.
     pub fn miss(&mut self, limits: &Limits, cache: &PageCache, file: FileId, page: u32, request: u32) -> Window {
         if limits.max == 0 {
-            return Window { start: page, count: request, marker: None };
+            return Window::plain(page, request);
         }
         let max = limits.max_for(request);
         if limits.form == Form::Current {
@@ -99,19 +114,28 @@ impl ReadAhead {
         }
     }
 
-    /// The marker at `page` was hit by a request of `request` pages from there on; `None`: nothing to read.
-    pub fn hit(&mut self, limits: &Limits, cache: &PageCache, file: FileId, page: u32, request: u32) -> Option<Window> {
+    /// The marker of a folio (its first page, and how many it has) was hit by a request of `request` pages from that page on;
+    /// `None`: nothing to read.
+    pub fn hit(
+        &mut self,
+        limits: &Limits,
+        cache: &PageCache,
+        file: FileId,
+        (page, folio): (u32, u32),
+        request: u32,
+    ) -> Option<Window> {
         if limits.max == 0 {
             return None;
         }
         let max = limits.max_for(request);
+        if limits.form == Form::Current {
+            return self.hit_current(max, cache, file, (page, folio), request);
+        }
         if page == self.start + self.size - self.async_size.min(self.start + self.size)
-            || limits.form != Form::Current && page == self.start + self.size
+            || page == self.start + self.size
         {
             self.start += self.size;
-            let size = next(self.size, max);
-            // Since folios may be larger than the maximum, a window never shrinks.
-            self.size = if limits.form == Form::Current { size.max(self.size) } else { size };
+            self.size = next(self.size, max);
         } else {
             let start = cache.next_hole(file, page + 1, max);
             if start == 0 || start - page > max {
@@ -120,34 +144,74 @@ impl ReadAhead {
             (self.start, self.size) = (start, next(start - page + request, max));
         }
         self.async_size = self.size;
-        if limits.form != Form::Current {
-            self.merge_own_marker(page, max);
+        self.merge_own_marker(page, max);
+        Some(self.window())
+    }
+
+    fn hit_current(
+        &mut self,
+        max: u32,
+        cache: &PageCache,
+        file: FileId,
+        (page, folio): (u32, u32),
+        request: u32,
+    ) -> Option<Window> {
+        let expected = self.start + self.size - self.async_size.min(self.start + self.size);
+        if page == expected / folio * folio {
+            self.start += self.size;
+            // Folios may be larger than the maximum, so a window never shrinks by itself.
+            self.size = next(self.size, max).max(self.size);
+        } else {
+            let start = SlotWalk::next_miss(cache, file, page + 1, max);
+            if start == 0 || start - page > max {
+                return None;
+            }
+            (self.start, self.size) = (start, next(start - page + request, max));
         }
+        self.order = (self.order + 2).min(max.trailing_zeros());
+        let end = self.start + self.size;
+        let aligned_end = end >> self.order << self.order;
+        if aligned_end > self.start {
+            self.size = aligned_end - self.start;
+        }
+        self.async_size = self.size;
+        self.order = self.order.min(self.size.ilog2());
         Some(self.window())
     }
 
     fn window(&self) -> Window {
         let marker = self.start + self.size - self.async_size;
-        Window { start: self.start, count: self.size, marker: (self.async_size > 0).then_some(marker) }
+        Window {
+            start: self.start,
+            count: self.size,
+            marker: (self.async_size > 0).then_some(marker),
+            order: self.order,
+        }
     }
 
     fn continues(&self, page: u32) -> bool {
         self.previous.is_some_and(|previous| page == previous || page == previous + 1)
     }
 
+    /// As now: by the position behind the last byte, so that a page may be missing behind a whole one.
+    fn continues_behind(&self, page: u32) -> bool {
+        self.behind.is_some_and(|behind| page == behind || page == behind + 1)
+    }
+
     fn miss_current(&mut self, max: u32, cache: &PageCache, file: FileId, page: u32, request: u32) -> Window {
-        if page == 0 || request > max || self.continues(page) {
+        if page == 0 || request > max || self.continues_behind(page) {
             self.start = page;
             self.size = initial(request, max);
             self.async_size = if self.size > request { self.size - request } else { self.size / 2 };
-            return self.window();
+        } else {
+            let history = SlotWalk::history(cache, file, page, max);
+            if history <= request {
+                return Window::plain(page, request);
+            }
+            let stream = if history == page { history * 2 } else { history };
+            (self.start, self.size, self.async_size) = (page, (stream + request).min(max), 1);
         }
-        let history = cache.history(file, page, max);
-        if history <= request {
-            return Window { start: page, count: request, marker: None };
-        }
-        let stream = if history == page { history * 2 } else { history };
-        (self.start, self.size, self.async_size) = (page, (stream + request).min(max), 1);
+        self.order = 0;
         self.window()
     }
 
@@ -165,7 +229,7 @@ impl ReadAhead {
         } else {
             let history = if context { cache.history(file, page, max) } else { 0 };
             if history == 0 {
-                return Window { start: page, count: request, marker: None };
+                return Window::plain(page, request);
             }
             let stream = if history == page { history * 2 } else { history };
             self.start = page;
@@ -201,7 +265,7 @@ mod tests {
     fn a_large_record_at_a_new_place_asks_for_two_windows_at_once() {
         let cache = PageCache::new(1 << 20, 100);
         let window = ReadAhead::default().miss(&LIMITS, &cache, 1, 4096, 256);
-        assert_eq!(window, Window { start: 4096, count: 64, marker: Some(4128) });
+        assert_eq!(window, Window { start: 4096, count: 64, marker: Some(4128), order: 0 });
     }
 
     #[test]
@@ -210,7 +274,7 @@ mod tests {
         let mut state = ReadAhead::default();
         for page in (8..100u32).rev().step_by(4) {
             let window = state.miss(&LIMITS, &cache, 1, page, 4);
-            assert_eq!(window, Window { start: page, count: 4, marker: None });
+            assert_eq!(window, Window::plain(page, 4));
             cache.insert_locked(1, page, 4, None);
             cache.unlock(1, page, 4);
             state.previous = Some(page + 3);

@@ -83,6 +83,7 @@ impl Host {
         let first =
             if opened.read_ahead.previous == Some(page) && !at.is_multiple_of(PAGE_BYTES) { page + 1 } else { page };
         opened.read_ahead.previous = Some(last);
+        opened.read_ahead.behind = Some((until / PAGE_BYTES) as u32);
         if first <= last {
             self.state.cache.touch(file, first, last - first + 1);
         }
@@ -106,21 +107,24 @@ impl Host {
         let file_pages = self.state.files.inode(file).pages();
         let Some(opened) = self.state.handles[handle as usize].as_mut() else { return };
         let cache = &self.state.cache;
+        let folio = cache.folio_of(file, page);
         let window = if marked {
-            opened.read_ahead.hit(&limits, cache, file, page, request)
+            opened.read_ahead.hit(&limits, cache, file, folio, request + page - folio.0)
         } else {
             Some(opened.read_ahead.miss(&limits, cache, file, page, request))
         };
         if marked {
-            self.state.cache.clear_marker(file, page);
+            self.state.cache.clear_marker(file, folio);
             self.state.counters.windows_async += u64::from(window.is_some());
         } else {
             self.state.counters.windows_sync += 1;
         }
-        let Some(Window { start, count, marker }) = window else { return };
-        if start < file_pages {
-            self.read_pages(file, start, count.min(file_pages - start), marker);
-        }
+        let Some(mut window) = window.filter(|window| window.start < file_pages) else { return };
+        window.count = window.count.min(file_pages - window.start);
+        let Window { start, count, marker, order } = window;
+        let together = if order > 0 { self.state.cache.missing(file, start, count) } else { 0 };
+        self.read_pages(file, start, count, marker);
+        self.state.cache.join(file, &window, together);
     }
 
     /// The access time of a file that was read, if it is kept.
