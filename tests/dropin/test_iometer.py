@@ -75,6 +75,24 @@ def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:
     assert all(entry.record.elapsed_ns == pytest.approx(2e9, rel=0.01) for entry in measured)
 
 
+def test_a_configuration_is_done_on_a_modelled_host_with_its_operations_in_flight(tmp_path: Path) -> None:
+    rates = []
+    for depth in (1, 4):
+        place = tmp_path / str(depth)
+        place.mkdir()
+        text = ICF.replace("4,DISABLED,1", f"{depth},DISABLED,1")
+        done = dropin(place, text, "-t", "virtual:intel-x25e-64gb@phenom-8gib", "--seconds", "1")
+        assert done.returncode == 0, done.stderr
+        entries = StudyFolder.open(place / "study").content().runs()
+        mix, sequential = (entry.record for entry in entries if entry.role == "measure")
+        assert mix.elapsed_ns == pytest.approx(1e9, rel=0.01)
+        assert sequential.bytes_written == 0
+        table = done.stdout.split("'Results\n")[1].split("'Time Stamp")[0]
+        assert next(csv.DictReader(table.splitlines()))["Queue Depth"] == str(depth)
+        rates.append(mix.operations)
+    assert rates[1] > 2 * rates[0]
+
+
 @pytest.mark.parametrize(
     ("found", "instead", "output"),
     [

@@ -156,6 +156,44 @@ def test_a_refusal_names_the_option_and_the_line(lines: str, output: str) -> Non
         study_of(f"[a]\n{lines}\n")
 
 
+HOST = "virtual:intel-x25e-64gb@phenom-8gib"
+ON_HOST = "[a]\nsize=8m\nfilename=it\nrw=randread\nbs=4k\nio_size=4m\n"
+
+
+def rate_on_a_host(place: Path, more: str) -> float:
+    (place / "job.fio").write_text(ON_HOST + more)
+    result = app.run(str(place / "job.fio"), target=HOST, out=place / f"study-{len(more)}")
+    records = [entry.record for entry in result.content().runs() if entry.role == "measure"]
+    assert {record.bytes_read for record in records} == {4 << 20}
+    return (4 << 20) / min(record.elapsed_ns for record in records)
+
+
+def test_a_job_runs_on_a_modelled_host_with_several_reads_in_flight(tmp_path: Path) -> None:
+    alone = rate_on_a_host(tmp_path, "direct=1\n")
+    together = rate_on_a_host(tmp_path, "direct=1\nioengine=libaio\niodepth=4\n")
+    jobs = rate_on_a_host(tmp_path, "direct=1\nnumjobs=4\nthread\nio_size=1m\n")
+    # The drive reads from ten channels at once.
+    assert 2.5 * alone < together < 4.2 * alone
+    assert jobs == pytest.approx(together, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "output"),
+    [
+        ("ioengine=mmap\n", r"ioengine=mmap: a modelled host has no mmap"),
+        ("ioengine=io_uring\niodepth=4\n", r"depth: .*only direct I/O has several operations of a thread"),
+        ("numjobs=2\nthread\n", r"numjobs=2: gives each job a file of its own"),
+    ],
+)
+def test_what_a_modelled_host_does_not_do_is_refused_by_its_name(
+    tmp_path: Path, lines: str, output: str
+) -> None:
+    text = ON_HOST.replace("filename=it\n", "") if "numjobs" in lines else ON_HOST
+    (tmp_path / "job.fio").write_text(text + lines)
+    with pytest.raises(Refused, match=output):
+        app.plan(str(tmp_path / "job.fio"), target=HOST)
+
+
 @given(st.text(alphabet="[]abcdefgilmnorstuwz=0123456789k%$:/\n ._-#;", max_size=400))
 def test_any_text_is_a_study_or_refused(text: str) -> None:
     for whole in (text, f"[a]\nsize=1g\n{text}"):

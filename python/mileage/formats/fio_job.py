@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.fio_on_host import without_calls
 from mileage.formats.number_parser import fio_size, whole
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import IoOptions
@@ -197,19 +198,8 @@ class _Job:
 
 
 _HONOURED: Final = (
-    *(
-        "rw",
-        "bs",
-        "bssplit",
-        "size",
-        "filesize",
-        "io_size",
-        "offset",
-        "filename",
-        "directory",
-        "ioengine",
-        "iodepth",
-    ),
+    *("rw", "bs", "bssplit", "size", "filesize", "io_size", "offset", "filename", "directory"),
+    *("ioengine", "iodepth"),
     *(
         "direct",
         "buffered",
@@ -270,8 +260,10 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     tables = [_word(job.name) for job in kinds]
     if len(set(tables)) < len(tables):
         raise Refused(source, "two jobs have one name", advice="rename one", code="repeated")
+    hosted = capabilities_of(place).has_host
     measures = {
-        table: _measure(job, own, table, span) for table, job, span in zip(tables, kinds, sizes, strict=True)
+        table: _measure(job, own, table, span, hosted)
+        for table, job, span in zip(tables, kinds, sizes, strict=True)
     }
     stages = (Stage(name=_FILL, prepare=(_FILL,)),) if fill else ()
     study = Study(
@@ -443,7 +435,7 @@ def _writes(job: _Job) -> bool:
     return _reads(job) < 100
 
 
-def _measure(job: _Job, own: dict[str, OwnWorkload], table: str, span: int) -> Measure:
+def _measure(job: _Job, own: dict[str, OwnWorkload], table: str, span: int, hosted: bool) -> Measure:
     """The table of one job."""
     threads = job.number("numjobs", 1)
     time = job.time("runtime") or job.time("timeout")
@@ -457,8 +449,9 @@ def _measure(job: _Job, own: dict[str, OwnWorkload], table: str, span: int) -> M
     )
     processes = threads if threads > 1 and not job.flag("thread") else None
     how = msgspec.structs.asdict(_how(job, threads))
+    on_host = without_calls(job, threads) if hosted else {}
     return Measure(
-        **{**how, "processes": processes},
+        **{**how, "processes": processes, **on_host},
         workload=workload,
         record=record,
         stop=stop,

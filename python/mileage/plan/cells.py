@@ -337,7 +337,7 @@ class _WorkloadMaker:
             self._faults.add_refusal(fault._replace(text=on + fault.text).below(path))
         reach = self._reach(done, workload.depth)
         for problem in (
-            _reach_problem(reach, workload.depth),
+            _reach_problem(reach, workload.depth, self._facts.capabilities),
             _processes_problem(done.how.processes or 1, workload),
             _power_cut_problem(done.how, reach, self._facts.capabilities),
         ):
@@ -365,10 +365,16 @@ def _power_cut_problem(how: IoOptions, reach: Reach | None, target: Capabilities
     return Refusal("power_cut", text=text, advice='give cache = "warm"', code="unsupported")
 
 
-def _reach_problem(reach: Reach | None, depth: int) -> Refusal | None:
+def _reach_problem(reach: Reach | None, depth: int, target: Capabilities) -> Refusal | None:
     """A requested option that the API cannot honour; None when it honours all."""
     if reach is None:
         return None
+    if target.has_host:
+        if depth == 1 or reach.options.direct:
+            return None
+        text = "of a modelled host, only direct I/O has several operations of a thread in flight, as with Linux AIO"
+        advice = f'give cache = "direct", or use {depth} threads'
+        return Refusal("depth", text=text, advice=advice, code="unsupported")
     api = reach.options.api
     word = api_word(api)
     if depth > 1 and not (isinstance(api, ApiTable) and api.uring is not None):

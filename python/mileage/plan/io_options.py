@@ -315,7 +315,12 @@ def reach_of(how: IoOptions, target: Capabilities, cache: str, depth: int) -> Re
     """
     if target.has_host:
         caching = read_cache(how.cache or cache)
-        options = EngineOptions(direct=caching.mode == "direct", dsync=how.dsync or False)
+        # Calls of a program that does not wait for each: what the host does at once is the same.
+        options = EngineOptions(
+            api=URING if depth > 1 else "positioned",
+            direct=caching.mode == "direct",
+            dsync=how.dsync or False,
+        )
         return Reach(options, caching)
     if target.simulated:
         return None
