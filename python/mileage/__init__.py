@@ -12,7 +12,8 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage._core import Drive
-    from mileage.app import StudyResult, compare, load, run
+    from mileage.app import StudyResult, compare, history, load, measure, rank, run
+    from mileage.errors import MileageError, Refused, RunFailed
 
     __version__: str
 else:
@@ -20,7 +21,8 @@ else:
         __name__,
         {
             "mileage._core": ("Drive",),
-            "mileage.app": ("StudyResult", "compare", "load", "run"),
+            "mileage.app": ("StudyResult", "compare", "history", "load", "measure", "rank", "run"),
+            "mileage.errors": ("MileageError", "Refused", "RunFailed"),
         },
     )
 
@@ -33,4 +35,17 @@ else:
         return VERSION
 
 
-__all__ = ["Drive", "StudyResult", "__version__", "compare", "load", "run"]
+__all__ = [
+    "Drive",
+    "MileageError",
+    "Refused",
+    "RunFailed",
+    "StudyResult",
+    "__version__",
+    "compare",
+    "history",
+    "load",
+    "measure",
+    "rank",
+    "run",
+]

@@ -3,7 +3,8 @@
 - `study` runs a study, `session` brings its plan to the target, `stop_decisions` says when enough was measured, `sweep`
   runs a study per factor combination.
 - `check` is one minute on a drive: its health, its rates, its class; `new_study` writes a study file to begin with.
-- `measurement` and `rate_search` measure without a study file; `temporary_studies` keeps their temporary study folders.
+- `measurement`, `measure_call` and `rate_search` measure without a study file; `temporary_studies` keeps their
+  temporary study folders.
 - `result` answers questions about one study folder; `comparison_report` and `multi_study` compare or rank studies;
   `listings` lists what is available.
 - `importer` makes studies of other tools' files.
@@ -20,6 +21,7 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage.app.listings import listing, listing_of
+    from mileage.app.measure_call import measure
     from mileage.app.multi_study import compare, history, rank
     from mileage.app.result import StudyResult, load
     from mileage.app.study import plan, run, time_left
@@ -28,6 +30,7 @@ else:
         __name__,
         {
             "mileage.app.listings": ("listing", "listing_of"),
+            "mileage.app.measure_call": ("measure",),
             "mileage.app.result": ("StudyResult", "load"),
             "mileage.app.multi_study": ("compare", "history", "rank"),
             "mileage.app.study": ("plan", "run", "time_left"),
@@ -41,6 +44,7 @@ __all__ = [
     "listing",
     "listing_of",
     "load",
+    "measure",
     "plan",
     "rank",
     "run",

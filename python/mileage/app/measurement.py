@@ -43,6 +43,20 @@ class Measurement(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     """Explanations of the figures, and how they were measured."""
 
+    def __repr__(self) -> str:
+        """What the command prints: how it was measured, warnings, figures."""
+        from mileage.report.measurement_setup import setting_text
+        from mileage.report.measurement_text import measured_text
+
+        warnings = "".join(f"[!] {caution}\n" for caution in self.cautions)
+        return f"{setting_text(self.plan)}\n{warnings}{measured_text(self.cells, self.plan.cells)}"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        import html
+
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
 
 def asked_of(target: str, destroy: str | None, cache: str | None) -> MeasurementRequest:
     """Default request for a target: how it is used, and how much space it has.

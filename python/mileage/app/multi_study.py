@@ -20,8 +20,8 @@ from mileage.plan import Plan
 from mileage.plan.study import WORKLOAD_ARMS
 
 
-def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
-    """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies.
+def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = None) -> Comparison:
+    """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies: folders, or results.
 
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
@@ -29,8 +29,10 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     from mileage.analysis.cell_phrases import with_phrases
     from mileage.analysis.imported_study import differing_settings
     from mileage.analysis.planned_comparison import classed, tortured_between
+    from mileage.app.notebook_view import shown
 
     (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
+    a, b = _name(a), _name(b)
     relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
     if first.folder.path.resolve() == second.folder.path.resolve():
         if first_stage == second_stage:
@@ -49,7 +51,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             vetoes=first.vetoes(),
             simulated=first.plan.virtual,
         )
-        return with_phrases(classed(staged, first.plan, first.plan), first.plan)
+        return shown(with_phrases(classed(staged, first.plan, first.plan), first.plan))
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
     names = names_in(first.plan, second.plan)
@@ -84,7 +86,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         only_candidate=alone[1],
         renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours),
     )
-    return with_phrases(classed(found, first.plan, second.plan), first.plan)
+    return shown(with_phrases(classed(found, first.plan, second.plan), first.plan))
 
 
 def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = None) -> Comparison:
@@ -145,7 +147,10 @@ def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
 
 
 def rank(
-    studies: Sequence[str], *, stage: str | None = None, warn: Callable[[str], None] | None = None
+    studies: Sequence[str | StudyResult],
+    *,
+    stage: str | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
 
@@ -163,7 +168,10 @@ def rank(
 
 
 def history(
-    studies: Sequence[str], *, stage: str | None = None, warn: Callable[[str], None] | None = None
+    studies: Sequence[str | StudyResult],
+    *,
+    stage: str | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> tuple[Change, ...]:
     """Find the dates at which a target's level changed, over studies given in the order of their dates.
 
@@ -200,19 +208,24 @@ def _in_all(
     return [cell for cell, names in lacking.items() if not names]
 
 
+def _name(study: str | StudyResult) -> str:
+    return study if isinstance(study, str) else str(study.folder.path)
+
+
 def _measured(
-    studies: Sequence[str], stage: str | None, warn: Callable[[str], None] | None
+    studies: Sequence[str | StudyResult], stage: str | None, warn: Callable[[str], None] | None
 ) -> list[tuple[str, dict[str, list[float]]]]:
     """The runs of each cell of each study, as rates (bytes or operations per second), in the torture arm.
 
     `warn` receives a line when the devices are of different classes.
     """
-    if len(set(studies)) < len(studies):
+    if len({_name(study) for study in studies}) < len(studies):
         raise Refused("", "a study is named twice", advice="name each once", code="repeated")
     found: list[tuple[str, dict[str, list[float]]]] = []
     classes, plans = {}, []
-    for text in studies:
-        result, name = stage_of(text, stage)
+    for study in studies:
+        result, name = stage_of(study, stage)
+        text = _name(study)
         plans.append(result.plan)
         names = names_in(plans[0], result.plan)
         if warn is not None:
@@ -240,12 +253,12 @@ def _measured(
     return found
 
 
-def stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+def stage_of(study: str | StudyResult, stage: str | None) -> tuple[StudyResult, str]:
     """The study and the measured stage that FOLDER or FOLDER:STAGE names; the last one where none is named."""
-    path, named = text, stage
-    if not Path(text).exists() and ":" in text:
-        path, named = text.rsplit(":", 1)
-    result = load(path)
+    path, named = _name(study), stage
+    if isinstance(study, str) and not Path(study).exists() and ":" in study:
+        path, named = study.rsplit(":", 1)
+    result = load(path) if isinstance(study, str) else study
     measured = list(dict.fromkeys(run.stage for run in result.plan.runs if run.role == "measure"))
     if named is None:
         return result, measured[-1]

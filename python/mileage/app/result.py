@@ -57,6 +57,23 @@ class StudyResult:
         self._reading: JournalContents | None = None
         self._view: StudyView | None = None
 
+    def __repr__(self) -> str:
+        """The folder, and how much was measured."""
+        found = self.outcome()
+        return (
+            f"StudyResult({str(self.folder.path)!r}, {found.needed - found.missing} of {found.needed} runs)"
+        )
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the comparison with its chart, or the text of what was measured."""
+        import html
+
+        if self.compares:
+            from mileage.app.notebook_view import comparison_html
+
+            return comparison_html(self.comparison())
+        return f"<pre>{html.escape(self.text())}</pre>"
+
     def _look(self) -> None:
         """Forget what was read when the journal has grown since."""
         journal = self.folder.journal
@@ -108,11 +125,12 @@ class StudyResult:
         from mileage.analysis.level_names import renamed_comparison, with_ranking
         from mileage.analysis.model_band import model_band
         from mileage.analysis.planned_comparison import comparison_of
+        from mileage.app.notebook_view import shown
 
         found = comparison_of(self.plan, self.samples(), self.vetoes())
         ranked = with_ranking(found, self.plan, self.samples())
         named = with_phrases(renamed_comparison(ranked, self.plan), self.plan)
-        return replace(named, band=model_band(self.plan, self.content()))
+        return shown(replace(named, band=model_band(self.plan, self.content())))
 
     def vetoes(self) -> list[str]:
         """Reasons against any verdict of this study, each worded to follow "not conclusive because"."""

@@ -184,7 +184,8 @@ def _model_range(comparison: Comparison) -> str:
     if lead is None:
         return ""
     if comparison.band is None:
-        return f"{_SIMULATION_ONLY}." if "simulated" in comparison.subject else ""
+        has_interval = "CI" in _interval(lead)
+        return f"{_SIMULATION_ONLY}." if has_interval and "simulated" in comparison.subject else ""
     beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
     late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
     found = [("", lead), *((METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells)]

@@ -119,6 +119,13 @@ _MADE: Final[dict[str, tuple[dict[str, str], Callable[[Path], list[dict[str, Any
 """Tables that are made from the plans, and hold rows of every folder: their columns, and a folder's rows."""
 
 
+_UNIT_OF_METRIC: Final = (
+    "CASE WHEN suffix(metric, '_bytes_per_s') THEN 'B/s' WHEN suffix(metric, '_per_s') THEN '1/s' "
+    "WHEN suffix(metric, '_ns') THEN 'ns' WHEN suffix(metric, '_s') THEN 's' END"
+)
+"""The unit of a value: its metric ends in it."""
+
+
 class Query:
     """The tables of some study folders, for as long as this lives."""
 
@@ -198,7 +205,10 @@ class Query:
         parts = []
         for folder, source in zip(self._folders, self._files[name], strict=True):
             names = (sql_text(str(folder)), sql_text(_study_of(folder)), source)
-            parts.append("SELECT {} AS folder, {} AS study, * FROM read_parquet({})".format(*names))
+            unit = f", {_UNIT_OF_METRIC} AS unit" if name == "samples" else ""
+            parts.append(
+                "SELECT {} AS folder, {} AS study, *{} FROM read_parquet({})".format(*names[:2], unit, source)
+            )
         connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
 
     def _source(self, file: Path) -> str:
