@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "Host", "StartBarrier", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -116,6 +116,73 @@ class Drive:
         same instant (nanoseconds; the present time when none is given, and never before it); when each is complete,
         as a `NumPy` array. Writes with `fua` wait for the flash. The clock does not move on to these completions:
         `idle` does that. Raises `ValueError` when the drive refuses one; those before it are done.
+        """
+
+@final
+class DriveServer:
+    """
+    A virtual drive with real data whose requests are answered at their modelled instants.
+
+    `profile` is the text of a profile. `state`: what a virtual drive of this profile saved. `data`: a file that keeps the
+    data; in memory without one. `speed`: "real", "unbounded" or a factor such as "x10". `spins`: spend the end of each wait
+    spinning, which is more precise and uses a processor. Raises `mileage.errors.Refused`.
+    """
+    def __new__(cls, /, profile: str, state: SupportsGetItem[int, SupportsIndex] | None = None, data: str | PathLike[str] | None = None, speed: str = "real", spins: bool = False) -> DriveServer: ...
+    def age(self, /, written_bytes: SupportsIndex, seed: SupportsIndex, stop: Any) -> int:
+        """
+        Age the drive by this number of bytes of random writes without a change of its data; the bytes written. `stop(bytes)` is
+        called now and then and ends it by answering true.
+        """
+    @property
+    def capacity_bytes(self, /) -> int:
+        """
+        Bytes that can be addressed.
+        """
+    def damage(self, /, offset_bytes: SupportsIndex, length_bytes: SupportsIndex) -> None:
+        """
+        Let reading a range fail until it is written.
+        """
+    def drop_off(self, /) -> int:
+        """
+        Let the drive be missing until it is switched on; the number of requests that failed.
+        """
+    def heal(self, /) -> int:
+        """
+        End all faults that were injected; the number of sectors that can be read again.
+        """
+    @property
+    def is_unmounted(self, /) -> bool:
+        """
+        Whether the file system was unmounted, or never mounted.
+        """
+    def listen_nbd(self, /, at: str | PathLike[str]) -> None:
+        """
+        Serve the drive to NBD clients of a unix socket.
+        """
+    def mount(self, /, at: str | PathLike[str], block_bytes: SupportsIndex) -> None:
+        """
+        Mount a file system at a directory whose only file, `drive`, is the drive; `block_bytes` is the block size that
+        it reports.
+        """
+    def power_cut(self, /, seed: SupportsIndex) -> str:
+        """
+        Cut the power; what that did, as JSON. Raises `mileage.errors.Refused` when nobody knows what that loses.
+        """
+    def power_on(self, /) -> None:
+        """
+        Switch the drive on again.
+        """
+    def save(self, /) -> bytes:
+        """
+        The drive's state with all that was written. Raises `mileage.errors.Refused` when the drive has no power.
+        """
+    def stall(self, /, nanoseconds: SupportsIndex) -> None:
+        """
+        Let the drive answer nothing for so long, by its clock.
+        """
+    def stats(self, /) -> str:
+        """
+        Statistics as JSON.
         """
 
 @final

@@ -15,7 +15,8 @@ MAY_KNOW = {
     "mileage-engine": {"units", "workload", "measure"},
     "mileage-drive": {"units", "memory", "workload", "measure"},
     "mileage-host": {"units", "workload", "measure", "drive"},
-    "mileage-python": {"units", "workload", "measure", "engine", "drive", "host"},
+    "mileage-serve": {"measure", "drive"},
+    "mileage-python": {"units", "workload", "measure", "engine", "drive", "host", "serve"},
 }
 UNSAFE_ALLOWED = {"mileage-engine", "mileage-memory", "mileage-python"}
 CLOCK_BANNED = {"mileage-workload", "mileage-drive", "mileage-host"}

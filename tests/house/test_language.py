@@ -25,7 +25,7 @@ NOUNS: Final = re.compile(
 # Types; errors are named by what happened.
 TYPE: Final = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?(?:struct|enum|trait|union|class) (\w+)", re.MULTILINE)
 TYPE_NOUNS: Final = re.compile(
-    r"Accounting|Caching|Drawing|Finding|Mapping|Opening|Packing|Rating|Reading|Ring|Setting|Spacing|Standing|Timing|Uring"
+    r"Accounting|Caching|Drawing|Finding|Mapping|Opening|Packing|Rating|Reading|Ring|Setting|Spacing|Speed|Standing|Timing|Uring"
     r"|Aligned|Failed|Interrupted|Refused|Unsupported"
 )
 ENDINGS: Final = ("s", "es", "er", "ers", "or", "ing", "ings", "ed", "al")

@@ -12,6 +12,7 @@ ROOMS = ("model", "plan", "targets", "store", "execute", "judge", "report", "ana
 #: what one process of a run does, the helper by which a package loads its public names lazily, and the log.
 SHARED = {
     *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
+    "mileage.drive_server",
     *(
         "mileage.lazy_names",
         "mileage.file_lock",

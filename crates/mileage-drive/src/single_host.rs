@@ -36,6 +36,19 @@ impl<D: ManagedDevice> SingleHost<D> {
         &self.device
     }
 
+    /// The device, and the number of its next write.
+    pub(crate) fn into_parts(self) -> (D, u64) {
+        (self.device, self.writes)
+    }
+
+    /// What [`Immediate::save`] gives for a device whose next write has this number.
+    pub(crate) fn state_of(device: &D, writes: u64) -> Vec<u8> {
+        let mut out = FORMAT.begin(0);
+        out.word(writes);
+        out.bytes(&device.save());
+        Format::end(out)
+    }
+
     /// Submit an operation. Its tag is unique among those outstanding by its place, and among all writes by its number.
     pub(crate) fn send(&mut self, request: &Request, place: u32) {
         // Move the clock first: a tag is free again only when the clock has reached the completion that the host acts
@@ -177,10 +190,7 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut out = FORMAT.begin(0);
-        out.word(self.writes);
-        out.bytes(&self.device.save());
-        Format::end(out)
+        Self::state_of(&self.device, self.writes)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {

@@ -9,6 +9,7 @@ mod drive;
 mod file;
 mod host;
 mod log;
+mod serve;
 mod suites;
 mod toml_text;
 mod values;
@@ -30,6 +31,8 @@ mod _core {
     use crate::host::{PyHost, host_figures, host_title};
     #[pymodule_export]
     use crate::log::forward_log;
+    #[pymodule_export]
+    use crate::serve::PyDriveServer;
     #[pymodule_export]
     use crate::suites::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
     #[pymodule_export]

@@ -1,0 +1,130 @@
+//! Data: what was written is what is read, at every speed and through every kind of request.
+
+use mileage_drive::Profile;
+use mileage_serve::{Failure, HostRequest, HostRequestKind, Server, ServerOptions, Speed};
+use proptest::prelude::*;
+
+pub const PAGE: u64 = 4096;
+
+pub fn profile(name: &str) -> Profile {
+    let path = format!("{}/../../profiles/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    Profile::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+pub fn serve(name: &str, speed: Speed) -> Server {
+    Server::new(profile(name), &ServerOptions { state: None, data: None, speed, spins: false }).unwrap()
+}
+
+pub fn ask(server: &Server, kind: HostRequestKind, at: u64, length: u64, data: &[u8]) -> Result<Vec<u8>, Failure> {
+    let data = data.to_vec();
+    server.request(HostRequest { kind, fua: false, offset_bytes: at, length_bytes: length, data, answer: () })
+}
+
+#[test]
+fn requests_outside_the_drive_or_off_its_sectors_are_refused() {
+    let server = serve("plain-64gib", Speed::Unbounded);
+    let end = server.capacity_bytes();
+    for (at, length) in [(0, 511), (1, 512), (end, 512), (end - 512, 1024), (u64::MAX - 511, 512), (0, 0)] {
+        assert_eq!(ask(&server, HostRequestKind::Read, at, length, &[]), Err(Failure::Invalid), "{at} {length}");
+    }
+    assert_eq!(server.stats().requests["read"].failed, 6);
+}
+
+#[test]
+fn real_time_passes_on_a_disk_and_not_when_unbounded() {
+    for (speed, is_real) in [(Speed::Times(1.0), true), (Speed::Unbounded, false)] {
+        let server = serve("sata-7k2", speed);
+        let began = std::time::Instant::now();
+        for number in 0..5 {
+            ask(
+                &server,
+                HostRequestKind::Read,
+                number * 40_000_000_000 % server.capacity_bytes() / 512 * 512,
+                4096,
+                &[],
+            )
+            .unwrap();
+        }
+        let (passed, drive_ns) = (began.elapsed().as_nanos() as u64, server.stats().drive_ns);
+        assert!(drive_ns > 10_000_000, "five seeks took {drive_ns} ns");
+        assert_eq!(passed >= 10_000_000, is_real, "{passed} ns for {drive_ns} ns of the drive");
+    }
+}
+
+#[test]
+fn a_saved_state_continues_and_another_profile_refuses_it() {
+    for name in ["intel-x25e-64gb", "sata-7k2", "optane-16gb"] {
+        let server = serve(name, Speed::Unbounded);
+        for page in 0..50 {
+            ask(&server, HostRequestKind::Write, page * PAGE * 3, PAGE, &[page as u8; PAGE as usize]).unwrap();
+        }
+        let state = server.save().unwrap();
+        let before = server.stats();
+        let options = ServerOptions { state: Some(state.clone()), data: None, speed: Speed::Unbounded, spins: false };
+        let again = Server::new(profile(name), &options).unwrap();
+        assert_eq!(before.counters, again.stats().counters, "{name}");
+        ask(&again, HostRequestKind::Write, 0, PAGE, &[1; PAGE as usize]).unwrap();
+        assert!(Server::new(profile("samsung-pm1635-400gb"), &options).is_err());
+        mileage_drive::Drive::restored(profile(name), &state).unwrap();
+    }
+}
+
+#[test]
+fn ageing_wears_the_drive_and_leaves_its_data() {
+    let server = serve("intel-x25e-64gb", Speed::Times(1.0));
+    ask(&server, HostRequestKind::Write, 0, PAGE, &[7; PAGE as usize]).unwrap();
+    let before = server.stats().counters["host_bytes_written"];
+    assert_eq!(server.age(64 << 20, 1, &mut |_| false).unwrap(), 64 << 20);
+    assert_eq!(server.stats().counters["host_bytes_written"] - before, 64 << 20);
+    assert_eq!(ask(&server, HostRequestKind::Read, 0, PAGE, &[]).unwrap(), [7; PAGE as usize]);
+}
+
+#[test]
+fn damage_and_stall_and_drop_off_end_as_documented() {
+    let server = serve("intel-x25e-64gb", Speed::Unbounded);
+    server.damage(0, 512);
+    assert_eq!(ask(&server, HostRequestKind::Read, 0, PAGE, &[]), Err(Failure::Io));
+    assert!(ask(&server, HostRequestKind::Read, 512, 512, &[]).is_ok());
+    ask(&server, HostRequestKind::Write, 0, 512, &[3; 512]).unwrap();
+    assert_eq!(ask(&server, HostRequestKind::Read, 0, 512, &[]).unwrap(), [3; 512]);
+    server.drop_off().unwrap();
+    assert_eq!(ask(&server, HostRequestKind::Read, 0, 512, &[]), Err(Failure::Io));
+    server.power_on().unwrap();
+    assert_eq!(ask(&server, HostRequestKind::Read, 0, 512, &[]).unwrap(), [3; 512]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Compared with a plain array of bytes.
+    #[test]
+    fn reads_return_what_was_written(
+        steps in prop::collection::vec((0_u8..5, 0_u64..600, 1_u64..300, any::<u8>()), 1..60),
+        disk in any::<bool>(),
+    ) {
+        let server = serve(if disk { "sata-7k2" } else { "samsung-pm1635-400gb" }, Speed::Unbounded);
+        let mut model = vec![0_u8; 1024 * 512];
+        for (kind, from, sectors, fill) in steps {
+            let (at, length) = (from * 512, sectors * 512);
+            let range = at as usize..(at + length) as usize;
+            match kind {
+                0 | 1 => {
+                    ask(&server, HostRequestKind::Write, at, length, &vec![fill; length as usize]).unwrap();
+                    model[range].fill(fill);
+                }
+                2 => {
+                    ask(&server, HostRequestKind::WriteZeroes, at, length, &[]).unwrap();
+                    model[range].fill(0);
+                }
+                3 if !disk => {
+                    ask(&server, HostRequestKind::Discard, at, length, &[]).unwrap();
+                    model[range].fill(0);
+                }
+                _ => {
+                    let found = ask(&server, HostRequestKind::Read, at, length, &[]).unwrap();
+                    prop_assert!(found == model[range], "sectors {from} + {sectors}");
+                }
+            }
+        }
+    }
+}
