@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mileage.cli.drive_serve import control, serve
 from mileage.cli.published_rates import array_tests, fit, rates, raw_tests
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "pow
 
 @click.group("drive")
 def command() -> None:
-    """Virtual drives: their data sheets, one workload on one of them, and
-    theory against simulation.
+    """Virtual drives: their data sheets, one workload on one of them, one of
+    them as a real block device, and theory against simulation.
     """
 
 
@@ -326,3 +327,5 @@ command.add_command(rates)
 command.add_command(fit)
 command.add_command(raw_tests)
 command.add_command(array_tests)
+command.add_command(serve)
+command.add_command(control)

@@ -41,6 +41,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it has a request queue, and a file system can be made on it."""
     is_made: bool = False
     """Mileage makes the device and removes it."""
+    is_served: bool = False
+    """It is a simulated drive below the real kernel, in real time."""
     can_trim: bool = False
     """Whether all of it can be discarded."""
     can_purge: bool = False
@@ -72,6 +74,14 @@ _ROWS: Final = (
         scheme="block", form="block:PATH", is_block_device=True, in_place=True, can_trim=True, can_purge=True
     ),
     Capabilities(scheme="loop", form="loop:SIZE[@FOLDER]", is_block_device=True, is_made=True, can_trim=True),
+    Capabilities(
+        scheme="served",
+        form="served:DRIVE[@STATE]",
+        is_block_device=True,
+        is_made=True,
+        is_served=True,
+        can_trim=True,
+    ),
     Capabilities(
         scheme="virtual",
         form="virtual:NAME",

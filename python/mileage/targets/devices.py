@@ -74,6 +74,28 @@ class Device(ABC):
         """Remove what Mileage made for it. It is detached."""
 
 
+class MadeDevice(Device):
+    """A device that Mileage makes and removes."""
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """An existing directory whose environment belongs to the device."""
+
+    @property
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """Bytes that a work area on it can have."""
+
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Whether what this plan made before exists in its full size."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise RunFailed when another device has its number by now."""
+
+
 class GivenDevice(Device):
     """A block device of the user's, given up with `--destroy`."""
 
@@ -153,7 +175,7 @@ class GivenDevice(Device):
         check_identity(str(self._spec), self._path, self._identity)
 
 
-class LoopDevice(Device):
+class LoopDevice(MadeDevice):
     """A loop device over a file of Mileage's own, which resume finds again by the hash of the plan."""
 
     def __init__(

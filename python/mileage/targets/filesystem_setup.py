@@ -25,6 +25,7 @@ from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
 from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
 from mileage.targets.programs import call, find_program, missing
+from mileage.targets.served_target import served_device
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import read_mark
@@ -72,7 +73,9 @@ class PlacedTarget(Target):
     def as_asked(cls, spec: TargetSpec, how: OpenOptions) -> PlacedTarget:
         assert how.made is not None
         device: Device
-        if capabilities_of(spec.scheme).is_made:
+        if capabilities_of(spec.scheme).is_served:
+            device = served_device(spec, how)
+        elif capabilities_of(spec.scheme).is_made:
             device = LoopDevice(spec, how.plan_hash, how.settings, root=how.root)
         else:
             device = GivenDevice(spec, how.settings, destroy=how.destroy, purge=how.purge, root=how.root)

@@ -13,7 +13,7 @@ from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.block_ioctls import discard
 from mileage.targets.device_identity import may_take_steps
-from mileage.targets.devices import LoopDevice
+from mileage.targets.devices import LoopDevice, MadeDevice
 from mileage.targets.directory import refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import memory_bytes
@@ -31,11 +31,17 @@ class LoopTarget(Target):
     """A raw loop device, attached when it is prepared."""
 
     def __init__(
-        self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
+        self,
+        spec: TargetSpec,
+        plan_hash: str,
+        settings: Settings = NO_SETTINGS,
+        *,
+        root: Path = ROOT,
+        device: MadeDevice | None = None,
     ) -> None:
         super().__init__(spec)
         self._root = root
-        self._device = LoopDevice(spec, plan_hash, settings, root=root)
+        self._device = device or LoopDevice(spec, plan_hash, settings, root=root)
         self._ledger = Ledger()
         self._is_new = False
 
@@ -44,7 +50,7 @@ class LoopTarget(Target):
         return cls(spec, how.plan_hash, how.settings, root=how.root)
 
     @classmethod
-    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path:
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path | None:
         folder = Path(LoopName.parse(spec).folder)
         refuse_unwritable_directory(str(spec), folder)
         return folder.resolve()

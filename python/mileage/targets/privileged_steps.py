@@ -9,6 +9,7 @@ mount point, both of which Mileage chose; a setting that meanwhile has a third v
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import ClassVar, Final
@@ -20,7 +21,7 @@ from mileage.targets.guard import loop_devices
 from mileage.targets.kernel_text import decoded, lines_of
 from mileage.targets.mounts import read_mounts
 from mileage.targets.path_users import users_of
-from mileage.targets.programs import call
+from mileage.targets.programs import call, find_program
 
 _BUSY_S: Final = 5.0
 """Time that an undo step waits for users of the object: a child that is just ending, a lazy close."""
@@ -93,6 +94,37 @@ class MountedFileSystem(msgspec.Struct, frozen=True, tag="mount"):
                     ) from failure
                 time.sleep(_PAUSE_S)
         return f"unmounted {self.place}" if done else None
+
+
+class MountedDrive(msgspec.Struct, frozen=True, tag="served-drive"):
+    """A virtual drive that a process of its own serves as a file below this directory."""
+
+    place: str
+    persists: ClassVar[bool] = False
+
+    def undo(self) -> str | None:
+        """Unmount the directory, whether the process lives or not. Raises RunFailed that names who uses it."""
+        if os.geteuid() == 0 or find_program("fusermount3") is None:
+            return MountedFileSystem("", self.place).undo()
+        if not any(mount.mount_point == self.place for mount in read_mounts()):
+            return None
+        call(self.place, "fusermount3", "-u", self.place)
+        return f"unmounted {self.place}"
+
+
+class MadeSocket(msgspec.Struct, frozen=True, tag="socket"):
+    """A unix socket at a path."""
+
+    path: str
+    persists: ClassVar[bool] = True
+
+    def undo(self) -> str | None:
+        """Remove it; what is no socket is left alone."""
+        path = Path(self.path)
+        if not path.is_socket():
+            return None
+        path.unlink(missing_ok=True)
+        return f"removed the socket {self.path}"
 
 
 class MadeGroup(msgspec.Struct, frozen=True, tag="cgroup"):
@@ -172,7 +204,16 @@ class LockedDrive(msgspec.Struct, frozen=True, tag="password"):
         return f"took the security password off {self.device}"
 
 
-Step = MadeDirectory | AttachedLoop | MountedFileSystem | MadeGroup | ChangedSetting | LockedDrive
+Step = (
+    MadeDirectory
+    | AttachedLoop
+    | MountedFileSystem
+    | MountedDrive
+    | MadeSocket
+    | MadeGroup
+    | ChangedSetting
+    | LockedDrive
+)
 """`persists`: whether what the step did outlives a restart of the machine."""
 
 

@@ -1,6 +1,6 @@
 """The text that names a target, as a value.
 
-Scope: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
+Scope: SCHEME:NAME with the schemes dir, file, block, loop, served, virtual and null, which has no name. Printing a
 TargetSpec gives back the text it was parsed from.
 What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
 difference is destructive), empty names, unknown virtual drives, and unknown modelled hosts (NAME@HOST).
@@ -90,6 +90,8 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
         )
     if scheme == "virtual":
         _check_virtual(name, known_drives)
+    if scheme == "served":
+        _check_served(name, known_drives)
     spec = TargetSpec(scheme=scheme, name=name)
     if scheme == "loop":
         LoopName.parse(spec)
@@ -104,8 +106,17 @@ def _no_scheme(text: str, head: str) -> Refused:
         words = f"has the unknown scheme {head!r}"
         return Refused(where, words, expected=_FORMS, advice=hint, code="unknown-word")
     forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
-    others = "a simulated drive is virtual:NAME, a loop device of a size loop:4GiB, nothing null:"
+    simulated = "a simulated drive is virtual:NAME, one below the real kernel served:NAME"
+    others = f"{simulated}, a loop device of a size loop:4GiB, nothing null:"
     return Refused(where, f"does not say what it is: {forms}", advice=others, code="missing")
+
+
+def _check_served(name: str, known_drives: Sequence[str] | None) -> None:
+    """A drive without a host: the real kernel is its host. What follows an @ is the file of its state."""
+    drive, at, state = name.partition("@")
+    if at and not state:
+        raise Refused(f"target served:{name}", expected="served:DRIVE@STATE", code="wrong-value")
+    _check_virtual(drive, known_drives)
 
 
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:

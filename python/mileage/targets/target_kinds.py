@@ -29,6 +29,7 @@ CLASSES: Final = {
     "file": "file.FileTarget",
     "block": "block.BlockTarget",
     "loop": "loop.LoopTarget",
+    "served": "served_target.ServedTarget",
     "virtual": "virtual.VirtualTarget",
     "null": "null.NullTarget",
 }

@@ -1,0 +1,248 @@
+"""`mileage drive serve` and `mileage drive control`: a virtual drive as a block device, and commands for it while it is
+served.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from mileage.targets.ledger import Ledger
+    from mileage.targets.served_drive import ServedDrive
+
+_LOOK_S = 0.1
+_FAULTS = ("stall", "unreadable", "drop-off", "none")
+
+
+@click.command("serve", short_help="Serve a drive as a real block device.")
+@click.argument("profile")
+@click.option("--at", type=click.Path(path_type=Path), metavar="DIR", help="Mount the file DIR/drive.")
+@click.option("--nbd", type=click.Path(path_type=Path), metavar="SOCKET", help="Serve NBD at a unix socket.")
+@click.option(
+    "--state",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Begin with a state that --save of this command or of drive run wrote.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the state at the end.",
+)
+@click.option(
+    "--data",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the data in this sparse file; default: in memory.",
+)
+@click.option(
+    "--speed",
+    default="real",
+    show_default=True,
+    metavar="real|xN|unbounded",
+    help="Speed of the drive's clock; unbounded answers at once.",
+)
+@click.option(
+    "--wait",
+    type=click.Choice(["sleep", "spin"]),
+    default="sleep",
+    show_default=True,
+    help="Spin before each answer: more precise, and a processor is busy.",
+)
+@click.option(
+    "--sector",
+    type=click.Choice(["512", "4096"]),
+    default="512",
+    show_default=True,
+    help="Logical sector of the loop device.",
+)
+@click.option("--loop/--no-loop", default=True, help="Attach a loop device, as root.")
+def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, loop: bool, **how: Any) -> None:
+    """Serve the virtual drive PROFILE as a real block device: with data, in
+    real time, in a given state, until Ctrl-C. All is undone at the end, or
+    by mileage doctor --repair.
+
+    \b
+    mileage drive serve intel-x25e-64gb --at /mnt/x25e
+    mileage drive serve micron-7450-pro-1920gb --nbd /tmp/drive.socket
+    mileage drive control /mnt/x25e stats
+    """
+    from mileage.errors import Refused, RunFailed
+    from mileage.targets.ledger import Ledger
+    from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
+
+    if at is None and nbd is None:
+        raise Refused("drive serve", expected="--at DIR, --nbd SOCKET or both", code="missing")
+    if save is not None and not save.absolute().parent.is_dir():
+        raise Refused(save, "is in no folder", code="not-found")
+    options = ServedDriveOptions(
+        profile=profile,
+        at=at.absolute() if at else None,
+        nbd=nbd.absolute() if nbd else None,
+        state=how["state"],
+        data=how["data"].absolute() if how["data"] else None,
+        speed=how["speed"],
+        spins=how["wait"] == "spin",
+        sector_bytes=int(how["sector"]),
+    )
+    drive, ledger = ServedDrive(f"drive serve {profile}", options), Ledger()
+    asked = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: asked.set())
+    try:
+        drive.start(ledger)
+        _print_places(drive, ledger, options.name, nbd, loop=loop and at is not None)
+        _wait_for_the_end(drive, asked)
+        if drive.is_alive:
+            drive.stop(ledger, save)
+            if save is not None:
+                click.echo(f"state saved in {save}")
+        else:
+            raise RunFailed(
+                f"the process of the drive ended with status {drive.end_status}; whoever uses it gets EIO",
+                cause="program",
+            )
+    finally:
+        drive.kill()
+        ledger.undo_all()
+
+
+def _print_places(drive: ServedDrive, ledger: Ledger, name: str, nbd: Path | None, *, loop: bool) -> None:
+    if drive.file is not None:
+        click.echo(f"file:     {drive.file}")
+    if loop and os.geteuid() == 0:
+        click.echo(f"device:   {drive.attach(ledger)}")
+    elif drive.file is not None:
+        click.echo(f"device:   as root: losetup --find --show --direct-io=on {drive.file}")
+    if nbd is not None:
+        click.echo(f"NBD:      nbd+unix:///?socket={nbd}")
+    click.echo(f"commands: mileage drive control {name} stats|save|age|fault|power-cut|power-on")
+    click.echo("Ctrl-C ends it")
+
+
+def _wait_for_the_end(drive: ServedDrive, asked: threading.Event) -> None:
+    """Wait for a signal, or the end of the drive's process. A drive in use is served until a second signal."""
+    warned = False
+    while drive.is_alive:
+        if not asked.wait(_LOOK_S):
+            continue
+        asked.clear()
+        users = drive.users()
+        if not users or warned:
+            return
+        warned = True
+        click.echo(
+            f"still served, because it is in use: {users}; a second signal ends it all the same", err=True
+        )
+
+
+@click.group("control", short_help="Commands for a drive that is served.")
+@click.argument("at", type=click.Path(path_type=Path))
+@click.pass_context
+def control(context: click.Context, at: Path) -> None:
+    """Commands for the drive that mileage drive serve serves at the directory
+    (or NBD socket) AT. Each prints one JSON object.
+
+    \b
+    mileage drive control /mnt/x25e stats
+    mileage drive control /mnt/x25e power-cut --seed 7
+    """
+    context.obj = os.path.abspath(at)
+
+
+def _ask(context: click.Context, command: str, **arguments: Any) -> None:
+    import msgspec
+
+    from mileage.targets.served_drive import ask_drive
+
+    answer = ask_drive(context.obj, command, **arguments)
+    click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2))
+
+
+@control.command("stats", short_help="Requests, lateness, counters and gauges.")
+@click.pass_context
+def stats(context: click.Context) -> None:
+    """Print requests by kind, how late answers were (actual minus modelled
+    instant), and the drive's counters and gauges.
+    """
+    _ask(context, "stats")
+
+
+@control.command("save", short_help="Write the state of the drive.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_context
+def save(context: click.Context, file: Path) -> None:
+    """Write the state of the drive into FILE, for --state of mileage drive
+    serve and --from of mileage drive run. Its data is not in it.
+    """
+    _ask(context, "save", path=os.path.abspath(file))
+
+
+@control.command("age", short_help="Write the drive several times over.")
+@click.option(
+    "--drive-writes",
+    type=click.FloatRange(min=0, min_open=True),
+    required=True,
+    metavar="N",
+    help="Capacities.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
+@click.pass_context
+def age(context: click.Context, drive_writes: float, seed: int) -> None:
+    """Write the drive N times over at random, in simulated time: its state
+    changes, its data does not.
+    """
+    _ask(context, "age", drive_writes=drive_writes, seed=seed)
+
+
+@control.command("fault", short_help="Inject a fault.")
+@click.argument("name", type=click.Choice(_FAULTS))
+@click.option("--seconds", type=click.FloatRange(min=0, max=3600), help="Length of a stall; default 1.")
+@click.option("--offset", metavar="SIZE", help="First byte that is unreadable; default 0.")
+@click.option("--length", metavar="SIZE", help="Bytes that are unreadable; default 4KiB.")
+@click.pass_context
+def fault(
+    context: click.Context, name: str, seconds: float | None, offset: str | None, length: str | None
+) -> None:
+    """Inject a fault: the drive answers nothing for a while (stall), cannot
+    read a range until it is written (unreadable), is missing until power-on
+    (drop-off); none ends the first two.
+    """
+    from mileage._core import parse_bytes
+    from mileage.errors import Refused
+
+    arguments: dict[str, Any] = {}
+    if seconds is not None:
+        arguments["seconds"] = seconds
+    for key, text in (("offset", offset), ("length", length)):
+        if text is not None:
+            arguments[key] = parse_bytes(text)
+    allowed = {"stall": {"seconds"}, "unreadable": {"offset", "length"}}.get(name, set())
+    if useless := sorted(arguments.keys() - allowed):
+        raise Refused(f"--{useless[0]}", f"has no effect on the fault {name}", code="no-effect")
+    _ask(context, "fault", name=name, **arguments)
+
+
+@control.command("power-cut", short_help="Cut the power.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N")
+@click.pass_context
+def power_cut(context: click.Context, seed: int) -> None:
+    """Cut the power: outstanding requests fail, what the drive's profile
+    loses is lost, and every request fails until power-on. N draws what
+    chance decides.
+    """
+    _ask(context, "power-cut", seed=seed)
+
+
+@control.command("power-on", short_help="Switch the drive on again.")
+@click.pass_context
+def power_on(context: click.Context) -> None:
+    """Switch the drive on again, after power-cut or the fault drop-off."""
+    _ask(context, "power-on")

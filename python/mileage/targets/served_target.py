@@ -1,0 +1,161 @@
+"""`served:PROFILE` or `served:PROFILE@STATE`: a virtual drive below the real kernel, as a loop device of its own.
+
+Scope: a block device whose speed, state and age are those of a stated drive. Every cycle begins with a new drive, or
+with the drive as STATE has it, so that kernels, file systems and their options meet identical drives.
+What it refuses: users other than root, unknown drives, a STATE that is no file.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.targets.device_identity import may_take_steps
+from mileage.targets.devices import Device, MadeDevice
+from mileage.targets.file_identity import FileIdentity, check_identity
+from mileage.targets.guard import ROOT
+from mileage.targets.ledger import Ledger
+from mileage.targets.loop import LoopTarget
+from mileage.targets.profiles import load_profile
+from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings, undo_settings
+from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
+from mileage.targets.spec import TargetSpec
+from mileage.targets.target_interface import OpenOptions
+
+PLACES = Path("/run/mileage")
+"""Parent directory of the mount points, each named by its plan's hash."""
+
+
+class ServedName(msgspec.Struct, frozen=True):
+    """Parsed served: target."""
+
+    profile: str
+    state: Path | None
+
+    @classmethod
+    def parse(cls, spec: TargetSpec) -> ServedName:
+        """The drive, and the file of its state. Raises Refused."""
+        profile, _, state = spec.name.partition("@")
+        load_profile(profile)
+        if state and not Path(state).is_file():
+            raise Refused(
+                spec,
+                f"{state} is no file",
+                expected="served:PROFILE@STATE with a state that mileage drive serve --save wrote",
+                code="not-found",
+            )
+        return cls(profile, Path(state) if state else None)
+
+
+class ServedDevice(MadeDevice):
+    """A loop device over a drive that is served by a process of its own."""
+
+    def __init__(self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS) -> None:
+        name = ServedName.parse(spec)
+        self._spec = spec
+        self._settings = settings
+        self._options = ServedDriveOptions(
+            profile=name.profile, state=name.state, at=PLACES / f"served-{plan_hash[:8]}"
+        )
+        self._drive: ServedDrive | None = None
+        self._last: Path | None = None
+        self._identity = FileIdentity(0, 0)
+
+    @property
+    def path(self) -> Path | None:
+        return self._drive.loop if self._drive is not None else None
+
+    @property
+    def identity(self) -> FileIdentity:
+        return self._identity
+
+    @cached_property
+    def size_bytes(self) -> int:
+        from mileage import _core
+
+        return int(_core.Drive(load_profile(self._options.profile)).capacity_bytes)
+
+    @property
+    def block_bytes(self) -> int:
+        return self._options.sector_bytes
+
+    @property
+    def folder(self) -> Path:
+        """The existing directory whose environment belongs to the drive."""
+        return Path("/")
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that a work area can have."""
+        return self.size_bytes
+
+    def is_whole(self) -> bool:
+        """False: what was written ends with the process that serves the drive."""
+        return False
+
+    def attach(self, ledger: Ledger) -> Path:
+        if self._drive is None:
+            drive = ServedDrive(str(self._spec), self._options)
+            drive.start(ledger)
+            self._drive = drive
+            self._last = drive.attach(ledger, self._last)
+            self._identity = FileIdentity.at(self._last)
+            apply_settings(str(self._spec), self._last, self._settings, ledger)
+        assert self._last is not None
+        return self._last
+
+    def check(self) -> None:
+        """Raise RunFailed when another device has its number by now."""
+        if self.path is not None:
+            check_identity(str(self._spec), self.path, self._identity)
+
+    def empty(self, ledger: Ledger) -> str:
+        self.detach(ledger)
+        path = self.attach(ledger)
+        begun = f"as {self._options.state} has it" if self._options.state else "new"
+        return f"served {self._options.profile}, {begun}, at {path}"
+
+    def detach(self, ledger: Ledger) -> None:
+        if self._drive is not None:
+            undo_settings(ledger)
+            self._drive.stop(ledger)
+            self._drive = None
+
+    def remove(self) -> None:
+        """Does nothing: the drive was in memory."""
+
+
+class ServedTarget(LoopTarget):
+    """A served drive as a raw device."""
+
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
+    ) -> None:
+        super().__init__(spec, plan_hash, settings, root=root, device=ServedDevice(spec, plan_hash, settings))
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path | None:
+        refuse_no_root(spec)
+        ServedName.parse(spec)
+        return None
+
+
+def refuse_no_root(spec: TargetSpec) -> None:
+    """Raise Refused for somebody who may not attach a loop device."""
+    if os.geteuid() != 0 and not may_take_steps():
+        raise Refused(
+            spec,
+            "a served drive is attached to a loop device, which needs root",
+            advice=f"without it use {spec.name.partition('@')[0]} as virtual:, or mileage drive serve and its file",
+            code="needs-root",
+        )
+
+
+def served_device(spec: TargetSpec, how: OpenOptions) -> Device:
+    """The device below a file system on this target."""
+    refuse_no_root(spec)
+    return ServedDevice(spec, how.plan_hash, how.settings)
