@@ -61,6 +61,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("iometer test.icf", 2, "-t: missing"),
     ("import --layouts", 0, "fio"),
     ("drive show intel-x25e-64gb", 0, ""),
+    ("powercut", 2, "needs root"),
     ("endurance case worker-node", 0, "75 TB/year"),
     ("selftest --help", 0, "coverage"),
     ("doctor", 0, "clock source"),

@@ -31,6 +31,7 @@ _COMMANDS = {
         "Measure the false alarms, coverage and power of the judgement.",
     ),
     "drive": ("mileage.cli.drive", "Virtual drives: data sheet, one workload, theory against simulation."),
+    "powercut": ("mileage.cli.powercut", "Power cuts under real file systems and applications."),
     "endurance": (
         "mileage.cli.endurance",
         "How long a drive lasts, how fast it wears, which drive fits a need.",
