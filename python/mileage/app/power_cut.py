@@ -122,6 +122,8 @@ class PowerCutOptions(msgspec.Struct, frozen=True, kw_only=True):
     cuts: int = 60
     seed: int = 1
     repeats: int = 3
+    speed: str = "real"
+    """Speed of the drive's clock; a slow drive has more in its buffer when the power fails."""
 
 
 def check_programs(kinds: set[str]) -> None:
@@ -142,9 +144,11 @@ class PowerCutBench:
         flush = "honoured" if combination.honest else "ignored"
         profile = f"{options.drive},write_buffer_power={power},write_buffer_flush={flush}"
         self._root = Path(tempfile.mkdtemp(prefix="mileage-powercut-", dir="/run"))
+        # A server with a user of its own has to reach its files.
+        self._root.chmod(0o711)
         self._place = self._root / "fs"
         self._drive = ServedDrive(
-            "powercut", ServedDriveOptions(profile=profile, at=self._root / "drive", sector_bytes=512)
+            "powercut", ServedDriveOptions(profile=profile, at=self._root / "drive", speed=options.speed)
         )
         self._ledger = Ledger()
         self._device: Path | None = None

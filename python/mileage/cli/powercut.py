@@ -41,6 +41,13 @@ _FLUSH = {"honest": [True], "lying": [False], "honest,lying": [True, False]}
     show_default=True,
     help="Flushes of the drive.",
 )
+@click.option(
+    "--speed",
+    default="real",
+    show_default=True,
+    metavar="real|xN",
+    help="Of the drive's clock; x0.05: a slow drive, which has more to lose.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
 @click.option(
     "--report", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write a page into DIR."
@@ -54,6 +61,7 @@ def command(
     barriers: str,
     power: str,
     flush: str,
+    speed: str,
     seed: int,
     report: Path | None,
     as_json: bool,
@@ -91,7 +99,7 @@ def command(
     if unknown := [kind for kind in kinds if kind not in FILE_SYSTEMS]:
         raise Refused(f"--fs {unknown[0]}", expected=", ".join(FILE_SYSTEMS), code="unknown-word")
     check_programs(set(kinds))
-    options = PowerCutOptions(drive=drive, cuts=cuts, seed=seed)
+    options = PowerCutOptions(drive=drive, cuts=cuts, seed=seed, speed=speed)
     pairs = list(combinations_of(kinds, apps_of(apps), _SWITCH[barriers], _POWER[power], _FLUSH[flush]))
     results = []
     for number, (combination, app) in enumerate(pairs, start=1):
