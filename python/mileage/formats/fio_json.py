@@ -14,7 +14,7 @@ import re
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions
+from mileage.formats.fio_options import FioOptions, note_concurrent
 from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.input_file import Source
@@ -113,7 +113,7 @@ def _add(document: Document, result: Result, source: Source) -> None:
         run.line = document.line
         if len(groups) == 1:
             run.device_bytes = _moved(disks)
-        run.notes += _concurrent_jobs(jobs, groups, run)
+        note_concurrent(run, _word(jobs[0].get("jobname")), _concurrent_jobs(jobs, groups))
         if missing := _not_numbers(jobs):
             missing_text = f"job {_word(jobs[0].get('jobname'))!r}: {', '.join(missing)}"
             result.unread.append(
@@ -127,23 +127,17 @@ def _word(value: Any) -> str:
 
 
 def _concurrent_jobs(
-    jobs: list[dict[str, Any]], groups: dict[tuple[Any, ...], list[dict[str, Any]]], run: ToolRun
+    jobs: list[dict[str, Any]], groups: dict[tuple[Any, ...], list[dict[str, Any]]]
 ) -> list[str]:
-    """Other jobs of the same group that ran at the same time."""
+    """Names of the other jobs of the same group that ran at the same time."""
     first = jobs[0]
-    others = [
+    return [
         _word(other[0].get("jobname"))
         for other in groups.values()
         if other is not jobs
         and other[0].get("groupid") == first.get("groupid")
         and other[0].get("hostname") == first.get("hostname")
         and ALL_CLIENTS not in (other[0].get("jobname"), first.get("jobname"))
-    ]
-    if not others:
-        return []
-    run.levels["concurrent"] = ", ".join(others)
-    return [
-        f"{_word(first.get('jobname'))} is in one group with {', '.join(others)}: they may have run side by side"
     ]
 
 

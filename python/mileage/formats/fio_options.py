@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.formats.number_parser import fio_size, whole
-from mileage.formats.result import Kind
+from mileage.formats.result import Kind, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
@@ -175,3 +175,10 @@ class FioOptions(msgspec.Struct, frozen=True):
             found["iodepth"] = self.values.get("iodepth", "1")
         found |= {"job": name} if name else {}
         return found | ({"host": host} if host else {})
+
+
+def note_concurrent(run: ToolRun, name: str, others: list[str]) -> None:
+    """Record the other jobs of a run's group, which ran at the same time."""
+    if others:
+        run.levels["concurrent"] = ", ".join(others)
+        run.notes.append(f"{name} is in one group with {', '.join(others)}: they may have run side by side")

@@ -31,6 +31,8 @@ class Reader(Protocol):
 
 LAYOUTS: Final = {
     "fio-json": ("mileage.formats.fio_json", "fio 3: --output-format=json or json+, also of clients"),
+    "fio-text": ("mileage.formats.fio_text", "fio 3: its normal output"),
+    "fio-terse": ("mileage.formats.fio_terse", "fio 3: --minimal, terse versions 3 to 5"),
     "fio-logs": (
         "mileage.formats.fio_logs",
         "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",

@@ -14,7 +14,6 @@ from typing import Final
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 
-_FIO_JSON: Final = "run fio with --output-format=json, and import that"
 _NO_READER: Final = (
     "there is no reader for it; its figures can be imported as a CSV file with the columns cell, repetition, "
     "value and unit"
@@ -22,8 +21,6 @@ _NO_READER: Final = (
 _MARKS: Final = tuple(
     (re.compile(pattern, re.MULTILINE), what, advice)
     for pattern, what, advice in (
-        (r"^[2-5];fio-[0-9]|^[^;\n]*;(?:[^;\n]*;){90,}", "fio's terse output", _FIO_JSON),
-        (r"^\S.*: \(g=[0-9]+\): rw=|^\S.*: \(groupid=[0-9]+, jobs=[0-9]+\)", "fio's normal text", _FIO_JSON),
         (
             r"^fio: |: you need to specify size=|^fio-[0-9.]+\nStarting ",
             "an error message of fio, or a run that did not come to its end",

@@ -1,0 +1,250 @@
+"""fio's terse output (--minimal, --output-format=terse), versions 3, 4 and 5, of fio 3: one line for each job.
+
+Scope: KiB and microseconds, whole numbers; versions 4 and 5 have trims, version 5 more columns of bandwidth and IOPS.
+The line has no options of the job, so a cell is named after the job. Lines with the name, the group and the disk
+statistics of another are the jobs that `numjobs` made, one run together.
+What it refuses: version 2, which has no name of a tool in it; fio 2; and lines of one name and group without disk
+statistics, which are either jobs side by side or runs one after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.formats.fio_options import note_concurrent
+from mileage.formats.input_file import Source
+from mileage.formats.json_documents import shown
+from mileage.formats.number_parser import number, whole
+from mileage.formats.result import Result, ToolRun, Unread
+
+LAYOUT: Final = "fio-terse"
+_LINE: Final = re.compile(r"([345]);(fio-[^;\n]*);")
+_OLD: Final = re.compile(r"2;[^;\n]*;[0-9]+;[0-9]+;(?:[0-9.]+%?;){40,}")
+_START: Final = 5
+"""Fields before the first direction: versions, name, group, error."""
+_FIELDS: Final = {3: (2, 41), 4: (3, 41), 5: (3, 47)}
+"""Directions, and fields of each, by version."""
+_PERCENTILES: Final = 20
+_TAIL: Final = 34
+"""Fields between the last direction and the disks: CPU, depths, latencies."""
+_DISK: Final = 9
+_DIRECTIONS: Final = ("read", "write", "trim")
+_QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
+_NAMES: Final = ("io (KiB)", "bw (KiB/s)", "iops", "runtime (msec)")
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """What a job did in one direction."""
+
+    io_kib: int
+    iops: float
+    runtime_ms: int
+    bw_kib: int
+    mean_us: float | None
+    ends_us: tuple[float | None, float | None]
+    quantiles_us: dict[str, float]
+
+    @property
+    def active(self) -> bool:
+        """Whether anything was done."""
+        return self.io_kib > 0 or self.iops > 0
+
+
+class _Job(msgspec.Struct, frozen=True):
+    """A line."""
+
+    line: int
+    name: str
+    group: int
+    error: int
+    parts: dict[str, _Part]
+    disks: str
+
+
+def knows(source: Source) -> bool:
+    """Whether the beginning of a file has this layout."""
+    return any(_LINE.match(line) or _OLD.match(line[:1000]) for line in source.text_head.split("\n")[:500])
+
+
+def read(source: Source) -> Result:
+    """Read all runs of a file. Raises Refused when it holds no line of fio 3, or jobs that cannot be told apart."""
+    result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
+    jobs: list[_Job] = []
+    for at, line in enumerate(source.lines(), 1):
+        if _OLD.match(line[:1000]):
+            raise Refused(
+                f"{source.path}, line {at}",
+                "fio's terse version 2",
+                expected="version 3, 4 or 5 (--terse-version=3)",
+                code="unsupported",
+            )
+        if found := _LINE.match(line):
+            version = found[2].removeprefix("fio-")
+            if not version.startswith("3."):
+                raise Refused(
+                    f"{source.path}, line {at}",
+                    found[2][:40],
+                    expected="fio 3, whose units are read",
+                    code="unsupported",
+                )
+            result.version = result.version or version
+            job = _job(at, line, int(found[1]))
+            if job is not None:
+                jobs.append(job)
+                continue
+        if line.strip():
+            result.unread.append(Unread(at, shown(line), "no whole line of fio's terse output"))
+    if not jobs:
+        raise Refused(source.path, "no line of fio's terse output was understood", code="not-understood")
+    together = _together(source, jobs)
+    for call, same in together:
+        run = _run(call, same)
+        group = same[0].group
+        others = [other[0].name for begun, other in together if begun == call and other[0].group == group]
+        note_concurrent(run, same[0].name, [name for name in others if name != same[0].name])
+        result.runs.append(run)
+    return result
+
+
+def _job(at: int, line: str, version: int) -> _Job | None:
+    fields = line.rstrip("\r").split(";")
+    directions, width = _FIELDS[version]
+    end = _START + directions * width + _TAIL
+    group, error = whole(fields[3]), whole(fields[4])
+    # What follows the disks is a description, or the errors of continue_on_error.
+    disks = ";".join(fields[end : end + _DISK])
+    if len(fields) < end or group is None or error is None:
+        return None
+    if any(number(field.removesuffix("%")) is None for field in fields[end - _TAIL : end]):
+        return None
+    parts = {}
+    for at_direction, name in enumerate(_DIRECTIONS[:directions]):
+        begin = _START + at_direction * width
+        part = _part(fields[begin : begin + width])
+        if part is None:
+            return None
+        parts[name] = part
+    return _Job(at, fields[2], group, error, parts, disks if len(fields) >= end + _DISK else "")
+
+
+def _part(fields: list[str]) -> _Part | None:
+    io_kib, bandwidth, runtime = whole(fields[0]), whole(fields[1]), whole(fields[3])
+    iops = number(fields[2])
+    others = [*fields[4:12], *fields[12 + _PERCENTILES :]]
+    if io_kib is None or bandwidth is None or runtime is None or iops is None:
+        return None
+    if any(number(field.removesuffix("%")) is None for field in others):
+        return None
+    quantiles = {}
+    for field in fields[12 : 12 + _PERCENTILES]:
+        percent, _, value = field.partition("%=")
+        share, value_us = number(percent), number(value)
+        if share is None or value_us is None:
+            return None
+        if share in _QUANTILES:
+            quantiles[_QUANTILES[share]] = value_us
+    ends = number(fields[8]), number(fields[9])
+    return _Part(io_kib, iops, runtime, bandwidth, number(fields[10]), ends, quantiles)
+
+
+def _together(source: Source, jobs: list[_Job]) -> list[tuple[int, list[_Job]]]:
+    """The jobs of each run, with the line in which their call of fio begins. Raises Refused."""
+    found: list[tuple[int, list[_Job]]] = []
+    call = jobs[0].line
+    runs: dict[tuple[str, int], list[_Job]] = {}
+    disks = jobs[0].disks
+    for job in jobs:
+        key = job.name, job.group
+        if job.disks != disks:
+            call, runs, disks = job.line, {}, job.disks
+        elif key in runs and not job.disks:
+            raise Refused(
+                f"{source.path}, line {job.line}",
+                f"a second line of job {job.name[:80]!r} in group {job.group}, and none has disk statistics",
+                advice="jobs side by side cannot be told from runs one after the other: use group_reporting, and a "
+                "file for each run",
+                code="ambiguous",
+            )
+        if key in runs:
+            runs[key].append(job)
+        else:
+            runs[key] = [job]
+            found.append((call, runs[key]))
+    return found
+
+
+def _run(call: int, jobs: list[_Job]) -> ToolRun:
+    """The run of one or more jobs side by side."""
+    first = jobs[0]
+    parts = {name: [job.parts[name] for job in jobs] for name in first.parts}
+    done = {
+        name: [part for part in same if part.active]
+        for name, same in parts.items()
+        if any(p.active for p in same)
+    }
+    active = [part for same in done.values() for part in same]
+    longest_ms = max((part.runtime_ms for part in active), default=0)
+    run = ToolRun(
+        cell=f"fio.{first.name}" + (f", {len(jobs)} jobs" if len(jobs) > 1 else ""),
+        kind="iops",
+        title=f"job {first.name}",
+        line=first.line,
+        call=call,
+        levels={"job": first.name, "jobs": str(len(jobs))},
+        elapsed_s=longest_ms / 1000 or None,
+        bytes_read=_moved(parts["read"]),
+        bytes_written=_moved(parts["write"]),
+        printed=_printed(jobs),
+    )
+    if longest_ms:
+        run.rate_bytes_per_s = sum(part.io_kib for part in active) * 1024 / (longest_ms / 1000)
+        run.ops_per_s = (
+            active[0].iops
+            if len(active) == 1
+            else sum(part.iops * part.runtime_ms for part in active) / longest_ms
+        )
+    _latencies(run, done)
+    if failed := sorted({job.error for job in jobs if job.error}):
+        run.error = f"fio ended with error {', '.join(map(str, failed))}"
+    return run
+
+
+def _moved(parts: list[_Part]) -> int | None:
+    """Bytes of all jobs, whole KiB each."""
+    moved = sum(part.io_kib for part in parts) * 1024
+    return moved if moved < 2**63 else None
+
+
+def _latencies(run: ToolRun, done: dict[str, list[_Part]]) -> None:
+    """Completion latencies of the direction with most operations, where one job did it."""
+    if not done:
+        return
+    most = max(done, key=lambda name: sum(part.iops * part.runtime_ms for part in done[name]))
+    if len(done[most]) > 1:
+        run.notes.append(
+            f"percentiles of {len(done[most])} jobs cannot be joined; group_reporting or JSON+ keeps them"
+        )
+        return
+    (part,) = done[most]
+    # fio prints 0 for all of them where it did not measure latencies, and below a microsecond.
+    if not any(part.quantiles_us.values()) and not part.mean_us:
+        return
+    found = {"mean": part.mean_us, "min": part.ends_us[0], "max": part.ends_us[1], **part.quantiles_us}
+    run.quantiles_ns = {name: 1000 * value for name, value in found.items() if value is not None}
+    run.latency_p99_ns = run.quantiles_ns.get("p99") or None
+
+
+def _printed(jobs: list[_Job]) -> list[tuple[str, float]]:
+    """The figures of each direction, with the number of the job before where there are several."""
+    found = []
+    for at, job in enumerate(jobs, 1):
+        for name, part in job.parts.items():
+            before = f"{at}.{name}." if len(jobs) > 1 else f"{name}."
+            figures = (part.io_kib, part.bw_kib, part.iops, part.runtime_ms)
+            found += [(before + word, float(value)) for word, value in zip(_NAMES, figures, strict=True)]
+            found += [(f"{before}clat {word} (usec)", value) for word, value in part.quantiles_us.items()]
+    return found

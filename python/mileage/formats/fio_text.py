@@ -1,0 +1,262 @@
+"""fio's normal output of fio 3: what a person sees, one block of lines for each job or reporting group.
+
+Scope: pattern, block size, engine and depth from the line that lists a job before it starts; operations from `issued
+rwts`, which is exact, and bytes as operations times the block size where these agree with the rounded size. Rates are
+then bytes and operations over the longest run time, else the rounded ones of each direction. Numbers with k, M, G are
+powers of 1000; units of bytes are as they are printed.
+What it refuses: fio 2, and a file without a result of a job. Lines of a job that cannot be read are reported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.formats.fio_options import FioOptions, note_concurrent
+from mileage.formats.fio_text_lines import (
+    DIRECTIONS,
+    LISTED,
+    RESULT,
+    SECTORS,
+    SIZES,
+    VERSION,
+    JobLines,
+    Part,
+    Rounded,
+    sized,
+)
+from mileage.formats.input_file import Source
+from mileage.formats.json_documents import shown
+from mileage.formats.number_parser import whole
+from mileage.formats.result import Result, ToolRun, Unread
+from mileage.model.cell_key import CellKey
+
+LAYOUT: Final = "fio-text"
+_SECTOR_BYTES: Final = 512
+_SUMMARY: Final = re.compile(
+    r"Run status group [0-9]+ \(all jobs\):|\s+(?:READ|WRITE|TRIM): bw=.*|Disk stats \(.*\):|\.\.\.|Starting .*|"
+    r"\s+\S+: ios=[0-9]+/.*|.*: Laying out IO files? .*|Jobs: [0-9].*|All clients:.*"
+)
+"""Lines that repeat figures of the jobs, or have none."""
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """A job as fio lists it before it starts."""
+
+    name: str
+    group: int
+    options: dict[str, str]
+
+
+def knows(source: Source) -> bool:
+    """Whether the beginning of a file has this layout."""
+    return any(
+        RESULT.match(line) or LISTED.match(line)
+        for line in source.text_head.replace("\r", "\n").split("\n")[:2000]
+    )
+
+
+def read(source: Source) -> Result:
+    """Read all runs of a file. Raises Refused for fio 2, and for a file without a result."""
+    result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
+    listed: list[_Listed] = []
+    blocks: list[JobLines] = []
+    disks: list[int] = []
+    call, block = 0, None
+    for at, raw in enumerate(source.lines(), 1):
+        # Status lines of the run end with a carriage return, and the next line of the output follows them.
+        line = raw.rstrip("\r").rpartition("\r")[2]
+        if found := LISTED.fullmatch(line):
+            if blocks and blocks[-1].call == call:
+                _close(result, listed, blocks, disks)
+                listed, blocks, disks, call = [], [], [], 0
+            call, block = call or at, None
+            listed.append(_listed(found))
+        elif found := VERSION.fullmatch(line):
+            _version(source, result, at, found[1])
+        elif found := RESULT.fullmatch(line):
+            block = JobLines(at, call, found)
+            blocks.append(block)
+            result.began = result.began or found["date"]
+        elif "(groupid=" in line:
+            block = None
+            result.unread.append(Unread(at, shown(line), "no line of fio that begins the result of a job"))
+        elif _SUMMARY.fullmatch(line):
+            block = None if line.startswith("Run status") else block
+            disks += [_SECTOR_BYTES * int(count) for pair in SECTORS.findall(line) for count in pair]
+        elif line.strip() and (block is None or not block.add(line)):
+            result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
+    _close(result, listed, blocks, disks)
+    if not result.runs:
+        raise Refused(
+            source.path,
+            "no result of a job of fio was understood",
+            code="not-understood",
+            advice=_advice(result),
+        )
+    return result
+
+
+def _advice(result: Result) -> str:
+    more = f"; line {result.unread[0].line} has {result.unread[0].text!r}" if result.unread else ""
+    return f"was the run interrupted?{more}"
+
+
+def _version(source: Source, result: Result, at: int, version: str) -> None:
+    if not version.startswith("3."):
+        raise Refused(
+            f"{source.path}, line {at}",
+            f"fio-{version[:40]}",
+            expected="fio 3, whose units are read",
+            code="unsupported",
+        )
+    result.version = result.version or version
+
+
+def _listed(found: re.Match[str]) -> _Listed:
+    """A job with the options that its line has; the block size where all directions that it does have one."""
+    options = {"rw": found["rw"], "ioengine": found["engine"], "iodepth": found["depth"]}
+    sizes = {sized(low) if low == high else None for low, high in _sizes(found["rw"], found["sizes"])}
+    if len(sizes) == 1 and (size := sizes.pop()):
+        options["bs"] = str(round(size.value))
+    else:
+        options["bsrange"] = found["sizes"]
+    return _Listed(found["name"], int(found["group"]), options)
+
+
+def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
+    """The least and the largest size of each direction that a pattern has."""
+    letters = {"R": "read", "W": "write", "T": "trim"}
+    found = SIZES.findall(text)
+    mixed = pattern in ("rw", "randrw", "readwrite")
+    return [
+        (low, high) for letter, low, high in found if letters[letter] in pattern or (mixed and letter in "RW")
+    ]
+
+
+def _close(result: Result, listed: list[_Listed], blocks: list[JobLines], disks: list[int]) -> None:
+    """Make the runs of one call of fio: the jobs of one name and group are one run together."""
+    groups: dict[tuple[str, int], list[JobLines]] = {}
+    for block in blocks:
+        if block.parts:
+            groups.setdefault((block.name, block.group), []).append(block)
+        else:
+            result.unread.append(
+                Unread(block.line, block.name[:80], "a job without a direction, or what it did is lost")
+            )
+    for (name, group), same in groups.items():
+        names = dict.fromkeys(job.name for job in listed if job.group == group)
+        others = [other for other in names if (other, group) not in groups]
+        own = next((job.options for job in listed if (job.name, job.group) == (name, group)), {})
+        run = _run(same, {} if others else own, others)
+        note_concurrent(
+            run, name, [other for other, in_group in groups if in_group == group and other != name]
+        )
+        result.runs.append(run)
+        if len(groups) == 1 and disks:
+            result.runs[-1].device_bytes = sum(disks)
+
+
+def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> ToolRun:
+    """The run of blocks of one job."""
+    first = blocks[0]
+    options = FioOptions.of({}, values)
+    workers = first.jobs if len(blocks) == 1 else len(blocks)
+    done = {name: [block.parts[name] for block in blocks if name in block.parts] for name in DIRECTIONS}
+    done = {name: parts for name, parts in done.items() if parts}
+    issued = {name: _issued(blocks, at) for at, name in enumerate(DIRECTIONS)}
+    moved = {name: _moved(parts, issued[name], options.block_bytes) for name, parts in done.items()}
+    label = options.label(first.name, list(done), issued, workers, "")
+    run = ToolRun(
+        cell=f"fio.group of {first.name} and others" if others else label,
+        key=CellKey(f"fio.{options.pattern}" if options.pattern else ""),
+        kind=options.kind(list(done)),
+        title=f"job {first.name}",
+        line=first.line,
+        call=first.call,
+        levels={"job": first.name} if others else options.levels(first.name, workers, ""),
+        bytes_read=_exact(moved.get("read")),
+        bytes_written=_exact(moved.get("write")),
+        ops_read=issued["read"],
+        ops_written=issued["write"],
+        outstanding=options.outstanding(workers) if values else None,
+    )
+    _rates(run, done, moved, issued)
+    _latencies(run, done, issued)
+    for at, block in enumerate(blocks, 1):
+        run.printed += [(f"{at}.{name}" if len(blocks) > 1 else name, value) for name, value in block.printed]
+    if failed := sorted({block.error for block in blocks if block.error}):
+        run.error = f"fio ended with error {', '.join(map(str, failed))}"
+    if others:
+        run.notes.append(
+            f"{run.cell}: group_reporting gives one figure for the jobs {first.name}, {', '.join(others)}"
+        )
+    return run
+
+
+def _issued(blocks: list[JobLines], at: int) -> int | None:
+    """Operations of all blocks in a direction; None where one does not state them."""
+    counts = [None if block.issued is None else block.issued[at] for block in blocks]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) and sum(known) < 2**63 else None
+
+
+def _moved(parts: list[Part], ops: int | None, block_bytes: int | None) -> Rounded:
+    """Bytes of a direction. Operations times the block size replace fio's rounded size where they agree with it."""
+    printed = sum(part.io_bytes.value for part in parts)
+    digit = sum(part.io_bytes.digit for part in parts)
+    if ops is not None and block_bytes and abs(ops * block_bytes - printed) <= digit:
+        return Rounded(float(ops * block_bytes), 0.0)
+    return Rounded(printed, digit)
+
+
+def _exact(moved: Rounded | None) -> int | None:
+    return 0 if moved is None else whole(moved.value) if moved.digit == 0 else None
+
+
+def _rates(
+    run: ToolRun, done: dict[str, list[Part]], moved: dict[str, Rounded], issued: dict[str, int | None]
+) -> None:
+    """All operations and bytes over the longest run time; fio's own rounded rates where these are not known."""
+    parts = [part for same in done.values() for part in same]
+    longest_ms = max((part.runtime_ms for part in parts), default=0)
+    run.elapsed_s = longest_ms / 1000 or None
+    counts = [issued[name] for name in done]
+    if longest_ms and None not in counts:
+        run.ops_per_s = 1000 * sum(count for count in counts if count is not None) / longest_ms
+    elif len(parts) == 1:
+        run.ops_per_s = parts[0].iops.value
+    if longest_ms and (len(parts) > 1 or all(one.digit == 0 for one in moved.values())):
+        run.rate_bytes_per_s = 1000 * sum(one.value for one in moved.values()) / longest_ms
+    elif len(parts) == 1:
+        run.rate_bytes_per_s = parts[0].bytes_per_s.value
+
+
+def _latencies(run: ToolRun, done: dict[str, list[Part]], issued: dict[str, int | None]) -> None:
+    """Percentiles of the direction that was done most, where one block has it; the sum of all latencies."""
+    sums = [
+        mean * (ops or 0)
+        for name, same in done.items()
+        if len(same) == 1 and (ops := issued[name]) and (mean := same[0].means_ns.get("lat"))
+    ]
+    if done and len(sums) == len(done):
+        run.latency_sum_ns = sum(sums)
+    if not done:
+        return
+    most = done[max(done, key=lambda name: issued[name] or 0)]
+    if len(most) > 1:
+        run.notes.append(
+            f"percentiles of {len(most)} jobs cannot be joined; group_reporting or JSON+ keeps them"
+        )
+        return
+    kind = "clat" if "clat" in most[0].quantiles_ns or "lat" not in most[0].quantiles_ns else "lat"
+    run.levels["percentiles"] = "of total latency" if kind == "lat" else "of completion latency"
+    ends = most[0].ends_ns.get(kind)
+    run.quantiles_ns = {
+        **({"mean": most[0].means_ns[kind], "min": ends[0], "max": ends[1]} if ends else {}),
+        **most[0].quantiles_ns.get(kind, {}),
+    }
+    run.latency_p99_ns = run.quantiles_ns.get("p99")

@@ -1,0 +1,175 @@
+"""fio's normal and terse output have the figures of its JSON; each file here is a part of one call's output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.formats.result import ToolRun
+from tests.formats.sample_reader import SAMPLES, by_cell, of, of_text
+
+NORMAL = SAMPLES / "fio-three-jobs.out"
+TERSE = SAMPLES / "fio-three-jobs.terse"
+DIRECTIONS = ("read", "write", "trim")
+
+
+def jobs(name: str) -> dict[str, list[dict[str, Any]]]:
+    """The jobs of fio's JSON by name, as json reads them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for job in json.loads((SAMPLES / name).read_text())["jobs"]:
+        found.setdefault(job["jobname"], []).append(job)
+    return found
+
+
+def figures(same: list[dict[str, Any]]) -> tuple[float, float, float]:
+    """Bytes per second, operations per second and seconds of jobs side by side."""
+    parts = [job[direction] for job in same for direction in DIRECTIONS]
+    seconds = max(part["runtime"] for part in parts) / 1000
+    return (
+        sum(part["io_bytes"] for part in parts) / seconds,
+        sum(part["total_ios"] for part in parts) / seconds,
+        seconds,
+    )
+
+
+def total(same: list[dict[str, Any]], direction: str, name: str) -> int:
+    return sum(job[direction][name] for job in same)
+
+
+def check_exact(run: ToolRun, same: list[dict[str, Any]]) -> None:
+    assert (run.rate_bytes_per_s, run.ops_per_s, run.elapsed_s) == pytest.approx(figures(same), rel=1e-12)
+    assert (run.bytes_read, run.bytes_written) == (
+        total(same, "read", "io_bytes"),
+        total(same, "write", "io_bytes"),
+    )
+    assert (run.ops_read, run.ops_written) == (
+        total(same, "read", "total_ios"),
+        total(same, "write", "total_ios"),
+    )
+
+
+def test_normal_output_has_the_exact_figures_of_the_json() -> None:
+    result = of(NORMAL)
+    runs = {run.levels["job"]: run for run in result.runs}
+    assert (result.tool, result.version, result.unread, result.lost) == ("fio", "3.33", [], [])
+    assert set(runs) == {"four", "seq"}
+    for name, same in jobs("fio-three-jobs.json").items():
+        check_exact(runs[name], same)
+
+
+def test_latencies_of_normal_output_are_rounded_to_their_unit() -> None:
+    run = next(run for run in of(NORMAL).runs if run.levels["job"] == "seq")
+    latency = jobs("fio-three-jobs.json")["seq"][0]["write"]["clat_ns"]
+    expected = {
+        name: latency["percentile"][f"{percent:.6f}"]
+        for name, percent in (("p50", 50), ("p90", 90), ("p99", 99), ("p99_9", 99.9))
+    }
+    expected |= {name: latency[name] for name in ("mean", "min", "max")}
+    assert run.quantiles_ns == pytest.approx(expected, abs=1000)
+    assert run.latency_p99_ns == run.quantiles_ns["p99"]
+
+
+def test_normal_output_and_json_are_one_cell_in_a_comparison() -> None:
+    assert set(by_cell(of(NORMAL))) == set(by_cell(of(SAMPLES / "fio-three-jobs.json")))
+
+
+def test_clones_are_one_run_and_other_jobs_of_the_group_are_noted() -> None:
+    for path in (NORMAL, TERSE):
+        first, second = of(path).runs
+        assert first.levels["jobs"] == "2"
+        assert "percentiles of 2 jobs cannot be joined" in first.notes[0]
+        assert (first.levels["concurrent"], second.levels["concurrent"]) == ("seq", "four")
+        assert (first.latency_p99_ns, first.call) == (None, second.call)
+
+
+@pytest.mark.parametrize(
+    ("terse", "report"),
+    [
+        ("fio-three-jobs.terse", "fio-three-jobs.json"),
+        ("fio-terse-4.terse", "fio-terse-4.json"),
+        ("fio-terse-5.terse", "fio-terse-5.json"),
+    ],
+)
+def test_terse_output_has_the_figures_of_the_json_in_whole_kib_and_operations(
+    terse: str, report: str
+) -> None:
+    result = of(SAMPLES / terse)
+    assert (result.version, result.unread) == ("3.33", [])
+    expected = jobs(report)
+    runs = {run.levels["job"]: run for run in result.runs}
+    assert set(runs) == set(expected)
+    for name, same in expected.items():
+        rate, ops, seconds = figures(same)
+        run = runs[name]
+        assert run.rate_bytes_per_s == pytest.approx(rate, abs=1024 * len(same) * 2 / seconds)
+        assert run.ops_per_s == pytest.approx(ops, abs=2 * len(same))
+        assert run.elapsed_s == seconds
+        assert run.bytes_written == pytest.approx(total(same, "write", "io_bytes"), abs=1024 * len(same))
+        if len(same) == 1:
+            most = max(DIRECTIONS, key=lambda direction: total(same, direction, "total_ios"))
+            p99_ns = same[0][most]["clat_ns"]["percentile"]["99.000000"]
+            assert run.latency_p99_ns == p99_ns // 1000 * 1000
+
+
+def test_a_group_of_different_jobs_has_no_options() -> None:
+    (run,) = of(SAMPLES / "fio-group.out").runs
+    assert (run.cell, run.ops_read, run.ops_written) == ("fio.group of a and others", 68019, 35401)
+    assert run.rate_bytes_per_s == pytest.approx((266 + 277) * 2**20 / 1.001, rel=0.005)
+    assert "the jobs a, b" in run.notes[0]
+
+
+def test_depth_and_engine_come_from_the_line_before_the_start() -> None:
+    (run,) = of(SAMPLES / "fio-depth-8.out").runs
+    assert (run.cell, run.outstanding) == ("fio.randread 4 KiB, depth 8", 8)
+    assert run.latency_p99_ns == 4_424_000
+    assert run.rate_bytes_per_s == pytest.approx(30437 * 4096 / 2.004, rel=1e-12)
+    assert run.latency_sum_ns == pytest.approx(30437 * 525_610)
+
+
+def test_calls_appended_to_one_file_are_repetitions(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-depth-8.out").read_text()
+    result = of_text(tmp_path, text + text.replace("30437", "30000"))
+    assert [run.ops_read for run in result.runs] == [30437, 30000]
+    assert len({run.call for run in result.runs}) == 2
+    line = (SAMPLES / "fio-terse-4.terse").read_text()
+    other = line.replace(";vda;", ";vdb;")
+    assert other != line
+    assert len(of_text(tmp_path, line + other).runs) == 2
+
+
+def test_terse_lines_that_may_be_jobs_or_runs_are_refused(tmp_path: Path) -> None:
+    line = ";".join((SAMPLES / "fio-terse-4.terse").read_text().rstrip("\n").split(";")[:-9]) + "\n"
+    assert len(of_text(tmp_path, line).runs) == 1
+    with pytest.raises(Refused, match=r"a second line of job 'mix' in group 0.*group_reporting"):
+        of_text(tmp_path, line * 2)
+
+
+def test_other_versions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"terse version 2; expected version 3, 4 or 5"):
+        of_text(tmp_path, "2;card0;0;0;" + "1;" * 60 + "\n")
+    with pytest.raises(Refused, match=r"fio-2\.21; expected fio 3"):
+        of_text(tmp_path, TERSE.read_text().replace("fio-3.33", "fio-2.21"))
+    with pytest.raises(Refused, match=r"fio-2\.21; expected fio 3"):
+        of_text(tmp_path, NORMAL.read_text().replace("fio-3.33", "fio-2.21"))
+
+
+def test_a_run_without_a_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no result of a job of fio was understood; was the run interrupted"):
+        of_text(tmp_path, "".join(NORMAL.read_text().splitlines(keepends=True)[:7]))
+
+
+def test_a_damaged_first_line_of_a_job_costs_that_job_only(tmp_path: Path) -> None:
+    text = NORMAL.read_text().replace("seq: (groupid=0, jobs=1)", "seq: (groupid=0, jobs=x)")
+    result = of_text(tmp_path, text)
+    assert [run.levels["job"] for run in result.runs] == ["four"]
+    assert "write: IOPS=2666" in " ".join(entry.text for entry in result.unread)
+
+
+def test_bytes_that_do_not_fit_the_block_size_stay_rounded(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-depth-8.out").read_text().replace("(119MiB/", "(100MiB/")
+    (run,) = of_text(tmp_path, text).runs
+    assert (run.bytes_read, run.rate_bytes_per_s) == (None, 59.3 * 2**20)
