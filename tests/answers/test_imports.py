@@ -491,14 +491,8 @@ SYSBENCH = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 Running the test with following options:
 Number of threads: 1
 
-File operations:
-    reads/s:                      1200.10
-    writes/s:                     800.07
-    fsyncs/s:                     2560.20
-
-Throughput:
-    read, MiB/s:                  18.75
-    written, MiB/s:               12.50
+CPU speed:
+    events per second:  1200.10
 """
 CRYSTAL = """------------------------------------------------------------------------------
 CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo

@@ -42,7 +42,8 @@ def test_a_wrong_layout_names_the_right_one(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"without --layout it is read as mdtest$"):
         of(SAMPLES / "mdtest.out", "fio-json")
     with pytest.raises(
-        Refused, match=r"it seems to be output of sysbench; there is no reader for it; its figures"
+        Refused,
+        match=r"it seems to be output of sysbench, of another test than fileio; there is no reader for it; its figures",
     ):
         of_text(tmp_path, "sysbench 1.0.20\n", "mdtest")
 

@@ -51,6 +51,7 @@ LAYOUTS: Final = {
     "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
     "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
+    "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
     "samples-csv": (
         "mileage.formats.samples_csv",
         "a table of samples for any other tool: columns cell, repetition, value, unit",

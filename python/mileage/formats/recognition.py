@@ -59,7 +59,11 @@ _MARKS: Final = tuple(
         (r"CrystalDiskMark [0-9]", "a result of CrystalDiskMark", _NO_READER),
         (r"AS SSD Benchmark", "a result of AS SSD Benchmark", _NO_READER),
         (r"ATTO Disk Benchmark", "a result of ATTO Disk Benchmark", _NO_READER),
-        (r"^sysbench [0-9]|^Running the test with following options:", "output of sysbench", _NO_READER),
+        (
+            r"^sysbench [0-9]|^Running the test with following options:",
+            "output of sysbench, of another test than fileio",
+            _NO_READER,
+        ),
         (
             r"^Version\s+[0-9.]+[a-z]?\s+-+Sequential Output|--Sequential Output-+ -+Sequential Input-|"
             r"^[12]\.[0-9a-z]+,[12]\.[0-9a-z]+,",
