@@ -521,10 +521,7 @@ VDBENCH = """Copyright (c) 2000, 2018, Oracle and/or its affiliates. All rights 
 Vdbench distribution: vdbench50407 Tue June 05  9:49:29 MDT 2018
 For documentation, see 'vdbench.pdf'.
 """
-BONNIE = """Version  1.97       ------Sequential Output------ --Sequential Input- --Random-
-Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
-Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
-"""
+BONNIE = "host,300M,9000,90,8000,30,7000,20,6000,80,9000,10,500.1,1,16,+++++,+++,+++++,+++\n"
 
 
 @pytest.mark.parametrize(

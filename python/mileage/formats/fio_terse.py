@@ -71,7 +71,7 @@ def knows(source: Source) -> bool:
 
 
 def read(source: Source) -> Result:
-    """Read all runs of a file. Raises Refused when it holds no line of fio 3, or jobs that cannot be told apart."""
+    """Read all runs of a file. Raises Refused when it holds no line of fio 3, or jobs that cannot be distinguished."""
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
     jobs: list[_Job] = []
     for at, line in enumerate(source.lines(), 1):
@@ -165,8 +165,8 @@ def _together(source: Source, jobs: list[_Job]) -> list[tuple[int, list[_Job]]]:
             raise Refused(
                 f"{source.path}, line {job.line}",
                 f"a second line of job {job.name[:80]!r} in group {job.group}, and none has disk statistics",
-                advice="jobs side by side cannot be told from runs one after the other: use group_reporting, and a "
-                "file for each run",
+                advice="jobs side by side cannot be distinguished from runs one after the other: use "
+                "group_reporting, and a file for each run",
                 code="ambiguous",
             )
         if key in runs:

@@ -25,7 +25,7 @@ from mileage.formats.fio_text_lines import (
     VERSION,
     JobLines,
     Part,
-    Rounded,
+    RoundedFigure,
     sized,
 )
 from mileage.formats.input_file import Source
@@ -43,7 +43,7 @@ _SUMMARY: Final = re.compile(
 """Lines that repeat figures of the jobs, or have none."""
 
 
-class _Listed(msgspec.Struct, frozen=True):
+class _JobDefinition(msgspec.Struct, frozen=True):
     """A job as fio lists it before it starts."""
 
     name: str
@@ -62,7 +62,7 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """Read all runs of a file. Raises Refused for fio 2, and for a file without a result."""
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
-    listed: list[_Listed] = []
+    listed: list[_JobDefinition] = []
     blocks: list[JobLines] = []
     disks: list[int] = []
     call, block = 0, None
@@ -116,7 +116,7 @@ def _version(source: Source, result: Result, at: int, version: str) -> None:
     result.version = result.version or version
 
 
-def _listed(found: re.Match[str]) -> _Listed:
+def _listed(found: re.Match[str]) -> _JobDefinition:
     """A job with the options that its line has; the block size where all directions that it does have one."""
     options = {"rw": found["rw"], "ioengine": found["engine"], "iodepth": found["depth"]}
     sizes = {sized(low) if low == high else None for low, high in _sizes(found["rw"], found["sizes"])}
@@ -124,7 +124,7 @@ def _listed(found: re.Match[str]) -> _Listed:
         options["bs"] = str(round(size.value))
     else:
         options["bsrange"] = found["sizes"]
-    return _Listed(found["name"], int(found["group"]), options)
+    return _JobDefinition(found["name"], int(found["group"]), options)
 
 
 def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
@@ -137,7 +137,7 @@ def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _close(result: Result, listed: list[_Listed], blocks: list[JobLines], disks: list[int]) -> None:
+def _close(result: Result, listed: list[_JobDefinition], blocks: list[JobLines], disks: list[int]) -> None:
     """Make the runs of one call of fio: the jobs of one name and group are one run together."""
     groups: dict[tuple[str, int], list[JobLines]] = {}
     for block in blocks:
@@ -204,21 +204,21 @@ def _issued(blocks: list[JobLines], at: int) -> int | None:
     return sum(known) if len(known) == len(counts) and sum(known) < 2**63 else None
 
 
-def _moved(parts: list[Part], ops: int | None, block_bytes: int | None) -> Rounded:
+def _moved(parts: list[Part], ops: int | None, block_bytes: int | None) -> RoundedFigure:
     """Bytes of a direction. Operations times the block size replace fio's rounded size where they agree with it."""
     printed = sum(part.io_bytes.value for part in parts)
     digit = sum(part.io_bytes.digit for part in parts)
     if ops is not None and block_bytes and abs(ops * block_bytes - printed) <= digit:
-        return Rounded(float(ops * block_bytes), 0.0)
-    return Rounded(printed, digit)
+        return RoundedFigure(float(ops * block_bytes), 0.0)
+    return RoundedFigure(printed, digit)
 
 
-def _exact(moved: Rounded | None) -> int | None:
+def _exact(moved: RoundedFigure | None) -> int | None:
     return 0 if moved is None else whole(moved.value) if moved.digit == 0 else None
 
 
 def _rates(
-    run: ToolRun, done: dict[str, list[Part]], moved: dict[str, Rounded], issued: dict[str, int | None]
+    run: ToolRun, done: dict[str, list[Part]], moved: dict[str, RoundedFigure], issued: dict[str, int | None]
 ) -> None:
     """All operations and bytes over the longest run time; fio's own rounded rates where these are not known."""
     parts = [part for same in done.values() for part in same]

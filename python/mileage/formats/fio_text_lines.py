@@ -56,7 +56,7 @@ _BINARY: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1
 _QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
 
 
-class Rounded(msgspec.Struct, frozen=True):
+class RoundedFigure(msgspec.Struct, frozen=True):
     """A figure and what one of its last digit is worth."""
 
     value: float
@@ -66,9 +66,9 @@ class Rounded(msgspec.Struct, frozen=True):
 class Part(msgspec.Struct):
     """What a job did in one direction."""
 
-    iops: Rounded
-    bytes_per_s: Rounded
-    io_bytes: Rounded
+    iops: RoundedFigure
+    bytes_per_s: RoundedFigure
+    io_bytes: RoundedFigure
     runtime_ms: int
     means_ns: dict[str, float] = {}
     """Mean latency by kind: slat, clat, lat."""
@@ -158,13 +158,13 @@ class JobLines:
                 self.printed.append((f"{name}.{key}", value * _DECIMAL[letter]))
 
 
-def _count(text: str) -> Rounded | None:
+def _count(text: str) -> RoundedFigure | None:
     """A number with a letter for a power of 1000."""
     digits = text.rstrip("kKMGTP")
     return _rounded(digits, _DECIMAL[text[len(digits) :]])
 
 
-def sized(text: str) -> Rounded | None:
+def sized(text: str) -> RoundedFigure | None:
     """Bytes of "183MiB" or "96.0MB"."""
     digits = text.rstrip("BikKMGTP")
     unit = text[len(digits) :].removesuffix("B")
@@ -172,9 +172,9 @@ def sized(text: str) -> Rounded | None:
     return _rounded(digits, scale) if scale else None
 
 
-def _rounded(digits: str, scale: int) -> Rounded | None:
+def _rounded(digits: str, scale: int) -> RoundedFigure | None:
     value = number(digits)
     if value is None:
         return None
     places = len(digits.partition(".")[2])
-    return Rounded(value * scale, scale / 10**places if scale > 1 or places else 0.0)
+    return RoundedFigure(value * scale, scale / 10**places if scale > 1 or places else 0.0)

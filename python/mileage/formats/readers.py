@@ -52,6 +52,7 @@ LAYOUTS: Final = {
     "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
     "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
+    "bonnie": ("mileage.formats.bonnie", "bonnie++ 1.9x and 2.0: its line of figures, and its table"),
     "samples-csv": (
         "mileage.formats.samples_csv",
         "a table of samples for any other tool: columns cell, repetition, value, unit",

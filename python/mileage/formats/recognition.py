@@ -64,12 +64,6 @@ _MARKS: Final = tuple(
             "output of sysbench, of another test than fileio",
             _NO_READER,
         ),
-        (
-            r"^Version\s+[0-9.]+[a-z]?\s+-+Sequential Output|--Sequential Output-+ -+Sequential Input-|"
-            r"^[12]\.[0-9a-z]+,[12]\.[0-9a-z]+,",
-            "output of bonnie++",
-            _NO_READER,
-        ),
         (r"^Filebench Version|: IO Summary: ", "output of filebench", _NO_READER),
         (r"^dbench version|^ Operation +Count +AvgLat +MaxLat", "output of dbench", _NO_READER),
         (r" ioping statistics ---", "output of ioping", _NO_READER),

@@ -196,7 +196,7 @@ def _run(call: _Call) -> ToolRun:
         outstanding=threads if settings.get("I/O mode") == "synchronous" else None,
         printed=[*figures.items(), *call.intervals],
     )
-    # sysbench prints 0 for a percentile that it was told not to compute.
+    # sysbench prints 0 for a percentile that was not asked for.
     names = {"min": "min", "avg": "mean", "max": "max", "50th percentile": "p50", "90th percentile": "p90"}
     names["99th percentile"] = "p99"
     run.quantiles_ns = {key: 1e6 * figures[name] for name, key in names.items() if figures.get(name)}
