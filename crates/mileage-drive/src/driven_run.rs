@@ -1,6 +1,7 @@
 //! Run a workload on any [`crate::RunnerDevice`], for example on a modelled host above a drive.
 
-use crate::run::{Error, run_on};
+use crate::run::run_on;
+use crate::run_error::Error;
 use crate::runner_device::RunnerDevice;
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Workload};

@@ -7,64 +7,24 @@
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
-use crate::block_device::{ManagedDevice, Misuse};
+use crate::block_device::ManagedDevice;
 use crate::device::{self, Request, Status};
 use crate::immediate_device::Immediate;
 use crate::lap::Lap;
 use crate::lookahead::Announcements;
+use crate::run_error::Error;
 use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{
     CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
 };
-use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, PerKind, Step, Sync, Verify, Workload};
 
 /// First length of the series' intervals; it doubles.
 const INTERVAL_NS: u64 = 1_000_000;
 /// Operations of a page between two reports of progress; longer ones count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
-
-/// Reason why a workload cannot run on a virtual device.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// The workload itself is not valid.
-    #[error(transparent)]
-    Workload(#[from] mileage_workload::Error),
-    /// The span ends behind the device.
-    #[error(
-        "the workload's span ends at byte {end_bytes} ({}), but the drive has {capacity_bytes} ({}): choose a smaller span_bytes or span_start_bytes",
-        format_bytes(*.end_bytes), format_bytes(*.capacity_bytes)
-    )]
-    SpanBehindDrive {
-        /// End of the span.
-        end_bytes: u64,
-        /// Capacity of the drive.
-        capacity_bytes: u64,
-    },
-    /// Records that the device cannot address.
-    #[error("record_bytes is {record_bytes}: expected a multiple of the drive's sector of {sector_bytes} bytes")]
-    RecordNotSectors {
-        /// The record.
-        record_bytes: u32,
-        /// The sector.
-        sector_bytes: u32,
-    },
-    /// The device broke the block-device contract.
-    #[error("the device failed: {0}")]
-    Device(Misuse),
-    /// Something that only a real target has.
-    #[error("{what} is {found}: a virtual drive {why}")]
-    NotVirtual {
-        /// Name of the field.
-        what: &'static str,
-        /// What was given.
-        found: String,
-        /// Reason, and the remedy.
-        why: &'static str,
-    },
-}
 
 /// Run a workload on a device from the device's present time on.
 ///
@@ -387,18 +347,24 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
     fn step(&mut self, thread: u32, now_ns: u64) -> Step {
         let Thread { execution, foretold, .. } = &mut self.threads[thread as usize];
         foretold.announce(execution.upcoming(), &mut self.device);
-        self.ops.clear();
-        let step = execution.next(now_ns, &mut self.ops);
-        if step != Step::Issue {
-            return step;
+        // A completion made room for one operation. Once a thread has begun nothing else is to be asked for the next one.
+        let plain = if PLAIN { execution.next_plain(now_ns) } else { None };
+        let (mut op, mut index) = (plain.unwrap_or(IDLE.op), 0);
+        let (mut count, mut counted) = (1, true);
+        if plain.is_none() {
+            self.ops.clear();
+            let step = execution.next(now_ns, &mut self.ops);
+            if step != Step::Issue {
+                return step;
+            }
+            counted = PLAIN || execution.counted();
+            (op, count) = (self.ops[0], self.ops.len());
+            if counted && self.threads[thread as usize].first_ns == NEVER {
+                self.begin(thread, now_ns);
+            }
         }
-        let counted = PLAIN || execution.counted();
-        foretold.issued(self.ops.len());
-        if counted && self.threads[thread as usize].first_ns == NEVER {
-            self.begin(thread, now_ns);
-        }
-        for index in 0..self.ops.len() {
-            let op = self.ops[index];
+        self.threads[thread as usize].foretold.issued(count);
+        loop {
             if !PLAIN && let Some(lap) = self.laps.get_mut(thread as usize) {
                 self.device.begin_lap(lap.of_next());
             }
@@ -418,8 +384,12 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }
             self.expect(place, complete_ns.saturating_add(S::NOTICED_AFTER_NS), turn);
+            index += 1;
+            if index == count {
+                return Step::Issue;
+            }
+            op = self.ops[index];
         }
-        step
     }
 
     /// A thread's first counted operation is about to be submitted; the first of all is where the record begins.

@@ -149,7 +149,11 @@ impl FlashDrive {
     /// The page map, if pages are mapped one by one.
     #[inline]
     fn page_map(&self) -> Option<&Map> {
-        each!(&self.layer, layer => layer.page_map())
+        // A comparison for the commonest, then a table for the others.
+        match &self.layer {
+            Layer::Page(map) => Some(map),
+            other => each!(other, layer => layer.page_map()),
+        }
     }
 
     /// Share of the rated program and erase cycles that are used up on average (0 new, 1 at the rating); `None`
@@ -176,9 +180,11 @@ impl FlashDrive {
     /// Detect that the life of the drive has just ended.
     #[inline]
     fn note_wear(&mut self) {
-        let worn_out =
-            self.medium.counters.blocks_erased >= self.erases_max || each!(&self.layer, layer => layer.is_worn_out());
-        if worn_out && self.life == Life::Working {
+        let no_block_left = match &self.layer {
+            Layer::Page(map) => map.worn_out,
+            other => each!(other, layer => layer.is_worn_out()),
+        };
+        if (no_block_left || self.medium.counters.blocks_erased >= self.erases_max) && self.life == Life::Working {
             self.life = Life::ReadOnly;
         }
     }

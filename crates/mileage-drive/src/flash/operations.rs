@@ -1,7 +1,7 @@
 //! One block operation on the drive: its pages, the work of the mapping, and the time of its completion.
 
 use super::errors::even;
-use super::layer::each;
+use super::layer::{Layer, each};
 use super::translation::{Run, TranslationLayer};
 use super::{FlashDrive, SECTOR_BYTES};
 use crate::device::{Completion, Life, Request, RequestKind, Status, check};
@@ -78,8 +78,8 @@ impl FlashDrive {
     /// Take a part from the host; when it is in the controller, and when the whole page is.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot: a call costs a twentieth of the speed of writes")]
-    fn accept(&mut self, part: Part, ready_ns: u64) -> (u64, u64) {
-        if self.waits_for_pages && self.medium.clocks.next_place_waits() {
+    fn accept<const WAITS: bool>(&mut self, part: Part, ready_ns: u64) -> (u64, u64) {
+        if WAITS && self.medium.clocks.next_place_waits() {
             self.program_open(ready_ns);
         }
         let accepted_ns = self.medium.clocks.accept(part.bytes, ready_ns);
@@ -99,25 +99,52 @@ impl FlashDrive {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn write(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        if self.writes_detour {
-            return self.write_by_detour(request, ready_ns);
+        if self.writes_detour || self.waits_for_pages {
+            return self.write_specially(request, ready_ns);
         }
+        self.write_to_map::<false>(request, ready_ns)
+    }
+
+    /// Write where the pages of the map do not go to the flash one by one.
+    #[inline(never)]
+    fn write_specially(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        if self.writes_detour {
+            self.write_by_detour(request, ready_ns)
+        } else {
+            self.write_to_map::<true>(request, ready_ns)
+        }
+    }
+
+    /// `WAITS`: flash pages hold several pages of the map, which wait for each other.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot, and called from two places: calls cost a tenth of the speed")]
+    fn write_to_map<const WAITS: bool>(&mut self, request: &Request, ready_ns: u64) -> u64 {
         let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
         for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let (taken_ns, there_ns) = self.accept(part, ready_ns);
+            let (taken_ns, there_ns) = self.accept::<WAITS>(part, ready_ns);
             accepted_ns = accepted_ns.max(taken_ns);
             let run = Run { page: part.page, count: 1, bytes: part.bytes };
-            let done_ns = each!(&mut self.layer, layer => {
-                let known_ns = layer.find_entry(run.page, there_ns, &mut self.medium);
-                layer.write_pages(run, known_ns, &mut self.medium)
-            });
+            let done_ns = match &mut self.layer {
+                Layer::Page(map) => map.write_pages(run, there_ns, &mut self.medium),
+                _ => self.write_to_layer(run, there_ns),
+            };
             durable_ns = durable_ns.max(done_ns);
         }
-        if self.waits_for_pages && (request.fua || !self.medium.clocks.buffered()) {
+        if WAITS && (request.fua || !self.medium.clocks.buffered()) {
             self.program_open(ready_ns);
             durable_ns = durable_ns.max(self.medium.clocks.durable_ns);
         }
         self.written(request, accepted_ns, durable_ns)
+    }
+
+    /// Write to another layer than a page map. Not inlined, so that less of the processor's cache is taken by what page maps
+    /// never do.
+    #[inline(never)]
+    fn write_to_layer(&mut self, run: Run, there_ns: u64) -> u64 {
+        each!(&mut self.layer, layer => {
+            let known_ns = layer.find_entry(run.page, there_ns, &mut self.medium);
+            layer.write_pages(run, known_ns, &mut self.medium)
+        })
     }
 
     /// Program partly filled flash pages as they are.
