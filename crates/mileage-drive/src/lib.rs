@@ -61,6 +61,7 @@ mod single_host;
 mod smr_disk;
 mod splitmix;
 mod status_words;
+mod tag_hasher;
 mod tournament_tree;
 mod xpoint;
 

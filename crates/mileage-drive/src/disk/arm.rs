@@ -60,6 +60,12 @@ impl Arm {
         self.stream.map_or(now_ns, |stream| stream.arrived_ns.max(now_ns))
     }
 
+    /// The sector from which a read may continue the current reading ahead.
+    #[inline]
+    pub(super) fn streaming(&self) -> Option<u64> {
+        self.stream.map(|stream| stream.lba)
+    }
+
     /// Whether a read from this sector on continues the current reading ahead.
     #[inline]
     pub(super) fn streams(&self, lba: u64) -> Option<u64> {

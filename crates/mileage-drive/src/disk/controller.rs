@@ -7,7 +7,7 @@
 use super::arm::Arm;
 use super::counters::{Counter, Counters};
 use super::geometry::Geometry;
-use super::power_loss::{CurrentWrite, Part, Source, Volatile};
+use super::power_loss::{CurrentWrite, Source, Volatile};
 use super::queue::{Entry, Rules};
 use super::segments::Segments;
 use super::write_cache::{Dirty, Extent};
@@ -400,7 +400,7 @@ impl Controller {
         self.queue.truncate(hosts);
         let (Some(index), Some(entry)) = (chosen, entry) else { return };
         self.choices += 1;
-        let source = if index < hosts { Source::Host(entry.sequence) } else { self.volatile.cached() };
+        let source = if index < hosts { Source::Host(entry.sequence) } else { self.volatile.taken_so_far() };
         let end_ns = if entry.writes { self.write(&entry, source, now_ns) } else { self.read(&entry, now_ns) };
         if index < hosts {
             self.queue.swap_remove(index);
@@ -471,15 +471,13 @@ impl Controller {
         self.arriving.clear();
         self.queue.clear();
         self.forced.clear();
-        let accepted = |part: &Part| part.accepted > 0;
-        self.volatile.parts.retain(|_, part| accepted(part));
+        self.volatile.forget_uncached();
     }
 
     /// The power is off: caches are empty, and nothing is read or written any more.
     pub(super) fn stop(&mut self, at_ns: u64) {
         self.forget_commands();
-        let reports = self.volatile.reports;
-        self.volatile = Volatile { reports, ..Volatile::default() };
+        self.volatile.forget();
         (self.dirty, self.destaging) = (Dirty::default(), None);
         self.segments.clear();
         (self.arm.stream, self.arm.free_ns) = (None, self.arm.free_ns.min(at_ns));

@@ -111,6 +111,12 @@ impl Geometry {
         if angle_ns >= now_ns { angle_ns - now_ns } else { angle_ns + self.revolution_ns - now_ns }
     }
 
+    /// At least the number of cylinders that the arm can move over in this time.
+    #[inline]
+    pub(super) fn farthest(&self, ns: u64) -> u32 {
+        self.seek.farthest(ns)
+    }
+
     /// From one track to another: the arm and the switch of heads at the same time, and the settling before a write.
     #[inline]
     pub(super) fn move_ns(&self, from: (u32, u32), to: (u32, u32), writes: bool) -> u64 {

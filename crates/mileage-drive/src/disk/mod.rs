@@ -39,6 +39,7 @@ use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
 use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
+use crate::tag_hasher::TagHashing;
 use controller::{Command, Controller, Decision, Kind};
 pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
 use counters::{Counter, SERIES_NAMES};
@@ -71,7 +72,7 @@ pub struct DiskDrive {
     /// Behind the last sector of the last read or write.
     last_end: u64,
     /// Outstanding requests by tag; completed ones are removed now and then.
-    outstanding: HashMap<u64, OutstandingRequest>,
+    outstanding: HashMap<u64, OutstandingRequest, TagHashing>,
     /// Number of entries above which completed ones are removed.
     crowded: usize,
     /// Requests submitted at `last_submit_ns` that will be refused.
@@ -90,7 +91,7 @@ impl DiskDrive {
             off_ns: None,
             sequence: 0,
             last_end: 0,
-            outstanding: HashMap::new(),
+            outstanding: HashMap::default(),
             crowded: 64,
             refused: Vec::new(),
             decided: Vec::new(),

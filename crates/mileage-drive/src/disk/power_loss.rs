@@ -6,7 +6,7 @@
 
 use super::geometry::Geometry;
 use crate::block_device::{DurableExtent, Fate, Loss, Tag};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A write of the host, or a part of one, that a power cut would lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,9 @@ impl CurrentWrite {
 pub(super) struct Volatile {
     /// Parts of writes that are not durable, by submission.
     pub parts: BTreeMap<u64, Part>,
+    /// Of those that the cache has taken, first sector and submission. An access finds what it writes here: to look through
+    /// all parts would take as long as the cache has places.
+    cached: BTreeSet<(u64, u64)>,
     /// Writes that the cache has taken.
     pub accepted: u64,
     pub writing: Option<CurrentWrite>,
@@ -89,11 +92,29 @@ impl Volatile {
         self.accepted += 1;
         if let Some(part) = self.parts.get_mut(&sequence) {
             part.accepted = self.accepted;
+            self.cached.insert((part.first, sequence));
         }
     }
 
+    /// Parts of a saved state, by submission.
+    pub(super) fn restore(&mut self, parts: BTreeMap<u64, Part>) {
+        let cached = parts.iter().filter(|(_, part)| part.accepted > 0);
+        self.cached = cached.map(|(sequence, part)| (part.first, *sequence)).collect();
+        self.parts = parts;
+    }
+
+    /// Forget all parts; whether durable ones are reported stays.
+    pub(super) fn forget(&mut self) {
+        *self = Self { reports: self.reports, ..Self::default() };
+    }
+
+    /// Forget the parts that the cache has not taken.
+    pub(super) fn forget_uncached(&mut self) {
+        self.parts.retain(|_, part| part.accepted > 0);
+    }
+
     /// All that the cache has taken so far.
-    pub(super) fn cached(&self) -> Source {
+    pub(super) fn taken_so_far(&self) -> Source {
         Source::Cache(self.accepted)
     }
 
@@ -112,13 +133,14 @@ impl Volatile {
             self.parts.remove(&sequence).iter().for_each(&mut done);
             return;
         }
-        self.parts.retain(|sequence, part| {
-            let written = writing.is_of(*sequence, part);
-            if written {
-                done(part);
-            }
-            !written
-        });
+        let begin_within = self.cached.range((writing.first, 0)..(writing.end, 0)).map(|(_, sequence)| *sequence);
+        let is_written = |sequence: &u64| self.parts.get(sequence).is_some_and(|part| writing.is_of(*sequence, part));
+        let mut written: Vec<u64> = begin_within.filter(is_written).collect();
+        written.sort_unstable();
+        for part in written.iter().filter_map(|sequence| self.parts.remove_entry(sequence)) {
+            self.cached.remove(&(part.1.first, part.0));
+            done(&part.1);
+        }
     }
 
     /// Losses of a power cut at `at_ns` among the sectors from `within.0` up to `within.1`; `unit` is a physical

@@ -78,12 +78,22 @@ impl Rules {
                 cost_ns + if estimates { draw(entry.sequence, choice, self.error_ns + 1) } else { 0 }
             }
         };
+        let skips = self.scheduling == Scheduling::Sptf;
+        let (stream, begin_ns) = (arm.streaming(), arm.begin_ns(now_ns) - now_ns);
         let mut best = None;
         let mut least = (u64::MAX, u64::MAX);
+        // Most commands of a long queue are too far away to be the next: the seek alone takes longer than the best one.
+        let mut farthest = u32::MAX;
         for (index, entry) in entries.iter().enumerate() {
+            if arm.track.0.abs_diff(entry.at.0) > farthest && stream != Some(entry.lba) {
+                continue;
+            }
             let found = (cost(entry, least.0), entry.sequence);
             if found < least {
                 (best, least) = (Some(index), found);
+                if skips {
+                    farthest = geometry.farthest(least.0.saturating_sub(begin_ns));
+                }
             }
         }
         best

@@ -255,7 +255,7 @@ fn volatile(reader: &mut Reader, it: &mut Controller) -> Result<(), StateError> 
         Ok((sequence, Part { tag, first, end, accepted: reader.word()? }))
     })?;
     let volatile = &mut it.volatile;
-    volatile.parts = parts.into_iter().collect();
+    volatile.restore(parts.into_iter().collect());
     (volatile.accepted, volatile.reports) = (reader.word()?, yes(reader)?);
     volatile.writing = one_or_none(all(reader, |reader| {
         let (first, end) = range(reader, sectors)?;

@@ -16,8 +16,10 @@ pub(super) struct Extent {
 /// All extents of the write cache, ordered by address and by age.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dirty {
+    /// Sector behind the last and submission, by the first sector.
     by_place: BTreeMap<u64, (u64, u64)>,
-    by_age: BTreeMap<u64, u64>,
+    /// First sector and the one behind the last, by the submission that began the extent.
+    by_age: BTreeMap<u64, (u64, u64)>,
     /// Sectors of all extents.
     pub sectors: u64,
 }
@@ -25,7 +27,7 @@ pub(super) struct Dirty {
 impl Dirty {
     /// The extents, oldest first.
     pub(super) fn by_age(&self) -> impl Iterator<Item = Extent> + '_ {
-        self.by_age.iter().map(|(&sequence, &first)| Extent { first, end: self.by_place[&first].0, sequence })
+        self.by_age.iter().map(|(&sequence, &(first, end))| Extent { first, end, sequence })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,7 +74,7 @@ impl Dirty {
 
     pub(super) fn insert(&mut self, extent: Extent) {
         self.by_place.insert(extent.first, (extent.end, extent.sequence));
-        self.by_age.insert(extent.sequence, extent.first);
+        self.by_age.insert(extent.sequence, (extent.first, extent.end));
         self.sectors += extent.end - extent.first;
     }
 

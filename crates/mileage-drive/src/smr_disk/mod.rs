@@ -34,6 +34,7 @@ use crate::management::PowerCutError;
 use crate::profile::Basics;
 use crate::profile::disk::{DiskProfile, ShingleProfile};
 use crate::saved_state::StateError;
+use crate::tag_hasher::TagHashing;
 use band_cleaner::CleaningJob;
 use bands::Bands;
 use media_cache::MediaCache;
@@ -94,7 +95,7 @@ pub struct ShingledDrive {
     /// Behind the last sector of the host's last read or write.
     last_end: u64,
     /// Commands of the host by tag; completed ones are removed now and then.
-    commands: HashMap<u64, Command>,
+    commands: HashMap<u64, Command, TagHashing>,
     crowded: usize,
     /// Number of the host's commands whose completion is not determined yet.
     undecided: u64,
@@ -103,7 +104,7 @@ pub struct ShingledDrive {
     /// Requests submitted at `last_submit_ns` that will be refused.
     refused: Vec<(u64, Refusal)>,
     /// Purpose of each request that the disk has not decided.
-    owners: HashMap<u64, Owner>,
+    owners: HashMap<u64, Owner, TagHashing>,
     /// Writes to the log that are not durable, by the tag of the disk's request.
     logged: BTreeMap<u64, LoggedPart>,
     /// Tags of writes of which a part is not logged, for want of room.
@@ -142,12 +143,12 @@ impl ShingledDrive {
             sequence: 0,
             inner_tags: 0,
             last_end: 0,
-            commands: HashMap::new(),
+            commands: HashMap::default(),
             crowded: 64,
             undecided: 0,
             last_complete_ns: 0,
             refused: Vec::new(),
-            owners: HashMap::new(),
+            owners: HashMap::default(),
             logged: BTreeMap::new(),
             blocked: VecDeque::new(),
             cleaning: None,
@@ -374,7 +375,7 @@ impl ManagedDevice for ShingledDrive {
         self.finish_disk();
         self.disk.purge()?;
         self.cache.clear();
-        (self.owners, self.full_ns) = (HashMap::new(), None);
+        (self.owners, self.full_ns) = (HashMap::default(), None);
         self.logged.clear();
         self.last_complete_ns = self.disk.now_ns();
         Ok(())

@@ -31,30 +31,12 @@ use crate::management::PowerCutError;
 use crate::profile::flash::choices::Trim;
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
+use crate::tag_hasher::TagHashing;
 use figures::Figures;
 use stations::Stations;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 const SECTOR_BYTES: u32 = 512;
-
-/// Spreads the tags of a host that counts; nobody attacks a simulation.
-#[derive(Clone, Copy, Debug, Default)]
-struct TagHasher(u64);
-
-impl Hasher for TagHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, tag: u64) {
-        self.0 = (self.0 ^ tag).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
-    }
-}
 
 /// A flash drive with `scheduling = "read-priority"`, in virtual time. The module's text says what it models.
 #[derive(Clone, Debug)]
@@ -68,7 +50,7 @@ pub struct ReadPriorityDrive {
     /// Submissions that were not refused.
     sequence: u64,
     /// Numbers of the commands in the drive, by tag.
-    tags: HashMap<u64, u32, BuildHasherDefault<TagHasher>>,
+    tags: HashMap<u64, u32, TagHashing>,
     /// What was submitted at `last_submit_ns` and will be refused.
     refused: Vec<(u64, Refusal)>,
 }

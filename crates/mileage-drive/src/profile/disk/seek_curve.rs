@@ -57,6 +57,16 @@ impl SeekCurve {
             (self.c_ns + self.e_ns * d + 0.5) as u64
         }
     }
+
+    /// The longest distance that takes `ns` at most, or a few cylinders more: what is farther takes longer.
+    #[inline]
+    pub(crate) fn farthest(&self, ns: u64) -> u32 {
+        // What is rounded to `ns` takes less than a nanosecond more; the cylinder is for the rounding of this inverse.
+        let ns = ns as f64 + 1.0;
+        let beyond = self.c_ns + self.e_ns * f64::from(self.knee);
+        let distance = if ns > beyond { (ns - self.c_ns) / self.e_ns } else { ((ns - self.a_ns) / self.b_ns).powi(2) };
+        (distance + 1.0) as u32
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +92,24 @@ mod tests {
         let curve = SeekCurve::through([0.8e6, 8.5e6, 16.5e6], 99_001, 60_000).unwrap();
         assert_eq!([curve.ns(1), curve.ns(33_000), curve.ns(99_000)], [800_000, 8_500_000, 16_500_000]);
         assert!(curve.ns(60_001) >= curve.ns(60_000) && curve.ns(60_001) < curve.ns(60_000) + 200);
+    }
+
+    #[test]
+    fn what_is_farther_than_the_longest_distance_in_a_time_takes_longer() {
+        let curves = [([0.8e6, 8.5e6, 17e6], 357_176, 89_294), ([0.8e6, 8.5e6, 16.5e6], 99_001, 60_000)];
+        let flat = ([5e6, 5e6, 5e6], 1000, 100);
+        for (seeks, cylinders, knee) in [curves[0], curves[1], flat] {
+            let curve = SeekCurve::through(seeks, cylinders, knee).unwrap();
+            for d in [1, 2, 3, 50, 99, 100, 101, 999, 59_999, 60_000, 60_001, 89_293, 89_294, 89_295, 98_000] {
+                for ns in curve.ns(d) - 2..=curve.ns(d) + 2 {
+                    let farther = curve.farthest(ns).saturating_add(1);
+                    assert!(farther == u32::MAX || curve.ns(farther) > ns, "{farther} cylinders in {ns} ns");
+                    let nearer = farther.saturating_sub(4);
+                    assert!(seeks[0] >= seeks[2] || curve.ns(nearer) <= ns, "{nearer} cylinders in {ns} ns");
+                }
+            }
+        }
+        assert!(SeekCurve::through(curves[0].0, 357_176, 89_294).unwrap().farthest(u64::MAX) >= 357_176);
     }
 
     #[test]
