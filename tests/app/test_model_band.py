@@ -30,13 +30,12 @@ class ChoiceCount(Progress):
     """Ends the band after a number of choices."""
 
     def __init__(self, most: int) -> None:
-        self.left = most
+        self.most = most
 
     def stage(self, text: str) -> None:
-        if " done, " in text:
-            self.left -= 1
-            if self.left == 0:
-                raise Interrupted()
+        done = re.search(r"variants of the drive model: (\d+) of", text)
+        if done is not None and int(done[1]) >= self.most:
+            raise Interrupted()
 
 
 def choices(folder: Path) -> dict[str, Choice]:

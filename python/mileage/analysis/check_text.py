@@ -126,7 +126,7 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
         if comparison is None
         else "in turn on A and B"
     )
-    words = f"Medians of {len(one.rows[0].iops)} runs, {how}."
+    words = f"A, B: medians of {len(one.rows[0].iops)} runs, {how}; B / A: ratio of their geometric means."
     if len(pairs) < max(len(one.rows), len(other.rows)):
         words += " Tests that can be run on only one of A and B are omitted."
     lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]

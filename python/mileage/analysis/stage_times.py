@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mileage.judge.samples import SHAM
-from mileage.model.journal_entries import End, Run, StageKey
+from mileage.model.journal_entries import Choice, End, Run, StageKey
 from mileage.store.journal import JournalContent
 
 
@@ -49,7 +49,7 @@ class StageTimes:
 
 
 def wall_time(content: JournalContent) -> dict[str, str]:
-    """The time from the start of a study to its end, interruptions included.
+    """The time from the start of a study to its end, with its variants of the drive model and with interruptions.
 
     Empty before its end, and of an imported study, whose end is that of the import.
     """
@@ -62,7 +62,10 @@ def wall_time(content: JournalContent) -> dict[str, str]:
         or not ends[-1].finished
     ):
         return {}
-    spent = datetime.fromisoformat(ends[-1].finished) - datetime.fromisoformat(head.started)
+    last = max(
+        [ends[-1].finished, *(choice.at for choice in content.of_kind(Choice))], key=datetime.fromisoformat
+    )
+    spent = datetime.fromisoformat(last) - datetime.fromisoformat(head.started)
     return {"wall time": clock(max(spent.total_seconds(), 0.0))}
 
 

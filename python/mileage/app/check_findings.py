@@ -183,6 +183,9 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
         yield Finding(words, disturbs=True)
     if memory := memory_below(disk_in(seen.after)):
         yield Finding(f"{memory}, which is memory: no drive is measured", disturbs=True)
+    elif read_word(ROOT / "sys/block" / disk_in(seen.after) / "loop/dio") == "0":
+        words = f"{disk_in(seen.after)} is a loop device that goes through the page cache of this machine (dio is 0)"
+        yield Finding(f"{words}: direct I/O on it need not reach the drive below", disturbs=True)
     if (ground := look_at(place) if place is not None else None) is not None and ground.is_served:
         words = f"{ground.fs_type} is served by a program or another machine, which may answer from its own memory"
         yield Finding(words, disturbs=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ from mileage.store import Journal, StudyFolder
 if TYPE_CHECKING:
     from mileage.judge import Comparison
 
+_LOOK_S = 5.0
+"""Time between two looks at the variants, for a progress line while none ends."""
 Choices = dict[FigureAlternative, "Plan | str"]
 """The plan of each choice, or why the drive cannot have it next to its other figures."""
 
@@ -116,12 +118,15 @@ def _run_all(
     stop = threading.Event()
     workers = min(len(todo), os.cpu_count() or 1)
     with count_signals(stop) as received, ThreadPoolExecutor(workers, thread_name_prefix="choice") as pool:
-        progress.stage(f"{len(todo)} variants of the drive model")
-        futures = {pool.submit(_run_one, choice, plans[choice], sham, stop): choice for choice in todo}
+        progress.stage(f"variants of the drive model: 0 of {len(todo)}")
+        left = {pool.submit(_run_one, choice, plans[choice], sham, stop) for choice in todo}
         try:
-            for number, future in enumerate(as_completed(futures), 1):
-                journal.append(future.result())
-                progress.stage(f"variant {futures[future].change} done, {number} of {len(todo)}")
+            while left:
+                done, left = wait(left, _LOOK_S, FIRST_COMPLETED)
+                for future in done:
+                    journal.append(future.result())
+                progress.stage(f"variants of the drive model: {len(todo) - len(left)} of {len(todo)}")
+                progress.advance(0)
         except BaseException:
             stop.set()
             raise

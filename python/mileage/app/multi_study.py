@@ -12,12 +12,15 @@ from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
-from mileage.judge import Comparison, compare_arms, compare_stages
+from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.model.cell_key import alike
 from mileage.plan import Plan
 from mileage.plan.study import WORKLOAD_ARMS
+
+_CELLS_NAMED = 4
+"""Cells that an error names of each study."""
 
 
 def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = None) -> Comparison:
@@ -60,7 +63,9 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
     if not common:
         raise Refused(
             "",
-            f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common",
+            f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common: "
+            f"{_listed_cells(left)}; {_listed_cells(right)}",
+            advice="measure both with the same settings; a recorded one, such as a rate, is in the name of its cell",
             code="nothing-in-common",
         )
     names = {theirs: ours for theirs, ours in names.items() if ours in common}
@@ -87,6 +92,13 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
         renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours),
     )
     return shown(with_phrases(classed(found, first.plan, second.plan), first.plan))
+
+
+def _listed_cells(samples: Sequence[Sample]) -> str:
+    """The first cells of a study."""
+    cells = list(dict.fromkeys(sample.cell for sample in samples))
+    more = f" and {len(cells) - _CELLS_NAMED} more" if len(cells) > _CELLS_NAMED else ""
+    return f"{', '.join(cells[:_CELLS_NAMED]) or 'nothing'}{more}"
 
 
 def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = None) -> Comparison:

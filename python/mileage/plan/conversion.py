@@ -79,6 +79,14 @@ class Mismatch(NamedTuple):
         """The fault of the value `found` at `where`."""
         if self.is_missing:
             return Refusal(where, text="missing", advice="it must be given", code="missing")
+        choices = [
+            str(value)
+            for kind in _kinds(self.struct, self.steps)
+            if isinstance(kind, inspect.LiteralType)
+            for value in kind.values
+        ]
+        if choices and _TYPES.fullmatch(self.what):
+            return Refusal(where, shown(found), _listed(choices), code="wrong-type")
         if types := _TYPES.fullmatch(self.what):
             words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
             expected = " or ".join(_WORDS.get(word, word) for word in words)
@@ -89,9 +97,6 @@ class Mismatch(NamedTuple):
         ):
             return Refusal(where, shown(found), ranges[0], code="out-of-range")
         if _ENUM.fullmatch(self.what):
-            choices = [
-                str(value) for kind in at if isinstance(kind, inspect.LiteralType) for value in kind.values
-            ]
             return Refusal(where, shown(found), _listed(choices), code="unknown-word")
         return Refusal(where, shown(found), text=self.what, code="wrong-value")
 

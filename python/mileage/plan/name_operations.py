@@ -1,6 +1,6 @@
 """Operations on names and inodes, `metadata.*`: one operation on many files in a directory of their own.
 
-What it refuses: fdatasync, which a new file does not have.
+What it refuses: fdatasync, which a new file does not have; a setting that has no effect on the operation.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import ClassVar, Final, Literal, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from mileage._core import metadata_problem
+from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.file_job import FILES, Job, JobOptions, JobRequest
 
@@ -26,6 +28,10 @@ METADATA: Final = {
     "readdir": "list directories",
 }
 """Operations on names and inodes, and what each does."""
+
+
+_KEYS: Final = {"fsync": "sync", "file_bytes": "record", "files": "stop.operations", "time_ns": "stop.time"}
+"""The key of a study that gives a field of the core."""
 
 
 class NamesValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +71,10 @@ class Names(Job, tag="metadata", frozen=True):
             fsync=how.sync == "fsync",
             time_ns=None if asked.stop.time is None else sizes.parse_time_ns(asked.stop.time),
         )
+        broken = metadata_problem(msgspec.json.encode(msgspec.structs.replace(value, seed=0)).decode())
+        if broken is not None:
+            key, words = _KEYS.get(broken[0], broken[0]), f"of metadata.{asked.test}: {broken[1]}"
+            raise Refused(key, words, advice="give that workload a table of its own", code="wrong-value")
         options = JobOptions(pin_cpus=how.pin or (), timeout_ns=asked.timeout_ns)
         return cls(value, options, (), bytes=size * files, operations=files, occupies=size * files)
 
