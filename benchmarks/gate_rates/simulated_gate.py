@@ -1,0 +1,52 @@
+"""A gate over simulated results of fio, from the files to the rule."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mileage.app import compare
+from mileage.app.importer import make_study, read_files
+from mileage.judge.gate_rules import failing, gated_cells, parse_rule
+
+SAMPLE = Path(__file__).parents[2] / "tests" / "formats" / "samples" / "fio-one-job.json"
+
+
+def failures(rule: str, *, change: float, noise: float, runs: int, times: int, seed: int) -> int:
+    """How many of `times` comparisons break the rule.
+
+    `change`: the true ratio of the candidate's rate to the baseline's, less 1 (-0.1: a tenth slower). `noise`: standard
+    deviation of the logarithm of a run's rate. `runs`: files of each side.
+    """
+    draw = random.Random(f"{seed} {change} {noise} {runs}")
+    return sum(_breaks(rule, change, noise, runs, draw) for _ in range(times))
+
+
+def _breaks(rule: str, change: float, noise: float, runs: int, draw: random.Random) -> bool:
+    with tempfile.TemporaryDirectory() as place:
+        for name, ratio in (("baseline", 1.0), ("candidate", 1.0 + change)):
+            files = []
+            for run in range(runs):
+                files.append(Path(place) / f"{name}-{run}.json")
+                files[-1].write_text(json.dumps(result_of(ratio * math.exp(draw.gauss(0.0, noise)))))
+            make_study(read_files(files), Path(place) / name)
+        found = compare(f"{place}/baseline", f"{place}/candidate")
+    return bool(failing(parse_rule(rule), gated_cells(found)))
+
+
+def result_of(factor: float) -> dict[str, Any]:
+    """Fio's document with rates `factor` times those of the sample, and latencies to match."""
+    document: dict[str, Any] = json.loads(SAMPLE.read_text(encoding="utf-8"))
+    read = document["jobs"][0]["read"]
+    for key in ("io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"):
+        read[key] = type(read[key])(read[key] * factor)
+    for kind in ("clat_ns", "lat_ns", "slat_ns"):
+        spread = read.get(kind, {})
+        spread["N"] = read["total_ios"]
+        spread["mean"] = spread.get("mean", 0.0) / factor
+        spread["percentile"] = {name: int(ns / factor) for name, ns in spread.get("percentile", {}).items()}
+    return document
