@@ -96,6 +96,8 @@ def test_a_killed_metadata_run_is_found_and_its_files_removed(tmp_path: Path) ->
     assert [path.suffix for path in remains_in(place)] == [".dat"], (
         "a study that is resumed needs its work file"
     )
+    (kept,) = remains_in(place)
+    assert f"{kept.name} is kept" in " ".join(repaired.stdout.split())
 
 
 def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:

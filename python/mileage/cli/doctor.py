@@ -82,7 +82,10 @@ def doctor(context: click.Context, target: str | None, as_json: bool, repairs: b
     """
     if repairs:
         found = undo_all(target)
-        repaired = [as_finding(undone) for undone in found] or [Finding("repair", "ok", "nothing is left")]
+        kept = kept_work_files(target)
+        repaired = [as_finding(undone) for undone in found] + kept or [
+            Finding("repair", "ok", "nothing is left")
+        ]
         click.echo(as_json_text(target, repaired) if as_json else as_text(repaired))
         context.exit(3 if any(found.state == "warn" for found in repaired) else 0)
     findings = examine(target)
@@ -129,6 +132,18 @@ def undo_all(target: str | None) -> list[UndoResult]:
     if spec is not None and capabilities_of(spec.scheme).has_files:
         done += [UndoResult(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
     return done
+
+
+def kept_work_files(target: str | None) -> list[Finding]:
+    """The work files that a repair keeps in the directory of a target, since their studies can be resumed."""
+    spec = parse_target(with_scheme(target)) if target is not None else None
+    if spec is None or not capabilities_of(spec.scheme).has_files:
+        return []
+    advice = "resume their studies (mileage run FOLDER), or remove them: rm"
+    return [
+        Finding("work file", "ok", f"{name} is kept", f"{advice} {shlex.quote(str(Path(spec.name) / name))}")
+        for name in left_over_files(Path(spec.name))
+    ]
 
 
 def as_finding(undone: UndoResult) -> Finding:
