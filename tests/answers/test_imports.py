@@ -494,14 +494,7 @@ Number of threads: 1
 CPU speed:
     events per second:  1200.10
 """
-CRYSTAL = """------------------------------------------------------------------------------
-CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
-                                  Crystal Dew World: https://crystalmark.info/
-------------------------------------------------------------------------------
-* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
-* KB = 1000 bytes, KiB = 1024 bytes
-
-[Read]
+CRYSTAL = """[Read]
   SEQ    1MiB (Q=  8, T= 1):  3512.345 MB/s [   3349.6 IOPS] <  2386.12 us>
   RND    4KiB (Q= 32, T= 1):   512.345 MB/s [ 125084.2 IOPS] <   255.12 us>
 """

@@ -27,7 +27,7 @@ from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.terminal import one_line
 from tests.formats import diskspd_made
-from tests.formats.made_results import SAMPLES_CSV
+from tests.formats.made_results import CRYSTALDISKMARK_3, CRYSTALDISKMARK_6, CRYSTALDISKMARK_8, SAMPLES_CSV
 from tests.formats.sample_reader import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
@@ -45,6 +45,9 @@ CORPUS |= {
     "iometer.csv": IOMETER.encode(),
     "result_summary.txt": IO500.encode(),
     "samples.csv": SAMPLES_CSV.encode(),
+    "crystaldiskmark-3.txt": CRYSTALDISKMARK_3.encode(),
+    "crystaldiskmark-6.txt": CRYSTALDISKMARK_6.encode(),
+    "crystaldiskmark-8.txt": CRYSTALDISKMARK_8.encode(),
 }
 WORDS: Final = (
     *(

@@ -53,6 +53,7 @@ LAYOUTS: Final = {
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
     "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
     "bonnie": ("mileage.formats.bonnie", "bonnie++ 1.9x and 2.0: its line of figures, and its table"),
+    "crystaldiskmark": ("mileage.formats.crystaldiskmark", "CrystalDiskMark 3 to 9: the text that it saves"),
     "samples-csv": (
         "mileage.formats.samples_csv",
         "a table of samples for any other tool: columns cell, repetition, value, unit",

@@ -56,7 +56,11 @@ _MARKS: Final = tuple(
             "output of vdbench",
             _NO_READER,
         ),
-        (r"CrystalDiskMark [0-9]", "a result of CrystalDiskMark", _NO_READER),
+        (
+            r"^\[(?:Read|Write)\]\s*^\s+(?:SEQ|RND)\s",
+            "a part of a text of CrystalDiskMark",
+            "import the whole of it, from its first line on",
+        ),
         (r"AS SSD Benchmark", "a result of AS SSD Benchmark", _NO_READER),
         (r"ATTO Disk Benchmark", "a result of ATTO Disk Benchmark", _NO_READER),
         (

@@ -1,0 +1,99 @@
+"""CrystalDiskMark's texts: each line a run in MB of 10^6 bytes; the figures compared with words cut at blanks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Refused
+from tests.formats.made_results import CRYSTALDISKMARK_3, CRYSTALDISKMARK_6, CRYSTALDISKMARK_8
+from tests.formats.sample_reader import by_cell, of, of_text
+
+TEXTS = {"3.0.3": CRYSTALDISKMARK_3, "6.0.2": CRYSTALDISKMARK_6, "8.0.4": CRYSTALDISKMARK_8}
+CELLS = {
+    "3.0.3": [
+        "sequential_read",
+        "random_read 512 KiB",
+        "random_read 4 KiB",
+        "random_write 4 KiB, depth 32",
+    ],
+    "6.0.2": [
+        "sequential_read, depth 32",
+        "sequential_write, depth 32",
+        "random_read 4 KiB, depth 8, 8 threads",
+        "random_write 4 KiB",
+        "sequential_read",
+    ],
+    "8.0.4": [
+        "sequential_read 1 MiB, depth 8",
+        "sequential_read 128 KiB, depth 32",
+        "random_read 4 KiB, depth 32, 16 threads",
+        "random_read 4 KiB",
+        "sequential_write 1 MiB, depth 8",
+        "random_write 4 KiB",
+    ],
+}
+
+
+def words_of(text: str) -> list[tuple[float, float | None]]:
+    """MB/s and IOPS of each line of a result: the words before their units."""
+    found = []
+    for line in text.splitlines():
+        words = line.replace("]", " ]").split()
+        if "MB/s" in words and not line.startswith("*"):
+            rate = float(words[words.index("MB/s") - 1])
+            found.append((rate, float(words[words.index("IOPS") - 1]) if "IOPS" in words else None))
+    return found
+
+
+@pytest.mark.parametrize("version", TEXTS)
+def test_each_line_is_a_run(tmp_path: Path, version: str) -> None:
+    result = of_text(tmp_path, TEXTS[version])
+    assert (result.version, result.unread, result.lost) == (version, [], [])
+    assert [run.cell.removeprefix("crystaldiskmark.") for run in result.runs] == CELLS[version]
+    expected = words_of(TEXTS[version])
+    assert [run.rate_bytes_per_s for run in result.runs] == [rate * 1_000_000 for rate, _ in expected]
+    assert [run.ops_per_s for run in result.runs] == [iops for _, iops in expected]
+    assert result.began is not None
+    assert result.machine["os"].startswith("Windows")
+
+
+def test_the_figure_is_noted_as_the_best_and_its_latency_is_of_another_repetition(tmp_path: Path) -> None:
+    run = of_text(tmp_path, CRYSTALDISKMARK_8).runs[2]
+    first = of_text(tmp_path, CRYSTALDISKMARK_6).runs[0]
+    assert (run.quantiles_ns, run.outstanding, dict(run.printed)["us"]) == ({}, 512, 1386.12)
+    assert "the best of 3 repetitions" in first.notes[0]
+    assert run.levels == {
+        "profile": "Default",
+        "test size": "1 GiB (x5) [D: 12% (57/466GiB)]",
+        "mode": "[Admin]",
+        "time": "Measure 5 sec / Interval 5 sec",
+    }
+
+
+def test_texts_one_after_another_are_repetitions(tmp_path: Path) -> None:
+    other = CRYSTALDISKMARK_8.replace("3512.345", "3498.001")
+    result = of_text(tmp_path, CRYSTALDISKMARK_8 + "\n" + other)
+    same = [run for run in result.runs if run.cell.endswith("sequential_read 1 MiB, depth 8")]
+    assert [run.rate_bytes_per_s for run in same] == [3512.345e6, 3498.001e6]
+    assert len({run.call for run in same}) == 2
+
+
+def test_a_text_in_utf_16_is_read(tmp_path: Path) -> None:
+    """CrystalDiskMark saves UTF-16 with a mark."""
+    path = tmp_path / "cdm.txt"
+    path.write_bytes(CRYSTALDISKMARK_8.replace("\n", "\r\n").encode("utf-16"))
+    assert len(by_cell(of(path))) == 6
+
+
+def test_megabytes_without_a_meaning_are_refused(tmp_path: Path) -> None:
+    text = CRYSTALDISKMARK_8.replace("* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n", "")
+    with pytest.raises(Refused, match="no heading states what MB means"):
+        of_text(tmp_path, text)
+
+
+def test_a_line_outside_read_and_write_is_reported(tmp_path: Path) -> None:
+    result = of_text(tmp_path, CRYSTALDISKMARK_8.replace("[Read]\n", ""))
+    assert len(result.runs) == 2
+    assert len(result.unread) == 4
