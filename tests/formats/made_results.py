@@ -79,3 +79,51 @@ CrystalDiskMark 3.0.3 x64 (C) 2007-2013 hiyohiyo
   Date : 2026/11/22 2:23:04
     OS : Windows 8  [6.2 Build 9200] (x64)
 """
+
+VDBENCH_50407: Final = """\
+Copyright (c) 2000, 2018, Oracle and/or its affiliates. All rights reserved.
+Vdbench distribution: vdbench50407 Tue June 05  9:49:29 MDT 2018
+For documentation, see 'vdbench.pdf'.
+
+16:24:23.960 input argument scanned: '-fparm'
+16:24:25.470 All slaves are now connected
+16:24:29.004 Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max
+
+Nov 22, 2026  interval  i/o  MB/sec  bytes  read  resp  read  write  read  write  resp  queue  cpu%  cpu%
+                               rate  1024**2  i/o  pct  time  resp  resp  max  max  stddev  depth sys+u  sys
+16:24:30.181  avg_2-1  0.0  0.00  0  0.00  0.000  0.000  0.000  0.00  0.00  0.000  0.0  NaN  NaN
+16:24:31.001 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=5; For loops: xfersize=4k threads=8
+
+Nov 22, 2026  interval  i/o  MB/sec  bytes  read  resp  read  write  read  write  resp  queue  cpu%  cpu%
+                               rate  1024**2  i/o  pct  time  resp  resp  max  max  stddev  depth sys+u  sys
+16:24:32.018  1  20480.0  80.00  4096  50.02  0.390  0.310  0.471  12.03  14.05  0.106  8.0  19.2  1.5
+16:24:33.011  2  20736.0  81.00  4096  49.97  0.385  0.306  0.465  11.44  13.91  0.101  8.0  18.2  1.5
+16:24:36.013  avg_2-5  20608.0  80.50  4096  50.01  0.387  0.308  0.467  12.61  14.71  0.104  8.0  18.7  1.4
+16:24:37.001 Starting RD=rd1; I/O rate: 100; elapsed=5; For loops: xfersize=64k threads=8
+
+Nov 22, 2026  interval  i/o  MB/sec  bytes  read  resp  read  write  read  write  resp  queue  cpu%  cpu%
+                               rate  1024**2  i/o  pct  time  resp  resp  max  max  stddev  depth sys+u  sys
+16:24:42.013  avg_2-5  100.8  6.30  65536 100.00  0.512  0.512  0.000  2.11  0.00  0.052  0.1  0.7  0.1
+16:24:42.523 Vdbench execution completed successfully. Output directory: /tmp/output
+"""
+
+VDBENCH_50406: Final = """\
+Vdbench distribution: vdbench50406 Wed July 20 15:49:52 MDT 2016
+17:44:05.001 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=120 warmup=30; For loops: None
+
+Nov 22, 2026  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%
+                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   sys
+17:46:25.060       149    2238.00  2238.00 1048576  29.80   28.448   22.487   30.979  376.343   50.317  63.6   1.4   0.2
+17:46:26.051       150    2228.00  2228.00 1048576  31.15   28.218   23.507   30.349  446.971   55.617  63.6   0.9   0.3
+17:46:26.090avg_31-150    2232.51  2232.51 1048576  30.11   28.331   22.901   30.671  501.213   51.002  63.6   1.2   0.3
+"""
+
+VDBENCH_FILES: Final = """\
+Vdbench distribution: vdbench50407 Tue June 05  9:49:29 MDT 2018
+07:21:49.001 Starting RD=rd2
+
+Nov 22, 2026 ..Interval.. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer..
+                            rate  resp total  sys   pct   rate  resp   rate  resp  read write  total    size
+07:21:54.033            1  5000.0 1.281  16.1 1.36  79.9 3995.0 1.411 1005.0 0.762 31.21  7.85  39.06    8192
+07:22:54.033     avg_2-12  5002.5 1.275  15.8 1.31  80.1 4007.0 1.402  995.5 0.764 31.30  7.78  39.08    8192
+"""

@@ -27,7 +27,15 @@ from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.terminal import one_line
 from tests.formats import diskspd_made
-from tests.formats.made_results import CRYSTALDISKMARK_3, CRYSTALDISKMARK_6, CRYSTALDISKMARK_8, SAMPLES_CSV
+from tests.formats.made_results import (
+    CRYSTALDISKMARK_3,
+    CRYSTALDISKMARK_6,
+    CRYSTALDISKMARK_8,
+    SAMPLES_CSV,
+    VDBENCH_50406,
+    VDBENCH_50407,
+    VDBENCH_FILES,
+)
 from tests.formats.sample_reader import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
@@ -48,6 +56,9 @@ CORPUS |= {
     "crystaldiskmark-3.txt": CRYSTALDISKMARK_3.encode(),
     "crystaldiskmark-6.txt": CRYSTALDISKMARK_6.encode(),
     "crystaldiskmark-8.txt": CRYSTALDISKMARK_8.encode(),
+    "vdbench-50406.txt": VDBENCH_50406.encode(),
+    "vdbench-50407.txt": VDBENCH_50407.encode(),
+    "vdbench-files.txt": VDBENCH_FILES.encode(),
 }
 WORDS: Final = (
     *(

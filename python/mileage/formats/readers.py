@@ -54,6 +54,10 @@ LAYOUTS: Final = {
     "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
     "bonnie": ("mileage.formats.bonnie", "bonnie++ 1.9x and 2.0: its line of figures, and its table"),
     "crystaldiskmark": ("mileage.formats.crystaldiskmark", "CrystalDiskMark 3 to 9: the text that it saves"),
+    "vdbench": (
+        "mileage.formats.vdbench",
+        "vdbench 5.04: console output, logfile, totals.html, summary.html",
+    ),
     "samples-csv": (
         "mileage.formats.samples_csv",
         "a table of samples for any other tool: columns cell, repetition, value, unit",

@@ -52,12 +52,12 @@ _MARKS: Final = tuple(
             "run elbencho with --csvfile FILE, and import that",
         ),
         (
-            r"Vdbench distribution:|^\S* ?Starting RD=|^[0-9:.]+ +avg_[0-9]+-[0-9]+",
-            "output of vdbench",
-            _NO_READER,
+            r"^[ \t]*tod[ \t]+(?:timestamp[ \t]+)?Run[ \t]+Interval[ \t]|^\* 'flatfile\.html'",
+            "flatfile.html of vdbench",
+            "import totals.html or summary.html of the same folder",
         ),
         (
-            r"^\[(?:Read|Write)\]\s*^\s+(?:SEQ|RND)\s",
+            r"^\[(?:Read|Write)\][ \t\r]*\n[ \t]+(?:SEQ|RND)[ \t]",
             "a part of a text of CrystalDiskMark",
             "import the whole of it, from its first line on",
         ),
