@@ -109,7 +109,9 @@ def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> Vali
     short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
     which = f"all {short:,}" if short == len(lasted) else f"{short:,} of {len(lasted):,}"
     rule = f"{which} runs are shorter than {RUN_MIN_S:g} s, and short runs are more sensitive to noise"
-    return ValidityCheck("run length", "warn", f'{text}; {rule} (set stop.at_least = "60 s")')
+    whole = duration(1e9 * sum(max(time_s, RUN_MIN_S) for time_s, _ in lasted))
+    advice = f'set stop.at_least = "{RUN_MIN_S:g} s": all {len(lasted):,} runs then take {whole}'
+    return ValidityCheck("run length", "warn", f"{text}; {rule} ({advice})")
 
 
 def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:

@@ -47,6 +47,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     study, facts = plan.study, plan.facts
     kind = "simulated time" if facts.virtual else "real time"
     yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
+    others = dict.fromkeys(setting.target for setting in plan.settings if setting.target != plan.target)
+    yield from (("target", other) for other in list(others)[:CELLS_MAX])
     drive = "drive" if facts.virtual else "target"
     if uses_file(study, facts):
         yield "work area", f"a work file: {format_bytes(plan.work_bytes)}"
