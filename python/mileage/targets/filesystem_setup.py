@@ -263,8 +263,11 @@ class PlacedTarget(Target):
         if self._inner is not None:
             self._inner.close()
             self._inner = None
+        place = str(self._mount_point)
         for step in reversed(self._ledger.steps):
-            if isinstance(step, MountedFileSystem | MadeDirectory):
+            # A served drive has a directory of its own, which stays.
+            is_mount = isinstance(step, MountedFileSystem) and step.place == place
+            if is_mount or step == MadeDirectory(place):
                 self._ledger.undo(step)
 
     def _is_mounted(self) -> bool:
