@@ -43,8 +43,8 @@ def test_sentence_counts_what_was_kept_and_what_was_lost() -> None:
     kept = CombinationResult(combination=combination(), cuts=(cut(), cut()))
     loser = CombinationResult(combination=combination(barriers=False), cuts=(cut(lost=1),))
     assert sentence_of([kept, loser]) == (
-        "In 3 power cuts all 1 combinations that must keep every acknowledged transaction kept all 20 of them;"
-        " of the 1 others 1 lost or damaged data."
+        "In 3 power cuts the one combination that must keep every acknowledged transaction kept all 20 of them;"
+        " 1 of 1 others lost or damaged data."
     )
     broken = CombinationResult(combination=combination(), cuts=(cut(), cut(corrupt="row missing")))
     assert "1 of the 1 combinations that must keep" in sentence_of([broken])

@@ -358,11 +358,9 @@ def sentence_of(results: list[CombinationResult]) -> str:
         )
     else:
         acknowledged = sum(result.total("acknowledged") for result in kept)
-        first = (
-            f"all {len(kept)} combinations that must keep every acknowledged transaction kept"
-            f" all {acknowledged:,} of them"
-        )
-    second = f"; of the {len(others)} others {len(losing)} lost or damaged data" if others else ""
+        which = "the one combination" if len(kept) == 1 else f"all {len(kept)} combinations"
+        first = f"{which} that must keep every acknowledged transaction kept all {acknowledged:,} of them"
+    second = f"; {len(losing)} of {len(others)} others lost or damaged data" if others else ""
     return f"In {cuts:,} power cuts {first}{second}."
 
 
