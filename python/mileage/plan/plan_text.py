@@ -48,7 +48,9 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     kind = "simulated time" if facts.virtual else "real time"
     yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
     others = dict.fromkeys(setting.target for setting in plan.settings if setting.target != plan.target)
-    yield from (("target", other) for other in list(others)[:CELLS_MAX])
+    yield from (
+        ("target", other) for other in list(others)[:CELLS_MAX] if not other.startswith(f"{plan.target},")
+    )
     drive = "drive" if facts.virtual else "target"
     if uses_file(study, facts):
         yield "work area", f"a work file: {format_bytes(plan.work_bytes)}"
@@ -73,7 +75,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{_count(study.cycles, 'cycle')} of all stages, {each}from a {study.state.start} target{arms}{note}",
     )
     if study.baseline and study.candidate:
-        yield "compared", f"{study.candidate} with {study.baseline}"
+        arms = f"{study.compare.arms} " if study.compare.arms in study.factor else ""
+        yield "compared", f"{arms}{study.candidate} with {study.baseline}"
     yield from factor_rows(plan)
     yield "seed", str(study.seed)
     yield "plan", f"{plan.hash_short} (equal plans have equal numbers)"
