@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mileage import app
+from mileage.plan.privileged_steps import steps_of
 from mileage.store import measured_cells
 from mileage.targets.ledger import LEDGER_VARIABLE
 from tests.house.repository import ROOT
@@ -49,6 +50,10 @@ def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pyte
     drive.write_text(larger, encoding="utf-8")
     study = tmp_path / "study.toml"
     study.write_text(STUDY.replace("{drive}", str(drive)), encoding="utf-8")
+    planned = app.plan(str(study))
+    texts = [step.text for step in steps_of(planned.study, planned.facts, planned.runs)]
+    assert sum(text.startswith("mount a served drive of ") for text in texts) == 1
+    assert sum(text.startswith("mkfs.ext4") for text in texts) == 2
     result = app.run(str(study), out=tmp_path / "out")
     cells = measured_cells(result.folder.content())
     assert {cell.cell.rpartition("mkfs ")[2] for cell in cells} == {"block=4KiB", "block=4KiB,nodiscard"}

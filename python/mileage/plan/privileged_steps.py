@@ -44,9 +44,12 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
     kind = capabilities_of(target)
     if kind.is_made:
         device = "a loop device"
-        found.append(
-            PrivilegedStep(f"attach a loop device over a file of {sizes.format_bytes(facts.device_bytes)}")
-        )
+        size = sizes.format_bytes(facts.device_bytes)
+        if kind.is_served:
+            found.append(
+                PrivilegedStep(f"mount a served drive of {size} below /run/mileage as a file, {each}")
+            )
+        found.append(PrivilegedStep(f"attach a loop device over a file of {size}"))
     elif kind.is_block_device and study.state.start != "kept":
         device = facts.name
         if study.state.purge != "none":
