@@ -30,7 +30,7 @@ from mileage.targets.mounts import read_mounts
 from mileage.targets.path_users import users_of
 from mileage.targets.privileged_steps import AttachedLoop, MadeDirectory, MadeSocket, MountedDrive
 from mileage.targets.profiles import load_profile
-from mileage.targets.programs import call
+from mileage.targets.programs import call, find_program
 
 FILE_NAME: Final = "drive"
 SECTORS: Final = (512, 4096)
@@ -236,7 +236,9 @@ class ServedDrive:
         answer = msgspec.json.decode(line) if line else {"error": "the process of the drive did not begin"}
         if "error" in answer:
             self._end()
-            raise RunFailed(f"{self._what}: {answer['error']}", cause="program")
+            needs = os.geteuid() != 0 and options.at is not None and find_program("fusermount3") is None
+            hint = "; without root a mount needs fusermount3, on Debian from fuse3" if needs else ""
+            raise RunFailed(f"{self._what}: {answer['error']}{hint}", cause="program")
 
     def _end(self) -> None:
         process = self._process
