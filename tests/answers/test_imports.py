@@ -505,11 +505,7 @@ FIO_TERSE = (
 )
 FIO_ERROR = "fio: unrecognized option '--nosuch=1'\n"
 DISKSPD_XML = "<Results>\n  <System>\n    <ComputerName>HOST</ComputerName>\n  </System>\n</Results>\n"
-ELBENCHO = """OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
-=========== ================    ==========   =========
-WRITE       Elapsed time     :     30.140s     30.196s
-            IOPS             :         291         291
-"""
+ELBENCHO = '{\n  "ISO DATE": "2026-11-22T02:03:04",\n  "operation": "WRITE"\n}\n'
 VDBENCH = """Copyright (c) 2000, 2018, Oracle and/or its affiliates. All rights reserved.
 Vdbench distribution: vdbench50407 Tue June 05  9:49:29 MDT 2018
 For documentation, see 'vdbench.pdf'.

@@ -127,3 +127,58 @@ Nov 22, 2026 ..Interval.. .ReqstdOps... ...cpu%...  read ....read..... ....write
 07:21:54.033            1  5000.0 1.281  16.1 1.36  79.9 3995.0 1.411 1005.0 0.762 31.21  7.85  39.06    8192
 07:22:54.033     avg_2-12  5002.5 1.275  15.8 1.31  80.1 4007.0 1.402  995.5 0.764 31.30  7.78  39.08    8192
 """
+
+ELBENCHO_TEXT: Final = """\
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+MKDIRS      Elapsed time     :         2ms         3ms
+            Dirs/s           :        2044        1980
+            Dirs total       :           6           8
+---
+WRITE       Elapsed time     :     30.140s   1m30.196s
+            Files/s          :         145         141
+            IOPS             :         291         291
+            Throughput MiB/s :        1164        1165
+            Total MiB        :       35080       35156
+            Files total      :        4380        4396
+            IO latency       : [ min=211us avg=13.6ms max=1.21s ]
+---
+SYNC        Elapsed time     :       131ms       131ms
+---
+RWMIX70     Elapsed time     :      5.001s      5.002s
+            IOPS write       :        3001        3000
+            IOPS read        :        7004        7001
+            IOPS total       :       10005       10001
+            MiB/s write      :          11          11
+            MiB/s read       :          27          27
+            MiB/s total      :          39          39
+---
+"""
+
+ELBENCHO_TEXT_2020: Final = """\
+OPERATION RESULT TYPE        FIRST DONE  LAST DONE
+========= ================   ==========  =========
+DROPCACHE Elapsed ms       :       2955       3254
+---
+WRITE     Elapsed ms       :      75564      91348
+          IOPS             :        726        715
+          Throughput MiB/s :      11686      11505
+          Total MiB        :     902432    1048576
+---
+RMFILES   Elapsed ms       :         42         56
+---
+"""
+
+ELBENCHO_JSON: Final = (
+    '{"phase_type":"WRITE","phase_id":"a1","label":"first","iso_start_date":"2026-11-22T02:03:04.005+0000",'
+    '"config":{"path_type":"file","paths":"1","hosts":"1","threads":"4","file_size":"1073741824",'
+    '"block_size":"4096","direct_io":"true","random_offsets":"true","random_aligned":"true","io_depth":"8",'
+    '"truncate_files":"false","version":"3.0-1","command":"\\"elbencho\\" \\"-w\\" "},'
+    '"first_done":{"elapsed_time_ms":"10011","iops":"40211","bytes\\/s":"164704256","bytes":"1640000000","cpu%":"12"},'
+    '"last_done":{"elapsed_time_ms":"10020","iops":"40201","bytes\\/s":"164663296","bytes":"1650000000","cpu%":"12",'
+    '"latency":{"IO":{"min_us":"90","avg_us":"795","max_us":"20011"}}}}\n'
+    '{"phase_type":"SYNC","phase_id":"a2","config":{"threads":"4"},"first_done":{},"last_done":{"elapsed_time_ms":"9"}}\n'
+    '{"phase_type":"RMFILES","phase_id":"a3","config":{"path_type":"dir","threads":"2"},'
+    '"first_done":{"elapsed_time_ms":"11","entries\\/s":"8100","entries":"90"},'
+    '"last_done":{"elapsed_time_ms":"12","entries\\/s":"8000","entries":"96"}}\n'
+)

@@ -48,7 +48,7 @@ _METADATA: Final = (
     "MKBUCKETS",
     "RMBUCKETS",
 )
-_NOTHING: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
+PHASES_WITHOUT_WORK: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 """Phases that move nothing; they are listed in `facts`."""
 
 
@@ -93,17 +93,18 @@ def _row(result: Result, at: int, names: list[str], fields: list[str]) -> None:
     result.version = result.version or row.get("version") or None
     result.command = result.command or row.get("command") or None
     result.began = result.began or row.get("ISO date") or None
-    if phase in _NOTHING:
+    if phase in PHASES_WITHOUT_WORK:
         result.facts[f"line {at}"] = phase
         return
-    run = _run(at, row, phase)
+    run = run_of(at, row, phase)
     if run.measured:
         result.runs.append(run)
     else:
         result.unread.append(Unread(at, shown(",".join(fields)), "no rate that is a number"))
 
 
-def _run(at: int, row: dict[str, str], phase: str) -> ToolRun:
+def run_of(at: int, row: dict[str, str], phase: str) -> ToolRun:
+    """The run of a row: its columns by name, `phase` in capitals."""
     mixed = whole(row.get("rwmix read MiB [last]")) or whole(row.get("rwmix read IOPS [last]"))
     metadata = phase in _METADATA
     rate, ops = _sum(row, "MiB/s [last]"), _sum(row, "entries/s [last]" if metadata else "IOPS [last]")

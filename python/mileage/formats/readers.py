@@ -63,6 +63,8 @@ LAYOUTS: Final = {
         "a table of samples for any other tool: columns cell, repetition, value, unit",
     ),
     "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),
+    "elbencho-text": ("mileage.formats.elbencho_text", "elbencho's console output"),
+    "elbencho-json": ("mileage.formats.elbencho_json", "elbencho --jsonfile"),
     "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),
 }
 """Name of a layout, its module, and what it is."""

@@ -42,11 +42,6 @@ _MARKS: Final = tuple(
             "it is a workload and no result: import the output of diskspd -XFILE",
         ),
         (
-            r"^OPERATION\s+RESULT TYPE",
-            "elbencho's console output",
-            "run elbencho with --csvfile FILE, and import that",
-        ),
-        (
             r'^[ \t]*\{?[ \t]*"(?:ISO DATE|operation)"\s*:.*',
             "elbencho's JSON",
             "run elbencho with --csvfile FILE, and import that",
