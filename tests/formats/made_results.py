@@ -182,3 +182,81 @@ ELBENCHO_JSON: Final = (
     '"first_done":{"elapsed_time_ms":"11","entries\\/s":"8100","entries":"90"},'
     '"last_done":{"elapsed_time_ms":"12","entries\\/s":"8000","entries":"96"}}\n'
 )
+
+PHORONIX: Final = """\
+<?xml version="1.0"?>
+<!--Phoronix Test Suite v10.8.4-->
+<PhoronixTestSuite>
+  <Generated>
+    <Title>disks</Title>
+    <LastModified>2026-11-22 02:03:04</LastModified>
+    <TestClient>Phoronix Test Suite v10.8.4</TestClient>
+  </Generated>
+  <System>
+    <Identifier>before</Identifier>
+    <Hardware>Processor: A &amp; B</Hardware>
+    <Software>OS: Debian 12</Software>
+    <TimeStamp>2026-11-22 02:03:04</TimeStamp>
+  </System>
+  <Result>
+    <Identifier>pts/fio-2.1.0</Identifier>
+    <Title>Flexible IO Tester</Title>
+    <AppVersion>3.36</AppVersion>
+    <Arguments>randread io_uring 4k</Arguments>
+    <Description>Type: Random Read - Block Size: 4KB</Description>
+    <Scale>IOPS</Scale>
+    <Proportion>HIB</Proportion>
+    <Data>
+      <Entry>
+        <Identifier>before</Identifier>
+        <Value>40200</Value>
+        <RawString>40100:40200:40300</RawString>
+        <JSON></JSON>
+      </Entry>
+      <Entry>
+        <Identifier>after</Identifier>
+        <Value>41000</Value>
+        <RawString></RawString>
+      </Entry>
+    </Data>
+  </Result>
+  <Result>
+    <Identifier>pts/iozone-1.9.6</Identifier>
+    <Title>IOzone</Title>
+    <Description>Record Size: 4Kb - Disk Test: Write Performance</Description>
+    <Scale>MB/s</Scale>
+    <Data>
+      <Entry>
+        <Identifier>before</Identifier>
+        <Value>161.5</Value>
+        <RawString>160.25:162.75</RawString>
+      </Entry>
+    </Data>
+  </Result>
+  <Result>
+    <Identifier>pts/unpack-linux-1.2.0</Identifier>
+    <Title>Unpacking The Linux Kernel</Title>
+    <Description>linux-5.19.tar.xz</Description>
+    <Scale>Seconds</Scale>
+    <Data>
+      <Entry>
+        <Identifier>before</Identifier>
+        <Value>8.4</Value>
+        <RawString>8.3:8.5</RawString>
+      </Entry>
+    </Data>
+  </Result>
+  <Result>
+    <Identifier>pts/pgbench-1.14.0</Identifier>
+    <Title>PostgreSQL</Title>
+    <Scale>TPS</Scale>
+    <Data>
+      <Entry>
+        <Identifier>before</Identifier>
+        <Value>9000</Value>
+        <RawString>9000</RawString>
+      </Entry>
+    </Data>
+  </Result>
+</PhoronixTestSuite>
+"""

@@ -58,6 +58,7 @@ LAYOUTS: Final = {
         "mileage.formats.vdbench",
         "vdbench 5.04: console output, logfile, totals.html, summary.html",
     ),
+    "phoronix": ("mileage.formats.phoronix", "Phoronix Test Suite: composite.xml"),
     "samples-csv": (
         "mileage.formats.samples_csv",
         "a table of samples for any other tool: columns cell, repetition, value, unit",
