@@ -37,6 +37,7 @@ LAYOUTS: Final = {
         "mileage.formats.fio_logs",
         "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
     ),
+    "fio-hist-log": ("mileage.formats.fio_hist_log", "fio 3: PREFIX_clat_hist.N.log"),
     "fio2-logs": ("mileage.formats.fio2_logs", "the same of fio 2, whose latencies are in microseconds"),
     "iozone-sheet": (
         "mileage.formats.iozone_sheet",
