@@ -94,7 +94,7 @@ def _tag(result: Result, path: list[str], item: _Item | None, at: int, found: re
 def _leaf(result: Result, path: list[str], item: _Item | None, name: str, text: str) -> None:
     if item is None:
         if path[-1:] == ["Generated"] and name == "TestClient":
-            result.version = result.version or text
+            result.version = result.version or text.removeprefix("Phoronix Test Suite v")
         elif path[-1:] == ["System"] and name in ("Hardware", "Software"):
             result.machine.setdefault(name.lower(), text)
         elif path[-1:] == ["System"] and name == "TimeStamp":
