@@ -52,6 +52,11 @@ def test_the_csv_file_of_the_same_call_has_the_same_cell_and_settings(tmp_path: 
     assert ours.rate_bytes_per_s == pytest.approx(theirs.rate_bytes_per_s, rel=0.01)
 
 
+def test_a_figure_that_is_no_number_is_reported(tmp_path: Path) -> None:
+    result = of_text(tmp_path, ELBENCHO_JSON.replace('"bytes":"1650000000"', '"bytes":"-1650000000"'))
+    assert (result.runs[0].bytes_written, result.unread[0].text) == (None, "last_done.bytes")
+
+
 def test_a_file_without_a_phase_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no phase of elbencho with a figure"):
         of_text(tmp_path, ELBENCHO_JSON.splitlines()[1] + "\n")

@@ -198,7 +198,7 @@ def attempt(seed: int, folder: Path) -> bool:
     """One damaged file, from its seed."""
     draw = random.Random(seed)
     name, data = damaged(draw)
-    layout = draw.choice([None, None, None, *LAYOUTS])
+    layout = draw.choice([*[None] * (len(LAYOUTS) // 3), *LAYOUTS])
     if layout in ("fio-logs", "fio2-logs") and not name.endswith(".log"):
         layout = None
     try:

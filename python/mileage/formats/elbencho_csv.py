@@ -109,9 +109,7 @@ def run_of(at: int, row: dict[str, str], phase: str) -> ToolRun:
     metadata = phase in _METADATA
     rate, ops = _sum(row, "MiB/s [last]"), _sum(row, "entries/s [last]" if metadata else "IOPS [last]")
     time_ms = number(row.get("time ms [last]"))
-    own, other = (
-        round(1024**2 * (number(row.get(name)) or 0)) for name in ("MiB [last]", "rwmix read MiB [last]")
-    )
+    own, other = _bytes(row.get("MiB [last]", "")), _bytes(row.get("rwmix read MiB [last]", "") or "0")
     threads = (whole(row.get("threads")) or 1) * max(1, whole(row.get("hosts")) or 1)
     reads = phase in _READS
     kind = "Ent" if metadata else "IO"
@@ -154,3 +152,9 @@ def _sum(row: dict[str, str], name: str) -> float | None:
     values = [number(row.get(name)), number(row.get(f"rwmix read {name}"))]
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def _bytes(mib: str) -> int | None:
+    """Bytes of a column in MiB; None where it is no number."""
+    value = number(mib)
+    return None if value is None else round(1024**2 * value)

@@ -88,6 +88,8 @@ def _phase(result: Result, at: int, value: dict[str, Any]) -> None:
     row |= _columns("rwmix read ", mix) if mix else {}
     run = run_of(at, {name: text for name, text in row.items() if text}, phase)
     run.printed = [*_printed("first_done", _dict(value.get("first_done"))), *_printed("last_done", last)]
+    if faults := _faults("last_done", last):
+        result.unread.append(Unread(at, ", ".join(faults), "expected numbers that are not negative"))
     if run.measured:
         result.runs.append(run)
     else:
@@ -114,6 +116,15 @@ def _printed(name: str, value: Any, depth: int = 0) -> list[tuple[str, float]]:
         ]
     figure = number(_text(value))
     return [] if figure is None or not _text(value) else [(name, figure)]
+
+
+def _faults(name: str, value: Any, depth: int = 0) -> list[str]:
+    """The members of a part that are no numbers, by their path."""
+    if isinstance(value, dict) and depth < 6:
+        return [
+            fault for key, member in value.items() for fault in _faults(f"{name}.{key}", member, depth + 1)
+        ]
+    return [name] if number(_text(value)) is None else []
 
 
 def _dict(value: Any) -> dict[str, Any]:
