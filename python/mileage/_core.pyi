@@ -292,10 +292,18 @@ class Host:
         Synced writes since that is tracked, and how many of them a power cut now would lose. Raises `ValueError` when the
         drive's profile does not say what a cut loses, and when metadata may have been written in place meanwhile.
         """
+    def take_calls(self, /) -> str:
+        """
+        The calls since they are recorded, or since this was last asked, as JSON: number of the task, and the call.
+        """
     def take_requests(self, /) -> list[tuple[str, int, int, bool]]:
         """
         The requests since they are recorded, or since this was last asked: kind (`read`, `write`, `discard` or `flush`), first
         byte, bytes, FUA.
+        """
+    def trace_calls(self, /) -> None:
+        """
+        Record every system call from now on.
         """
     def trace_requests(self, /) -> None:
         """

@@ -63,6 +63,8 @@ pub struct Host {
     pub(crate) tracking: Option<WriteLog>,
     /// The failure itself; a restored host has its words only.
     pub(crate) status: Option<Status>,
+    /// Calls as they began, while they are recorded, each with its number.
+    begun: Option<Vec<(u32, Call)>>,
 }
 
 impl std::fmt::Debug for Host {
@@ -116,6 +118,7 @@ impl Host {
             misuse: None,
             tracking: None,
             status: None,
+            begun: None,
         }
     }
 
@@ -159,10 +162,24 @@ impl Host {
         self.state.block.trace.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Record every call from now on.
+    pub fn trace_calls(&mut self) {
+        self.begun = Some(Vec::new());
+    }
+
+    /// The calls since they are recorded, or since this was last asked, in the order in which they began; those of a job have
+    /// the numbers of its tasks.
+    pub fn take_calls(&mut self) -> Vec<(u32, Call)> {
+        self.begun.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Begin a call at `now_ns`, which is not before the clock. The number of the call is free. When and how it ends, if that
     /// is known at once; else it will be in `run_next`.
     pub fn begin(&mut self, number: u32, call: Call, now_ns: u64) -> Option<(u64, Result<(), CallError>)> {
         self.state.now_ns = self.state.now_ns.max(now_ns);
+        if let Some(begun) = &mut self.begun {
+            begun.push((number, call.clone()));
+        }
         self.proceed(number, Active::new(call, self.state.now_ns))
     }
 

@@ -229,6 +229,16 @@ impl PyHost {
         requests.map(|it| (kind(it.kind), it.offset, it.length, it.fua)).collect()
     }
 
+    /// Record every system call from now on.
+    fn trace_calls(&mut self) {
+        self.host.trace_calls();
+    }
+
+    /// The calls since they are recorded, or since this was last asked, as JSON: number of the task, and the call.
+    fn take_calls(&mut self) -> PyResult<String> {
+        to_json(&self.host.take_calls())
+    }
+
     /// Remember from now on what is written and what is acknowledged as durable.
     fn track_durability(&mut self) {
         self.host.track_durability();

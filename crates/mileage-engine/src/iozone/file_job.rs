@@ -8,6 +8,7 @@ use super::steps::{Access, Action, Moves, Step, steps};
 use super::suite::{Iozone, Mode};
 use mileage_measure::RunRecord;
 use mileage_workload::{Error, FileCall, FileJob, FilePhase, FileWork, HandleId, OpenHow};
+use std::ops::Range;
 
 /// The phases of a suite on the file at `path`, or on files of its workers, and what was there is removed at the end. The
 /// handles from `first_handle` on are free: two for each worker.
@@ -97,15 +98,21 @@ impl Job<'_> {
 
     /// The phases of one test: what comes before its clock, what is inside, what comes after.
     fn add(&self, step: &Step, phases: &mut Vec<FilePhase>) {
-        let unlinks = step.before.contains(&Action::Unlink);
-        if unlinks {
+        // A file that is to be removed may be missing, which no other call tolerates.
+        let removal_at = step.before.iter().position(|action| *action == Action::Unlink);
+        let before = |range: Range<usize>| {
+            self.untimed("open", |worker| {
+                let actions = step.before_of(self.suite, worker);
+                let some = actions.get(range.start..range.end.min(actions.len())).unwrap_or_default();
+                let calls = some.iter().flat_map(|action| self.calls_of(step, *action, worker)).collect();
+                FileWork::Calls { calls, tolerant: false }
+            })
+        };
+        if let Some(at) = removal_at {
+            phases.extend((at > 0).then(|| before(0..at)));
             phases.push(self.removal());
         }
-        phases.push(self.untimed("open", |worker| {
-            let actions = step.before_of(self.suite, worker);
-            let calls = actions.into_iter().flat_map(|action| self.calls_of(step, action, worker)).collect();
-            FileWork::Calls { calls, tolerant: false }
-        }));
+        phases.push(before(removal_at.map_or(0, |at| at + 1)..usize::MAX));
         let close = step.ending.close_inside;
         let records = |worker| {
             let workload = Box::new(step.workload_for(self.suite, worker));
@@ -131,7 +138,7 @@ impl Job<'_> {
         let ((handle, other), path) = (self.handles(worker), self.path_of(worker));
         let made = OpenHow { create: true, truncate: true, ..OpenHow::default() };
         match action {
-            // Done before, with all files that may be missing.
+            // A phase of its own.
             Action::Unlink => Vec::new(),
             Action::Empty | Action::Create => {
                 vec![FileCall::Open { path, handle: other, how: made }, FileCall::Close { handle: other }]

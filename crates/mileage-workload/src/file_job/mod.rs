@@ -14,7 +14,8 @@
 //!    be removed and is missing.
 //!
 //! # Invariant
-//! The same job gives the same calls in every task, on every driver. *Guard:* `tests/it/file_jobs.rs`.
+//! The same job gives the same calls in every task, on every driver. *Guard:* `tests/it/file_jobs.rs`; that the engine makes these
+//! calls on real files, `tests/execute/test_file_calls.py` of the repository shows.
 
 mod execution;
 mod file_call;
