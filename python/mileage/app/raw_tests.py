@@ -1,10 +1,10 @@
 """Raw tests of eight drives by hdparm and dd, as a talk printed them, next to what the simulated drives do.
 
-Scope: the tests that need no host. `hdparm --direct` reads 2 MiB at a time past the page cache: the same 2 MiB
-again and again (-T), or on and on (-t); the kernel cuts each into four requests of 512 KiB, and hdparm waits for all of
-them. `dd` writes 10.7 GB through the page cache, which the kernel writes out in requests of 512 KiB with a full queue;
-the drive is new. Reads through the page cache, and -T without --direct, which
-times memory, are not simulated.
+Scope: `hdparm --direct` reads 2 MiB at a time past the page cache: the same 2 MiB again and again (-T), or on and on
+(-t); the kernel cuts each into four requests of 512 KiB, and hdparm waits for all of them. `dd` writes 10.7 GB through
+the page cache, which the kernel writes out in requests of 512 KiB with a full queue; the drive is new. Reads through
+the page cache (-T, -t, `dd`) are of a file on the modelled host of the talk, of twice its memory: `dd` reads it ten
+minutes after it was written, hdparm after the drive had four hours to tidy up. Of the talk these times are not known.
 What it refuses: drives that were not tested.
 """
 
@@ -17,12 +17,15 @@ from typing import Final
 
 import msgspec
 
-from mileage._core import Drive
+from mileage._core import Drive, Host
 from mileage.app.published_rates import IDLE_NS, run_on, sequential_writes
 from mileage.errors import Refused
 from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.raw_tests import RawTables, SimulatedTest
+from mileage.model.run_record import RunRecord
+from mileage.plan.workload import Stop, Workload
+from mileage.targets.host_profiles import load_hosted
 from mileage.targets.profiles import load_profile
 
 _MIB: Final = 1 << 20
@@ -33,8 +36,13 @@ _HDPARM_BYTES: Final = 2 * _MIB
 _REQUEST_BYTES: Final = _MIB // 2
 """The largest request that the kernel of the tests sends."""
 _DEPTH: Final = 32
-SIMULATED: Final = ("cached_direct", "buffered_direct", "dd_write")
-"""The tests that need no host."""
+_TIDY_NS: Final = 4 * 3600 * 10**9
+"""Idle time in which a shingled drive brings its persistent cache into the bands."""
+HOST: Final = "hpe-dl60-2gib"
+"""The modelled server of the talk."""
+_ON_HOST: Final = ("cached", "buffered", "dd_read")
+SIMULATED: Final = ("cached", "buffered", "cached_direct", "buffered_direct", "dd_read", "dd_write")
+"""The tests."""
 
 
 @cache
@@ -45,7 +53,9 @@ def raw_tables() -> RawTables:
 
 
 def raw_test_mb_per_s(name: str, test: str) -> float:
-    """The rate of the virtual drive of a name in a test that needs no host, in MB/s. Raises Refused."""
+    """The rate of the virtual drive of a name in a test, in MB/s. Raises Refused."""
+    if test in _ON_HOST:
+        return _host_mb_per_s(name, test)
     span = _DD_BYTES if test == "dd_write" else _READ_BYTES
     filling = sequential_writes(span, depth=_DEPTH, record_bytes=_REQUEST_BYTES)
     drive = Drive(load_profile(name))
@@ -62,8 +72,33 @@ def raw_test_mb_per_s(name: str, test: str) -> float:
     return _READ_BYTES / ((drive.now_ns - began_ns) / 1e9) / 1e6
 
 
+def _host_mb_per_s(name: str, test: str) -> float:
+    """The same through the page cache of the host."""
+    drive, profile = load_hosted(f"{name}@{HOST}")
+    host = Host(profile, drive)
+    host.make_work_file(2 * host.memory_bytes)
+    host.idle(IDLE_NS if test == "dd_read" else _TIDY_NS)
+    host.empty_caches()
+    span, record = (2 * host.memory_bytes, _MIB) if test == "dd_read" else (_READ_BYTES, _HDPARM_BYTES)
+    reading = Workload(
+        pattern="fixed" if test == "cached" else "sequential",
+        read_percent=100,
+        record_bytes=record,
+        span_start_bytes=0,
+        span_bytes=record if test == "cached" else span,
+        depth=1,
+        threads=1,
+        stop=Stop(bytes=span),
+        seed=1,
+    )
+    if test == "cached":
+        host.run(reading.to_json())
+    record_read = RunRecord.from_json(host.run(reading.to_json()))
+    return record_read.bytes_read / record_read.elapsed_s / 1e6
+
+
 def simulated_tests(drives: Sequence[str] = (), *, processes: int | None = None) -> list[SimulatedTest]:
-    """The tests that need no host, of all drives of the talk or of some. Raises Refused for drives that it lacks."""
+    """The tests of all drives of the talk or of some. Raises Refused for drives that it lacks."""
     known = {one.drive: one for one in raw_tables().test}
     if unknown := [name for name in drives if name not in known]:
         raise Refused(
@@ -72,9 +107,16 @@ def simulated_tests(drives: Sequence[str] = (), *, processes: int | None = None)
             expected=f"one of {', '.join(known)}",
             code="unknown-name",
         )
-    tasks = [(name, test, getattr(known[name], test)) for name in drives or known for test in SIMULATED]
+    tasks = [
+        (name, test, _first(getattr(known[name], test))) for name in drives or known for test in SIMULATED
+    ]
     with CountedProgress("raw tests", len(tasks), unit="tests") as progress:
         return spread(_simulated, tasks, processes=processes, advance=progress.advance)
+
+
+def _first(published: float | tuple[float, ...]) -> float:
+    """The first of several reads: the others find the drive tidier."""
+    return published[0] if isinstance(published, tuple) else published
 
 
 def _simulated(task: tuple[str, str, float]) -> SimulatedTest:

@@ -43,7 +43,7 @@ class RawTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SimulatedTest(msgspec.Struct, frozen=True):
-    """A test that needs no host: published and simulated, in MB/s."""
+    """A test: published (of several reads the first) and simulated, in MB/s."""
 
     drive: str
     test: str
