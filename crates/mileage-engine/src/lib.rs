@@ -67,6 +67,7 @@ mod target;
 mod thread_range;
 mod thread_signals;
 mod time_limit;
+mod tool_calls;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
@@ -93,3 +94,4 @@ pub use options::{Api, Options};
 pub use process_share::{Share, start_share};
 pub use run_handle::{Handle, start, start_observed};
 pub use start_barrier::StartBarrier;
+pub use tool_calls::{NameWork, NamesDone, TaskFile, TransferWork, TransfersDone, library_random, shuffled_offsets};

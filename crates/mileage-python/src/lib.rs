@@ -12,6 +12,7 @@ mod log;
 mod serve;
 mod suites;
 mod toml_text;
+mod tool_calls;
 mod values;
 mod workload;
 
@@ -37,6 +38,8 @@ mod _core {
     use crate::suites::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
     #[pymodule_export]
     use crate::toml_text::{toml_faults, toml_lines};
+    #[pymodule_export]
+    use crate::tool_calls::{PyTaskFile, library_random, run_names, shuffled_offsets};
     #[pymodule_export]
     use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]

@@ -1,0 +1,204 @@
+//! Operations on names as mdtest makes them: one call after the other on paths that are looked up from the root or the
+//! working directory, as they are given.
+
+use super::ior_content::Content;
+use crate::memory::Pages;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fsync, mkdirat, mknodat, openat, renameat, statat, unlinkat};
+use rustix::io::{Errno, read, write};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// Operations of one kind on numbered names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NameWork {
+    operation: Operation,
+    /// Directories with their names' beginnings, each with the numbers of its items.
+    groups: Vec<Group>,
+    /// Bytes that are written to a new file, or read from one.
+    bytes: usize,
+    /// What is written.
+    content: Option<Content>,
+    /// `fsync` after writing.
+    sync: bool,
+    /// What is read is compared with what is written.
+    compare: bool,
+    /// Seconds after which it ends; 0: never.
+    deadline_s: f64,
+    /// Operations that are made at most, counted over all groups.
+    most: u64,
+    /// Operations that were made before.
+    done: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    /// Everything before the number.
+    prefix: String,
+    numbers: Numbers,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Numbers {
+    Range {
+        first: u64,
+        count: u64,
+    },
+    List(Vec<u64>),
+    /// The name has no number.
+    Plain,
+}
+
+impl Numbers {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Range { count, .. } => *count,
+            Self::List(all) => all.len() as u64,
+            Self::Plain => 1,
+        }
+    }
+
+    fn at(&self, place: u64) -> Option<u64> {
+        match self {
+            Self::Range { first, .. } => Some(first + place),
+            Self::List(all) => Some(all[place as usize]),
+            Self::Plain => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    Mkdir,
+    Rmdir,
+    Create,
+    Mknod,
+    Stat,
+    Read,
+    Unlink,
+    /// The first name is set aside, each further item takes the name before its own, and the first one the last name.
+    Rename,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamesDone {
+    operations: u64,
+    /// Files whose data differed.
+    errors: u64,
+    seconds: f64,
+    /// The path and error at which it stopped.
+    failed: Option<(String, i32)>,
+    /// Paths at which a call failed that mdtest only warns of, each with its error.
+    warnings: Vec<(String, i32)>,
+}
+
+const CREATED: u32 = 0o664;
+
+impl NameWork {
+    /// Make the calls.
+    #[must_use]
+    pub fn run(&self) -> NamesDone {
+        let mut done = NamesDone { operations: self.done, errors: 0, seconds: 0.0, failed: None, warnings: Vec::new() };
+        let Ok(mut buffer) = Pages::new(self.bytes.max(1)) else {
+            done.failed = Some((String::new(), Errno::NOMEM.raw_os_error()));
+            return done;
+        };
+        if let Some(content) = &self.content {
+            content.fill(buffer.part_mut(0..self.bytes));
+        }
+        let mut path = String::new();
+        let mut before_it = String::new();
+        let mut aside = String::new();
+        let began = Instant::now();
+        let mut before = 0;
+        'all: for group in &self.groups {
+            let count = group.numbers.len();
+            let first = self.done.saturating_sub(before).min(count);
+            before += count;
+            for place in first..count {
+                if done.operations >= self.most {
+                    break 'all;
+                }
+                if self.operation == Operation::Rename {
+                    std::mem::swap(&mut path, &mut before_it);
+                }
+                named(&mut path, &group.prefix, group.numbers.at(place));
+                if self.operation == Operation::Rename && aside.is_empty() {
+                    aside = format!("{path}-XX");
+                    before_it.clone_from(&aside);
+                }
+                match self.one(&path, &before_it, &mut buffer) {
+                    Ok(equal) => done.errors += u64::from(!equal),
+                    Err(error) if !matches!(self.operation, Operation::Create | Operation::Mknod) => {
+                        done.warnings.push((path.clone(), error.raw_os_error()));
+                    }
+                    Err(error) => {
+                        done.failed = Some((path.clone(), error.raw_os_error()));
+                        break 'all;
+                    }
+                }
+                done.operations += 1;
+                if self.deadline_s > 0.0 && began.elapsed().as_secs_f64() > self.deadline_s {
+                    break 'all;
+                }
+            }
+        }
+        if !aside.is_empty()
+            && done.failed.is_none()
+            && let Err(error) = renameat(CWD, &aside, CWD, &path)
+        {
+            done.failed = Some((aside, error.raw_os_error()));
+        }
+        done.seconds = began.elapsed().as_secs_f64();
+        done
+    }
+
+    fn one(&self, path: &str, renamed: &str, buffer: &mut Pages) -> Result<bool, Errno> {
+        let mode = Mode::from_raw_mode(CREATED);
+        match self.operation {
+            Operation::Mkdir => mkdirat(CWD, path, Mode::from_raw_mode(0o775))?,
+            Operation::Rmdir => unlinkat(CWD, path, AtFlags::REMOVEDIR)?,
+            Operation::Unlink => unlinkat(CWD, path, AtFlags::empty())?,
+            Operation::Mknod => mknodat(CWD, path, FileType::RegularFile, Mode::from_raw_mode(0o400), 0)?,
+            Operation::Stat => drop(statat(CWD, path, AtFlags::empty())?),
+            Operation::Rename => renameat(CWD, path, CWD, renamed)?,
+            Operation::Create => {
+                let file = openat(CWD, path, OFlags::CREATE | OFlags::RDWR, mode)?;
+                let mut left = buffer.part_mut(0..self.bytes);
+                while !left.is_empty() {
+                    let moved = write(&file, &*left)?;
+                    left = &mut left[moved..];
+                }
+                if self.sync && self.bytes > 0 {
+                    fsync(&file)?;
+                }
+            }
+            Operation::Read => {
+                let file = openat(CWD, path, OFlags::RDWR, mode)?;
+                let mut moved = 0;
+                while moved < self.bytes {
+                    match read(&file, buffer.part_mut(moved..self.bytes))? {
+                        0 => return Err(Errno::NODATA),
+                        step => moved += step,
+                    }
+                }
+                let content = self.content.as_ref().filter(|_| self.compare);
+                return Ok(content.is_none_or(|content| content.holds(buffer.part_mut(0..self.bytes), 0)));
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn named(path: &mut String, prefix: &str, number: Option<u64>) {
+    path.clear();
+    path.push_str(prefix);
+    if let Some(number) = number {
+        let _written = write!(path, "{number}");
+    }
+}

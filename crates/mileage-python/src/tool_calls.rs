@@ -1,0 +1,62 @@
+//! The loops of other tools for Python: transfers of IOR, operations on names of mdtest.
+
+use crate::conversions::{refused, to_json};
+use mileage_engine::{NameWork, TaskFile, TransferWork, library_random as random_of, shuffled_offsets as offsets_of};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A file that a task of IOR has open: `TaskFile(path, flags, mode, buffer_bytes)` opens it with the flags of `open`.
+/// Raises `OSError`. It is closed when it is deleted.
+#[pyclass(name = "TaskFile", module = "mileage._core", frozen)]
+pub struct PyTaskFile {
+    file: Mutex<TaskFile>,
+}
+
+impl PyTaskFile {
+    fn file(&self) -> MutexGuard<'_, TaskFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyTaskFile {
+    /// Open the file, and allocate a buffer.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn new(path: PathBuf, flags: u32, mode: u32, buffer_bytes: usize) -> PyResult<Self> {
+        Ok(Self { file: Mutex::new(TaskFile::open(&path, flags, mode, buffer_bytes)?) })
+    }
+
+    /// Make transfers (JSON); what was moved, as JSON. Raises `OSError`.
+    fn transfer(&self, py: Python<'_>, work: &str) -> PyResult<String> {
+        let work: TransferWork = serde_json::from_str(work).map_err(|cause| refused(format!("work: {cause}")))?;
+        to_json(&py.detach(|| self.file().transfer(&work))?)
+    }
+
+    /// `fsync`. Raises `OSError`.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.file().sync())?)
+    }
+}
+
+/// Operations on names (JSON) as mdtest makes them; what was done, as JSON. Raises `mileage.errors.Refused` for a text that
+/// describes none.
+#[pyfunction]
+pub fn run_names(py: Python<'_>, work: &str) -> PyResult<String> {
+    let work: NameWork = serde_json::from_str(work).map_err(|cause| refused(format!("work: {cause}")))?;
+    to_json(&py.detach(|| work.run()))
+}
+
+/// Offsets in which IOR's `-z` visits a segment: seed, rank, tasks, whether each task has a file of its own, bytes of a
+/// block and of a transfer.
+#[pyfunction]
+pub fn shuffled_offsets(seed: u32, rank: u32, tasks: u32, own_file: bool, block: u64, transfer: u64) -> Vec<u64> {
+    offsets_of(seed, rank, tasks, own_file, block, transfer)
+}
+
+/// The first numbers of the C library's `rand` after `srand(seed)`.
+#[pyfunction]
+pub fn library_random(seed: u32, count: usize) -> Vec<u32> {
+    random_of(seed, count)
+}
