@@ -175,7 +175,7 @@ def test_formulas() -> None:
         ("ior -C -Z", "give one of them"),
         ("ior -Q 1", "no effect without -C"),
         ("ior -w -R", "no effect without -r"),
-        ("ior -k", "not supported"),
+        ("ior -k", "is not kept in a study"),
         ("ior -O x=1", "summaryFormat"),
         ("ior -b 12q", "expected bytes"),
         ("ior -o missing/file", "no directory"),

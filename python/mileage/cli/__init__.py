@@ -37,6 +37,7 @@ _COMMANDS = {
         "How long a drive lasts, how fast it wears, which drive fits a need.",
     ),
     "doctor": ("mileage.cli.doctor", "Report what on this machine would spoil a measurement."),
+    "fio": ("mileage.cli.fio", "fio's job files and command lines, with fio's output."),
     "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests and its tables."),
     "ior": ("mileage.cli.ior", "IOR's command line: tasks write blocks and read them back."),
     "mdtest": ("mileage.cli.mdtest", "mdtest's command line: metadata operations of several tasks."),

@@ -47,10 +47,12 @@ def dropin_command(name: str) -> DropinCommand:
             click.echo(manual(tool, __version__), nl=False)
             return
         try:
-            import_module(f"mileage.dropin.{name}").run(read(tool, words))
+            status = import_module(f"mileage.dropin.{name}").run(read(tool, words))
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
                 failure.exit_status = tool.failure_status
             raise
+        if status:
+            raise click.exceptions.Exit(status)
 
     return DropinCommand(name, callback=done, add_help_option=False)

@@ -8,6 +8,7 @@ from typing import Final
 from mileage.dropin.flags import Tool
 
 TOOLS: Final = {
+    "fio": "mileage.dropin.fio_flags",
     "iozone": "mileage.dropin.iozone_flags",
     "ior": "mileage.dropin.task_flags",
     "mdtest": "mileage.dropin.task_flags",

@@ -1,6 +1,6 @@
 """The study of a drop-in command: made, done and kept in a folder, with its figures read back from there.
 
-Scope: the study folder (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
+Scope: the study folder (`--study DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
 the guard of files that a command line names for writing.
 What it refuses: a folder that is there; a file with content unless `--destroy` names it; what no study can do.
 """
@@ -50,7 +50,7 @@ class DropinResult:
 
 def folder_of(given: GivenFlags) -> Path:
     """Path of the study folder. Raises Refused when something is there."""
-    named = given.last("--save")
+    named = given.last("--study")
     if named is not None:
         refuse_existing(Path(named))
         return Path(named)

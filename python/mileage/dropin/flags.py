@@ -60,13 +60,13 @@ class Flag:
         return (self.spelling, *self.also)
 
 
-SAVE: Final = Flag("--save", "Keep the study folder in DIR (added by Mileage).", "DIR")
+STUDY: Final = Flag("--study", "Keep a study folder in DIR (added by Mileage).", "DIR", also=("--save",))
 DESTROY: Final = Flag(
     "--destroy", "Allow the loss of the content of this file or device (added by Mileage).", "PATH"
 )
 HELP: Final = Flag("--help", "Show the flags (added by Mileage).")
 MANUAL: Final = Flag("--manual", "Print the manual page, for `man -l -` (added by Mileage).")
-OWN: Final = (SAVE, DESTROY, HELP, MANUAL)
+OWN: Final = (STUDY, DESTROY, HELP, MANUAL)
 """Flags of every drop-in command, in addition to those of its tool."""
 
 
@@ -88,6 +88,8 @@ class Tool:
     examples: tuple[str, ...] = ()
     starts: bool = False
     """Whether the first word that is not a flag is a program, followed by that program's own words."""
+    equals: bool = False
+    """Whether a short flag and its value may be joined by "=": `-b=4k`."""
     failure_status: int = RunFailed.exit_status
     """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 
@@ -228,6 +230,7 @@ class _Words:
             flag = self._known(f"-{word[place]}", word)
             if flag.value:
                 rest = word[place + 1 :]
+                rest = rest.removeprefix("=") if self._tool.equals else rest
                 self._add(flag, rest or self._next(flag, f"-{word[place]}"))
                 while flag.several and self.left and self.left[0][:1] not in DASHES:
                     self._add(flag, self.left.pop(0))

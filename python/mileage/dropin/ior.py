@@ -1,164 +1,42 @@
-"""`mileage ior`: IOR's command line as a study of the workloads `ior.*`, and IOR's own listing, CSV or JSON.
+"""`mileage ior`: IOR's command line done as IOR does it, or kept as a study with `--study`.
 
-Scope: segments, blocks and transfers of several tasks; a repetition is a run that writes and reads.
-What it refuses: sizes that do not divide, and flags of other interfaces than POSIX.
+Scope: which of the two; the tasks; the exit status. Without `--study` nothing is left but what IOR leaves.
+What it refuses: what IOR refuses, in its words; flags of other interfaces than POSIX.
 """
 
 from __future__ import annotations
 
-import os
-import shlex
-import socket
 import sys
-import time
 from pathlib import Path
-from typing import Any, Final
 
-from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
-from mileage.errors import Refused
-from mileage.formats import ior_print as layout
-from mileage.judge.tasks import smallest_mean_latency_s
-from mileage.model.run_record import RunRecord
-from mileage.plan import PlannedRun
-from mileage.plan.sizes import exact_bytes
-from mileage.plan.study import Measure
-
-_S: Final = 1e9
-_FORMATS: Final = ("default", "JSON", "CSV")
+from mileage.dropin.ior_parameters import IorError, check, tests_of
+from mileage.dropin.ranks import ABORTED, run_ranks
+from mileage.dropin.task_tools import is_modelled, tasks_of
 
 
-def run(given: GivenFlags) -> None:
-    """Do what the command line asks and print it as IOR does. Raises Refused and RunFailed."""
-    shown = _format(given)
-    began = time.ctime()
-    setting = _setting(given, began)
-    directory = Path(given.last("-o") or "testFile").parent
-    phases: list[layout.Phase] = []
+def run(given: GivenFlags) -> int:
+    """Do what the command line asks and print it as IOR does; the exit status. Raises Refused and RunFailed."""
+    if given.has("--study") or is_modelled(Path(given.last("-o") or "testFile").parent):
+        from mileage.dropin.ior_study import run_study
 
-    def finished(run: PlannedRun, record: RunRecord) -> str:
-        own = _phases(record, run.block - 1)
-        phases.extend(own)
-        return layout.listing_lines(setting, own) if shown == "default" else ""
-
-    hosts = [socket.gethostname()] * setting.tasks
-    head = layout.listing_head(setting, hosts) if shown == "default" else ""
-    print_notes(given.traps)
-    do_study(given, study_of(given, directory, _table(given, setting)), head=head, finished=finished)
-    if shown == "CSV":
-        sys.stdout.write(layout.csv_text(setting, phases))
-    elif shown == "JSON":
-        sys.stdout.write(layout.json_text(setting, phases, time.ctime()))
-    else:
-        sys.stdout.write(layout.listing_end(setting, phases, time.ctime()))
-
-
-def _format(given: GivenFlags) -> str:
-    found = "default"
-    for text in given.every("-O"):
-        key, _, value = text.partition("=")
-        if key != "summaryFormat" or value not in _FORMATS:
-            raise Refused(
-                f"ior: -O {text}", expected="summaryFormat=default, JSON or CSV", code="unknown-word"
-            )
-        found = value
-    return found
-
-
-def _setting(given: GivenFlags, began: str) -> layout.Setting:
-    tasks = tasks_of(given)
-    if given.has("-C") and given.has("-Z"):
-        raise Refused("ior: -C and -Z", "give one of them", code="conflict")
-    if given.has("-Q") and not given.has("-C"):
-        raise Refused("ior: -Q", "has no effect without -C", advice="remove it", code="no-effect")
-    name = given.last("-o") or "testFile"
-    found: Any = os.uname()
-    return layout.Setting(
-        command=shlex.join(["ior", *given.words]),
-        machine=f"{found.sysname} {found.nodename} {found.release} {found.version} {found.machine}",
-        began=began,
-        file_name=name,
-        file_system=file_system_text(Path(name).parent),
-        own_files=given.has("-F"),
-        tasks=tasks,
-        segments=number(given, "-s", 1, 1, 1 << 40),
-        repetitions=number(given, "-i", 1, 1, 10_000),
-        transfer=size_of(given, "-t", 256 << 10),
-        block=size_of(given, "-b", 1 << 20),
-        reorder=given.has("-C"),
-        reorder_random=given.has("-Z"),
-        distance=number(given, "-Q", 1, 0, 1 << 20),
-        verbose=given.count("-v"),
-        signature=int(time.time()),
-    )
-
-
-def file_system_text(directory: Path) -> str:
-    """Capacity and use, as IOR writes them; empty where it cannot be looked at."""
+        run_study(given)
+        return 0
+    available = tasks_of(given)
     try:
-        found = os.statvfs(directory)
-    except OSError:
-        return ""
-    size = found.f_blocks * found.f_frsize
-    unit, name = (1 << 40, "TiB") if size >= 1 << 40 else (1 << 30, "GiB")
-    used = 100.0 * (found.f_blocks - found.f_bfree) / found.f_blocks if found.f_blocks else 0.0
-    inodes = 100.0 * (found.f_files - found.f_ffree) / found.f_files if found.f_files else 0.0
-    files = found.f_files / (1 << 20)
-    return f"{size / unit:.1f} {name}   Used FS: {used:2.1f}%   Inodes: {files:.1f} Mi   Used Inodes: {inodes:2.1f}%"
+        tests = tests_of(given)
+        for options in tests:
+            if options.numtasks > available:
+                sys.stdout.write(
+                    f"WARNING: More tasks requested ({options.numtasks}) than available ({available}),\n"
+                )
+                sys.stdout.write(f"WARNING:          running with {available} tasks.\n\n")
+            options.numtasks = available if options.numtasks == -1 else min(options.numtasks, available)
+            check(options)
+    except IorError as error:
+        sys.stdout.flush()
+        sys.stdout.write(f"ERROR: {error}, (mileage)\n")
+        return ABORTED
+    from mileage.dropin.ior_run import run_tests
 
-
-def _table(given: GivenFlags, setting: layout.Setting) -> Measure:
-    wanted = [phase for phase, flag in (("write", "-w"), ("read", "-r")) if given.has(flag)] or [
-        "write",
-        "read",
-    ]
-    if given.has("-R") and "read" not in wanted:
-        raise Refused(
-            "ior: -R", "compares what is read", advice="it has no effect without -r", code="no-effect"
-        )
-    for flag in ("-C", "-Z"):
-        if given.has(flag) and "read" not in wanted:
-            raise Refused(
-                f"ior: {flag}", "is of reading", advice="it has no effect without -r", code="no-effect"
-            )
-    reorder: int | str | None = None
-    if setting.reorder and setting.tasks > 1:
-        reorder = setting.distance % setting.tasks
-    return Measure(
-        workload=tuple(f"ior.{phase}" for phase in wanted),
-        record=exact_bytes(setting.transfer),
-        threads=setting.tasks,
-        repeat=setting.repetitions,
-        block=exact_bytes(setting.block),
-        segments=setting.segments,
-        reorder="random" if setting.reorder_random else reorder or None,
-        files="per_thread" if setting.own_files else "shared",
-        cache="direct" if given.has("-B") else "warm",
-        sync="fsync" if given.has("-e") or given.has("-Y") else "none",
-        sync_every=1 if given.has("-Y") else None,
-        verify="all" if given.has("-R") else None,
-    )
-
-
-def _phases(record: RunRecord, repetition: int) -> list[layout.Phase]:
-    """The phases of a repetition, in the order in which they were done."""
-    return [_phase(result.test, result.record, repetition) for result in record.results or ()]
-
-
-def _phase(access: str, record: RunRecord, repetition: int) -> layout.Phase:
-    spans = record.phases
-    assert spans is not None
-    moved = [(task, task.transfer_ns) for task in record.tasks if task.operations and task.transfer_ns]
-    times_s = [(end_ns - start_ns) / _S for _, (start_ns, end_ns) in moved]
-    return layout.Phase(
-        access=access,
-        moved_bytes=record.bytes_moved,
-        transfers=record.ops_read + record.ops_written,
-        open_s=spans.open_ns / _S,
-        transfer_s=spans.transfer_ns / _S,
-        close_s=spans.close_ns / _S,
-        total_s=spans.total_ns / _S,
-        latency_s=smallest_mean_latency_s(times_s, [task.operations for task, _ in moved]) if moved else 0.0,
-        repetition=repetition,
-    )
+    return run_ranks(available, lambda ranks: run_tests(tests, given.words, ranks))

@@ -1,166 +1,140 @@
-"""`mileage mdtest`: mdtest's command line as a study of the workloads `mdtest.*`, and mdtest's own table.
+"""`mileage mdtest`: mdtest's command line done as mdtest does it, or kept as a study with `--study`.
 
-Scope: phases on directories and files of several tasks; an iteration is a run.
-What it refuses: counts that do not divide, and files that would be read in part.
+Scope: which of the two; the flags as values; the table. Without `--study` nothing is left but what mdtest leaves.
+What it refuses: counts that leave nothing to do.
 """
 
 from __future__ import annotations
 
-import math
+import functools
 import shlex
-import sys
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.ior import file_system_text
-from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
+from mileage.dropin.mdtest_run import MdtestOptions, run_rank
+from mileage.dropin.ranks import run_ranks
+from mileage.dropin.task_tools import is_modelled, number, size_of, tasks_of
 from mileage.errors import Refused
-from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table
-from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
-from mileage.model.run_record import RunRecord
-from mileage.plan.study import Measure, StopRule
+from mileage.formats.ior_print import file_system_text
+from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table, mdtest_times
+from mileage.judge.tasks import mdtest_per_s
 
-_S: Final = 1e9
-_DIRECTORIES_MAX: Final = 1_000_000
-_PHASES: Final = {"-C": ("create",), "-T": ("stat",), "-E": ("read",), "-r": ("remove",), "-U": ("rename",)}
+_PHASES: Final = {"-C": "create", "-T": "stat", "-U": "rename", "-E": "read", "-r": "remove"}
+_MOST: Final = 1 << 40
 
 
-def run(given: GivenFlags) -> None:
-    """Do what the command line asks and print it as mdtest does. Raises Refused and RunFailed."""
+def run(given: GivenFlags) -> int:
+    """Do what the command line asks and print it as mdtest does; the exit status. Raises Refused and RunFailed."""
+    if given.has("--study") or is_modelled(Path(given.last("-d") or ".")):
+        from mileage.dropin.mdtest_study import run_study
+
+        run_study(given)
+        return 0
     tasks = tasks_of(given)
-    directory = Path(given.last("-d") or ".")
-    items = _items(given)
-    tests = _tests(given)
-    started = time.strftime("%m/%d/%Y %H:%M:%S")
+    options = options_of(given)
     kinds = "files/directories"
-    if given.has("-F") or given.has("-D"):
-        kinds = "files" if given.has("-F") else "directories"
-    print_notes(_notes(tests))
+    if len(options.kinds) == 1:
+        kinds = "files" if options.kinds == ("file",) else "directories"
+    started = time.strftime("%m/%d/%Y %H:%M:%S")
     head = (
         f"-- started at {started} --\n\n"
         f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
         f"Command line used: {shlex.join(['mdtest', *given.words])}\n"
         f"Nodemap: {'1' * tasks}\n"
-        f"{'Path':<20}: {directory}\n"
-        f"{'FS':<20}: {file_system_text(directory)}\n"
-        f"{tasks} tasks, {tasks * items} {kinds}\n\n"
+        f"{'Path':<20}: {options.directories[0]}\n"
+        f"{'FS':<20}: {file_system_text(_above(Path(options.directories[0])))}\n"
+        f"{tasks} tasks, {tasks * options.items} {kinds}\n"
     )
-    done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)), head=head)
-    sys.stdout.write(f"{mdtest_table(_rates(done))}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n")
+    table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
+    return run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table))
 
 
-def _notes(tests: tuple[str, ...]) -> list[str]:
-    """Notes that a reader needs to compare the table with one of mdtest itself."""
-    rows = " and ".join(ROWS[test] for test in ("dir_stat", "file_stat") if test in tests)
-    if not rows:
-        return []
-    return [
-        f"{rows}: the rate is higher than mdtest's own, 2.2 to 2.5 times where both were measured. Names are looked up "
-        "from the directory of -d, where mdtest looks up all parts of its path for each, and mdtest clears two buffers "
-        "of 4 KiB for each stat; compare this row with rows of mileage mdtest only"
+def _above(directory: Path) -> Path:
+    """The nearest directory that is there."""
+    return next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
+
+
+def options_of(given: GivenFlags) -> MdtestOptions:
+    """The flags as values. Raises Refused."""
+    named = [phase for flag, phase in _PHASES.items() if given.has(flag)]
+    kinds = tuple(kind for flag, kind in (("-D", "dir"), ("-F", "file")) if given.has(flag))
+    seed = number(given, "--random-seed", 0, 0, 1 << 31)
+    options = MdtestOptions(
+        directories=(given.last("-d") or "./out").split("@"),
+        phases=tuple(named) if set(named) - {"rename"} else tuple(_PHASES.values()),
+        kinds=kinds or ("dir", "file"),
+        items=number(given, "-n", 0, 0, _MOST),
+        items_per_directory=number(given, "-I", 0, 0, _MOST),
+        iterations=number(given, "-i", 1, 1, 10_000),
+        depth=number(given, "-z", 0, 0, 32),
+        branch=number(given, "-b", 1, 1, 65536),
+        leaves=given.has("-L"),
+        own=given.has("-u"),
+        stride=number(given, "-N", 0, 0, 1024),
+        written=size_of(given, "-w", 0),
+        read=size_of(given, "-e", 0),
+        sync=given.has("-y"),
+        sync_phase=given.has("-Y"),
+        random=given.has("-R") or seed > 0,
+        random_seed=seed,
+        stonewall_s=number(given, "-W", 0, 0, 1 << 30),
+        status_file=given.last("-x") or "",
+        mknod=given.has("-k"),
+        shared=given.has("-S"),
+        collective=given.has("-c"),
+        barriers=not given.has("-B"),
+        pause_s=number(given, "-p", 0, 0, 86400),
+        compare=given.has("-X"),
+        signature=number(given, "-G", int(time.time()), 0, 0xFFFFFFFF),
+        packet=_packet(given.last("--dataPacketType") or "t"),
+        dummy=given.last("-a") == "DUMMY",
+    )
+    if options.nodes > 1_000_000:
+        raise Refused("mdtest: -z and -b", "a tree of more than 1000000 directories", code="too-large")
+    options.settle()
+    if options.shared and "dir" in options.kinds and not given.has("-F"):
+        options.kinds = ("file",)
+    return options
+
+
+def _packet(text: str) -> str:
+    kinds = {"t": "timestamp", "o": "offset", "i": "incompressible", "r": "random"}
+    if text[:1] not in kinds:
+        raise Refused(
+            f"mdtest: --dataPacketType {text}", expected=", ".join(kinds.values()), code="wrong-value"
+        )
+    return kinds[text[0]]
+
+
+def _table(options: MdtestOptions, both: bool, times: bool, results: dict[str, list[list[Any]]]) -> str:
+    """The text behind the head, from the results of all ranks."""
+    rates: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
+    tests = [
+        f"{kind}_{phase}"
+        for kind in options.kinds
+        for phase in ("create", "stat", "rename", "read", "remove")
+        if phase != ("read" if kind == "dir" else "rename")
     ]
+    for test in (*tests, "tree_create", "tree_remove"):
+        found = results.get(test)
+        if found is None:
+            rates[test] = seconds[test] = [0.0] * options.iterations
+            continue
+        seconds[test] = [max(took for _, took in ranks) for ranks in found]
+        rates[test] = [_rate(test, options, ranks) for ranks in found]
+    text = ""
+    if both or not times:
+        text += "\n" + mdtest_table(rates)
+    if both or times:
+        text += "\n" + mdtest_times(seconds)
+    return f"{text}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n\n"
 
 
-def _items(given: GivenFlags) -> int:
-    """Items of each task."""
-    depth, branch = number(given, "-z", 0, 0, 32), number(given, "-b", 1, 1, 65536)
-    # With one branch each level adds one directory. Otherwise the last level dominates, and logarithms avoid a huge
-    # power.
-    if branch > 1 and depth * math.log(branch) > math.log(_DIRECTORIES_MAX):
-        raise Refused(
-            f"mdtest: -z {depth} -b {branch}",
-            f"a tree of more than {_DIRECTORIES_MAX} directories",
-            advice="give fewer",
-            code="too-large",
-        )
-    if given.has("-L") and not given.has("-z"):
-        raise Refused("mdtest: -L", "has no effect without -z", advice="remove it", code="no-effect")
-    if given.has("-n") == given.has("-I"):
-        raise Refused(
-            "mdtest",
-            "give -n, the items of each task, or -I, those in each directory of the tree",
-            code="missing",
-        )
-    if given.has("-n"):
-        return number(given, "-n", 1, 1, 1 << 40)
-    leaves = int(branch**depth)
-    nodes = leaves if given.has("-L") else sum(branch**level for level in range(depth + 1))
-    return number(given, "-I", 1, 1, 1 << 30) * nodes
-
-
-def _tests(given: GivenFlags) -> tuple[str, ...]:
-    """The tests by name, with the trees."""
-    if given.has("-F") and given.has("-D"):
-        raise Refused("mdtest: -F and -D", "give one of them, or neither", code="conflict")
-    wanted = [phase for flag, phases in _PHASES.items() if given.has(flag) for phase in phases]
-    wanted = wanted or [phase for phases in _PHASES.values() for phase in phases]
-    of_directories = [
-        one for one in ("create", "stat", "rename", "remove") if one in wanted and not given.has("-F")
-    ]
-    of_files = [one for one in ("create", "stat", "read", "remove") if one in wanted and not given.has("-D")]
-    if not of_directories and not of_files:
-        raise Refused(
-            "mdtest", "nothing is left to do: directories are not read, files are not renamed", code="empty"
-        )
-    return (
-        "tree_create",
-        *(f"dir_{one}" for one in of_directories),
-        *(f"file_{one}" for one in of_files),
-        "tree_remove",
-    )
-
-
-def _table(given: GivenFlags, tasks: int, items: int, tests: tuple[str, ...]) -> Measure:
-    written, read = size_of(given, "-w", 0), size_of(given, "-e", 0)
-    if written != read and "file_read" in tests:
-        raise Refused(
-            f"mdtest: -w {written} and -e {read}",
-            "files are read whole or not written",
-            advice="give both the same size",
-            code="mismatch",
-        )
-    shape = None
-    if given.has("-z") or given.has("-b"):
-        shape = f"{number(given, '-z', 0, 0, 32)}x{number(given, '-b', 1, 1, 65536)}"
-        shape += ",leaves" if given.has("-L") else ""
-    return Measure(
-        workload=tuple(f"mdtest.{test}" for test in tests),
-        record=written or None,
-        threads=tasks,
-        repeat=number(given, "-i", 1, 1, 10_000),
-        stop=StopRule(operations=items * tasks),
-        files="per_thread" if given.has("-u") else "shared",
-        tree=shape,
-        stride=number(given, "-N", 0, 0, 1024) if given.has("-N") else None,
-        sync="fsync" if given.has("-y") else "none",
-    )
-
-
-def _rates(done: DropinResult) -> dict[str, list[float]]:
-    """Operations per second of each iteration, by test."""
-    found: dict[str, list[float]] = {}
-    for _, record in done.runs():
-        for result in record.results or ():
-            test = result.test
-            rate = _tree_rate if test in ("tree_create", "tree_remove") else _rate
-            found.setdefault(test, []).append(rate(result.record))
-    return found
-
-
-def _rate(record: RunRecord) -> float:
-    """The smallest of the tasks' rates times their number; a task waits for the last one inside its time."""
-    spans = [task.operate_ns for task in record.tasks if task.operate_ns is not None]
-    end = max(last for _, last in spans)
-    times_s = [max(end - first, 1) / _S for first, _ in spans]
-    return mdtest_per_s([task.operations for task in record.tasks], times_s)
-
-
-def _tree_rate(record: RunRecord) -> float:
-    """Rate of tree operations.
-
-    Each task has its own tree, or the first task made the tree of all and is alone in the record.
-    """
-    return mdtest_tree_per_s(record.ops_metadata, len(record.tasks) or 1, record.elapsed_s)
+def _rate(test: str, options: MdtestOptions, ranks: list[Any]) -> float:
+    if test.startswith("tree_"):
+        items, took = min(ranks, key=lambda found: found[0] / max(found[1], 1e-9))
+        return float(items / max(took, 1e-9)) * (len(ranks) if options.own else 1)
+    return mdtest_per_s([items for items, _ in ranks], [max(took, 1e-9) for _, took in ranks])

@@ -89,7 +89,7 @@ def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
     )
 
 
-def run_mpirun(given: GivenFlags) -> None:
+def run_mpirun(given: GivenFlags) -> int:
     """`mileage mpirun`: the tool that is named, with the given number of tasks. Raises Refused and RunFailed."""
     from mileage.dropin.dropin_list import tool_named
 
@@ -109,8 +109,9 @@ def run_mpirun(given: GivenFlags) -> None:
             "mpirun: -np", "says how many tasks there are", advice="leave --tasks out", code="conflict"
         )
     inner.flags.append((tool_named(program).find("--tasks") or inner.tool.flags[0], str(count)))
-    inner.flags += [(flag, value) for flag, value in given.flags if flag.spelling in ("--save", "--destroy")]
-    import_module(f"mileage.dropin.{program}").run(inner)
+    inner.flags += [(flag, value) for flag, value in given.flags if flag.spelling in ("--study", "--destroy")]
+    status: int | None = import_module(f"mileage.dropin.{program}").run(inner)
+    return status or 0
 
 
 def _check_hosts(path: Path, count: int) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from mileage.judge.tasks import DECIMAL, MIB, bandwidth_mib_s, column, operations_per_s
@@ -31,6 +33,10 @@ class Phase:
     latency_s: float
     """The smallest of the tasks' own means."""
     repetition: int
+    stonewall_s: float = 0.0
+    """Time until the stonewall, with wear-out."""
+    stonewall_bytes: int = 0
+    """Mean of the tasks' bytes at the stonewall."""
 
     @property
     def mib_per_s(self) -> float:
@@ -80,6 +86,35 @@ def human(size: int) -> str:
         if size >= unit:
             return f"{size // unit} {name}" if size % unit == 0 else f"{size / unit:.2f} {name}"
     return f"{size} bytes"
+
+
+def file_system_of(directory: Path) -> dict[str, str]:
+    """Capacity and use of a file system, as IOR writes them; empty where it cannot be looked at."""
+    try:
+        found = os.statvfs(directory)
+    except OSError:
+        return {}
+    size = found.f_blocks * found.f_frsize
+    unit, name = (1 << 40, "TiB") if size >= 1 << 40 else (1 << 30, "GiB")
+    used = 100.0 * (found.f_blocks - found.f_bfree) / found.f_blocks if found.f_blocks else 0.0
+    inodes = 100.0 * (found.f_files - found.f_ffree) / found.f_files if found.f_files else 0.0
+    return {
+        "Capacity": f"{size / unit:.1f} {name}",
+        "Used Capacity": f"{used:2.1f}%",
+        "Inodes": f"{found.f_files / MIB:.1f} Mi",
+        "Used Inodes": f"{inodes:2.1f}%",
+    }
+
+
+def file_system_text(directory: Path) -> str:
+    """The same in a line."""
+    found = file_system_of(directory)
+    if not found:
+        return ""
+    use = (
+        f"Used FS: {found['Used Capacity']}   Inodes: {found['Inodes']}   Used Inodes: {found['Used Inodes']}"
+    )
+    return f"{found['Capacity']}   {use}"
 
 
 def options_of(setting: Setting) -> dict[str, Any]:
@@ -176,6 +211,26 @@ _SUMMARY: Final = (
 )
 
 
+def table_head() -> str:
+    """The heading of the results."""
+    return f"{_HEAD}\n{_RULE}\n"
+
+
+def summary_head() -> str:
+    """The heading of the summary."""
+    return _SUMMARY
+
+
+def figure_columns(access: str, figures: Sequence[float | None], repetition: int) -> str:
+    """A line of results; None is a dash."""
+    widths = tuple(_COLUMNS.values())[1:-1]
+    shown = (
+        ("-" if value is None else _figure(value)).ljust(width)
+        for value, width in zip(figures, widths, strict=True)
+    )
+    return f"{access:<10}{''.join(shown)}{repetition:<4d}\n"
+
+
 def _line(setting: Setting, phase: Phase) -> str:
     figures = (
         *(phase.mib_per_s, phase.iops, phase.latency_s, setting.block / 1024, setting.transfer / 1024),
@@ -201,12 +256,13 @@ def _most(phases: Sequence[Phase]) -> list[str]:
     return lines
 
 
-def _ops(phase: Phase) -> float:
+def operations_of(phase: Phase) -> float:
+    """Transfers over the whole time, as the summary has them."""
     return operations_per_s(phase.transfers, phase.total_s) if phase.total_s else 0.0
 
 
 def _summary_line(setting: Setting, own: Sequence[Phase]) -> str:
-    figures = (*column([phase.mib_per_s for phase in own]), *column([_ops(phase) for phase in own]))
+    figures = (*column([phase.mib_per_s for phase in own]), *column([operations_of(phase) for phase in own]))
     mean_s = math.fsum(phase.total_s for phase in own) / len(own)
     shown = "".join(f"{value:10.2f} " for value in figures)
     counts = (
@@ -286,7 +342,7 @@ def _json_phase(setting: Setting, phase: Phase) -> dict[str, Any]:
 
 
 def _json_summary(setting: Setting, own: Sequence[Phase]) -> dict[str, Any]:
-    rates, ops = column([phase.mib_per_s for phase in own]), column([_ops(phase) for phase in own])
+    rates, ops = column([phase.mib_per_s for phase in own]), column([operations_of(phase) for phase in own])
     names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "OPsMax", "OPsMin", "OPsMean", "OPsSD")
     figures = dict(zip(names, (round(value, 4) for value in (*rates, *ops)), strict=True))
     return {

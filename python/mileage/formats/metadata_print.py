@@ -30,9 +30,18 @@ ROWS: Final = {
 
 def mdtest_table(rates: dict[str, list[float]]) -> str:
     """The summary: `rates` are operations per second of each iteration, by test."""
+    return _summary("rate (in ops/sec)", rates)
+
+
+def mdtest_times(seconds: dict[str, list[float]]) -> str:
+    """The summary of times: seconds of each iteration, by test, which mdtest heads "ms/op"."""
+    return _summary("time (in ms/op)", seconds)
+
+
+def _summary(what: str, rates: dict[str, list[float]]) -> str:
     count = max((len(values) for values in rates.values()), default=0)
     lines = [
-        f"SUMMARY rate (in ops/sec): (of {count} iterations)",
+        f"SUMMARY {what}: (of {count} iterations)",
         "   Operation                     Max            Min           Mean        Std Dev",
         "   ---------                     ---            ---           ----        -------",
     ]

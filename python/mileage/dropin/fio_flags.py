@@ -1,0 +1,198 @@
+"""fio's options that `mileage fio` honours; every other one is refused by its name.
+
+Scope: the same options on the command line and in job files; an option without a value is on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mileage.dropin.flags import Flag, Tool
+
+
+def _option(name: str, summary: str, value: str = "VALUE", example: str = "1", *also: str) -> Flag:
+    """An option of jobs."""
+    spellings = tuple(f"--{other}" for other in also)
+    return Flag(f"--{name}", summary, value, also=spellings, example=example, optional=True)
+
+
+_OUTPUT: Final = (
+    _option("output", "Write the results to FILE.", "FILE", "out.txt"),
+    _option("output-format", "normal, terse, json or json+, several joined by commas.", "FORMAT", "json"),
+    _option("minimal", "Terse output, as --output-format=terse.", "ON"),
+    _option("terse-version", "Version of the terse output: 3.", "N", "3"),
+    _option("eta", "Accepted: no progress is shown.", "WHEN", "never"),
+    _option("eta-newline", "Accepted: no progress is shown.", "TIME", "1"),
+    _option("status-interval", "Print results so far every SECONDS.", "SECONDS", "1"),
+    _option("section", "Do only the job of this name.", "NAME", "job"),
+    _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
+    _option("parse-only", "Read the jobs and end.", "ON"),
+    _option("bandwidth-log", "Accepted: 0 only.", "ON", "0"),
+)
+_JOB: Final = (
+    _option("name", "Begin a job.", "NAME", "job"),
+    _option("description", "Text of the job.", "TEXT", "text"),
+    _option("rw", "read, write, rw, randread, randwrite or randrw.", "MODE", "randread", "readwrite"),
+    _option("bs", "Block size; READ,WRITE may differ.", "SIZE", "4k", "blocksize"),
+    _option("bssplit", "Sizes with shares, SIZE/PERCENT:...; READ,WRITE may differ.", "LIST", "4k/50:8k/50"),
+    _option("bsrange", "Sizes from MIN to MAX, in steps of MIN.", "MIN-MAX", "4k-16k", "blocksize_range"),
+    _option("size", "Bytes of the files of a job, or percent of a file that is there.", "SIZE", "1m"),
+    _option("filesize", "Bytes of each file.", "SIZE", "1m"),
+    _option("io_size", "Bytes to move, more or less than the size.", "SIZE", "1m", "io_limit"),
+    _option("number_ios", "Operations to do at most.", "N", "10"),
+    _option("offset", "First byte.", "SIZE", "0"),
+    _option("offset_increment", "Added to the offset for each further job of numjobs.", "SIZE", "1m"),
+    _option("filename", "Files or devices, joined by colons.", "NAMES", "file"),
+    _option(
+        "filename_format", "Names made of $jobname, $jobnum and $filenum.", "FORMAT", "f.$jobnum.$filenum"
+    ),
+    _option("directory", "Directory of the files.", "DIR", "."),
+    _option("nrfiles", "Files of a job.", "N", "1"),
+    _option("openfiles", "Accepted: a file is open while it is worked on.", "N", "1"),
+    _option(
+        "file_service_type", "sequential; files are worked on one after the other.", "TYPE", "sequential"
+    ),
+    _option(
+        "ioengine",
+        "psync, sync, pvsync, pvsync2, vsync, libaio, posixaio, io_uring, mmap or null.",
+        "ENGINE",
+        "psync",
+    ),
+    _option("iodepth", "Outstanding operations of an asynchronous engine.", "N", "4"),
+    _option("iodepth_batch", "Operations submitted with one call at most.", "N", "1", "iodepth_batch_submit"),
+    _option("iodepth_batch_complete", "Accepted up to the depth.", "N", "1", "iodepth_batch_complete_min"),
+    _option("iodepth_batch_complete_max", "Accepted up to the depth.", "N", "1"),
+    _option("iodepth_low", "Accepted up to the depth.", "N", "1"),
+    _option("direct", "Bypass the page cache.", "ON", "1"),
+    _option("buffered", "0 is direct=1.", "ON", "1"),
+    _option("invalidate", "Drop the file from the page cache before.", "ON", "1"),
+    _option("sync", "Writes are durable when they return.", "KIND", "0"),
+    _option("fsync", "fsync after every N writes.", "N", "0"),
+    _option("fdatasync", "fdatasync after every N writes.", "N", "0"),
+    _option("end_fsync", "fsync at the end.", "ON", "1"),
+    _option("fsync_on_close", "fsync at the end.", "ON", "1"),
+    _option("numjobs", "Copies of the job that run at the same time.", "N", "2"),
+    _option("thread", "Accepted: jobs are processes.", "ON", "1"),
+    _option("group_reporting", "One result for all jobs of a group.", "ON", "1"),
+    _option("new_group", "Begin a group of results.", "ON", "1"),
+    _option("stonewall", "Wait for the jobs before.", "ON", "1", "wait_for_previous"),
+    _option("exitall", "Accepted: ends what runs when a job has ended.", "ON", "0"),
+    _option("startdelay", "Rest before the job.", "TIME", "0", "start_delay"),
+    _option("time_based", "Repeat until the time is over.", "ON", "1"),
+    _option("ramp_time", "Time at the start that is not counted.", "TIME", "0"),
+    _option("loops", "Repeat the work.", "N", "1"),
+    _option("rwmixread", "Percent of reads.", "PERCENT", "50"),
+    _option("rwmixwrite", "Percent of writes.", "PERCENT", "50"),
+    _option("rate", "Bytes per second of a job at most.", "SIZE", "1m"),
+    _option("rate_iops", "Operations per second of a job at most.", "N", "1000"),
+    _option("rate_process", "linear or poisson.", "KIND", "linear"),
+    _option("thinktime", "Pause; microseconds.", "TIME", "10"),
+    _option("thinktime_blocks", "Operations between two pauses.", "N", "1"),
+    _option("norandommap", "Places may come again before all were visited.", "ON", "1"),
+    _option("random_distribution", "random or zipf:THETA.", "KIND", "random"),
+    _option("percentage_random", "Percent of places that are random.", "PERCENT", "100"),
+    _option("random_generator", "Accepted: places follow from the seed.", "NAME", "lfsr"),
+    _option("randrepeat", "0: the seed is the time.", "ON", "1", "allrandrepeat"),
+    _option("randseed", "The seed.", "N", "1", "random_seed"),
+    _option(
+        "verify",
+        "Read back what was written and compare it, whatever the kind of checksum.",
+        "KIND",
+        "crc32c",
+    ),
+    _option("do_verify", "0: do not read back.", "ON", "1"),
+    _option("verify_only", "Only compare what an equal job has written.", "ON", "0"),
+    _option("verify_fatal", "Accepted: a difference always ends the job.", "ON", "1"),
+    _option("verify_async", "Accepted.", "N", "1"),
+    _option("verify_dump", "Accepted: differences are listed on standard error.", "ON", "0"),
+    _option("verify_backlog", "Accepted: what was written is compared when all is.", "N", "1"),
+    _option("verify_state_save", "Accepted: 0 only.", "ON", "0"),
+    _option("verify_interval", "Accepted: every block is compared whole.", "SIZE", "4k"),
+    _option("zero_buffers", "Write zeros.", "ON", "1"),
+    _option("refill_buffers", "Accepted: what is written is always new.", "ON", "1"),
+    _option("scramble_buffers", "Accepted: what is written is always new.", "ON", "1"),
+    _option("buffer_compress_percentage", "Percent that a compressor saves.", "PERCENT", "50"),
+    _option("dedupe_percentage", "Percent of blocks that equal another.", "PERCENT", "50"),
+    _option("fallocate", "none: files grow as they are written.", "KIND", "none"),
+    _option("overwrite", "Write the files before.", "ON", "1"),
+    _option("create_on_open", "Accepted.", "ON", "1"),
+    _option("create_serialize", "Accepted.", "ON", "1"),
+    _option("create_only", "Only make the files.", "ON", "0"),
+    _option("unlink", "Remove the files at the end.", "ON", "0"),
+    _option("cpus_allowed", "Processors of the job.", "LIST", "0"),
+    _option("cpus_allowed_policy", "shared or split.", "KIND", "shared"),
+    _option("registerfiles", "Registered files of io_uring.", "ON", "1"),
+    _option("fixedbufs", "Registered buffers of io_uring.", "ON", "1"),
+    _option("sqthread_poll", "A thread of the kernel submits.", "ON", "0"),
+    _option("hipri", "Completions are polled for.", "ON", "0"),
+    _option("gtod_reduce", "Accepted: times are taken all the same.", "ON", "1"),
+    *(
+        _option(name, "Accepted: it is printed all the same.", "ON", "1")
+        for name in ("disable_lat", "disable_clat", "disable_slat", "disable_bw", "disable_bw_measurement")
+    ),
+    *(
+        _option(name, "Accepted; percentiles are those of whole latencies.", "ON", "0")
+        for name in ("clat_percentiles", "lat_percentiles", "slat_percentiles")
+    ),
+    _option("percentile_list", "Percentiles to print, joined by colons.", "LIST", "50:99"),
+    _option("log_avg_msec", "Accepted: no log is written.", "MS", "0"),
+    _option("log_offset", "Accepted: no log is written.", "ON", "0"),
+    _option("per_job_logs", "Accepted: no log is written.", "ON", "0"),
+    _option("unified_rw_reporting", "0 only.", "KIND", "0"),
+    _option("kb_base", "1024 or 1000.", "N", "1024"),
+    _option("unit_base", "Accepted.", "N", "0"),
+    _option("bwavgtime", "Accepted.", "MS", "500"),
+    _option("iopsavgtime", "Accepted.", "MS", "500"),
+)
+
+FIO: Final = Tool(
+    name="fio",
+    title="fio's jobs, from job files or the command line, with fio's output.",
+    flags=(
+        *_OUTPUT,
+        *_JOB,
+        Flag("--version", "Print the version."),
+        Flag(
+            "--server", "Works for a client.", "HOST", instead="one `mileage` on each machine.", optional=True
+        ),
+        Flag(
+            "--client", "Has servers work.", "HOST", instead="one `mileage` on each machine.", optional=True
+        ),
+        *(
+            Flag(f"--{name}", what, "VALUE", instead=instead, optional=True)
+            for name, what, instead in (
+                ("write_bw_log", "Writes a log of rates.", "--status-interval, or `mileage measure --log`."),
+                ("write_lat_log", "Writes a log of latencies.", "`mileage measure --log FILE`."),
+                (
+                    "write_iops_log",
+                    "Writes a log of rates.",
+                    "--status-interval, or `mileage measure --log`.",
+                ),
+                ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),
+                ("read_iolog", "Replays a trace.", "`mileage measure -w trace:FILE`."),
+                ("write_iolog", "Writes a trace.", "`mileage measure --log FILE`."),
+                ("zonemode", "Works on zones.", "a job without zones."),
+                ("buffer_pattern", "Writes a pattern.", "zero_buffers, or omit it."),
+                ("verify_pattern", "Writes and compares a pattern.", "verify=crc32c."),
+                ("steadystate", "Ends at a steady state.", "a study with stop.steady."),
+                ("flow", "Couples jobs.", "rate_iops."),
+                ("latency_target", "Seeks a rate.", "`mileage measure --rate-search`."),
+            )
+        ),
+    ),
+    usage="[JOB.fio ...] [--name=JOB --rw=... ...]",
+    operands="job files",
+    failure_status=1,
+    notes=(
+        "Jobs of a group run at the same time, each a process; variables such as ${SIZE} in a job file come "
+        "from the environment. Several files of a job are worked on one after the other, fio takes turns. A file that "
+        "is read and is not there is written before, as fio does. Devices and files that are only read need no "
+        "permission; a device is written only with --destroy PATH.",
+        "Latencies of submission (slat) are part of those of completion (clat); standard deviations come from a "
+        "histogram whose buckets are 0.4 % wide. An option that is not listed is refused with the exit status 2.",
+    ),
+    examples=(
+        "--name=a --rw=randrw --bs=4k --size=1m --numjobs=2 --group_reporting",
+        "--name=a --rw=write --size=1m --output-format=json",
+    ),
+)

@@ -1,0 +1,280 @@
+"""The parameters of a test of IOR 4, from flags, from directives (`-O`, scripts of `-f`) and their defaults.
+
+Scope: names are those of IOR's directives in lower case; sizes in bytes. A script repeats `IOR START`, directives,
+`RUN` and `IOR STOP`: each RUN is a test with what was set until then.
+What it refuses: what IOR refuses, in its words and with its exit status (`IorError`); and by its name what only
+another interface than POSIX honours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.dropin.flags import GivenFlags
+from mileage.errors import Refused
+from mileage.formats.ior_options import IorOptions
+
+_UNITS: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_PACKETS: Final = {"o": "offset", "i": "incompressible", "t": "timestamp", "r": "random"}
+
+
+class IorError(Exception):
+    """A mistake that IOR itself ends with, in its words."""
+
+
+_FLAGS: Final = {
+    "-w": "writefile",
+    "-r": "readfile",
+    "-W": "checkwrite",
+    "-R": "checkread",
+    "-F": "fileperproc",
+    "-u": "uniquedir",
+    "-m": "multifile",
+    "-k": "keepfile",
+    "-K": "keepfilewitherror",
+    "-E": "useexistingtestfile",
+    "-g": "intratestbarriers",
+    "-e": "fsync",
+    "-Y": "fsyncperwrite",
+    "-C": "reordertasks",
+    "-x": "singlexferattempt",
+    "-B": "direct",
+    "--dryRun": "dryrun",
+    "--warningAsErrors": "warningaserrors",
+}
+_COUNTED: Final = {"-z": "randomoffset", "-Z": "reordertasksrandom", "-v": "verbose"}
+_NUMBERS: Final = {
+    "-i": "repetitions",
+    "-N": "numtasks",
+    "-A": "refnum",
+    "-d": "intertestdelay",
+    "-D": "deadlineforstonewalling",
+    "-G": "settimestampsignature",
+    "-j": "outlierthreshold",
+    "-Q": "taskpernodeoffset",
+    "-T": "maxtimeduration",
+    "-X": "reordertasksrandomseed",
+    "--random-offset-seed": "randomseed",
+}
+_SIZES: Final = {"-b": "blocksize", "-t": "transfersize", "-s": "segmentcount"}
+_NAMES: Final = {
+    "reordertasksconstant": "reordertasks",
+    "useo_direct": "direct",
+    "posix.odirect": "direct",
+    "--posix.odirect": "direct",
+}
+_IGNORED: Final = ("api", "platform", "debug", "numnodes", "numtasksonnode0", "summaryalways", "collective")
+"""Directives without an effect on what POSIX does; `api` and `collective` are checked."""
+
+
+def tests_of(given: GivenFlags) -> list[IorOptions]:
+    """The tests of a command line, in order. Raises Refused and IorError."""
+    options = IorOptions()
+    scripted: list[IorOptions] = []
+    for flag, value in given.flags:
+        name = flag.spelling
+        if name == "-f":
+            scripted = _script(value, options)
+        elif name == "-O":
+            for part in value.split(","):
+                _direct(options, part)
+        else:
+            _set_flag(options, name, value)
+    # IOR reads flags before the script as defaults and those behind it for every test.
+    tests = scripted or [options]
+    if scripted and given.flags[-1][0].spelling != "-f":
+        behind = given.flags[
+            max(at for at, (flag, _) in enumerate(given.flags) if flag.spelling == "-f") + 1 :
+        ]
+        for test in tests:
+            for flag, value in behind:
+                _set_flag(test, flag.spelling, value)
+    for test in tests:
+        if not (test.readfile or test.writefile or test.checkwrite or test.checkread):
+            test.readfile = test.writefile = 1
+    return tests
+
+
+def _set_flag(options: IorOptions, name: str, value: str) -> None:
+    if name in _FLAGS:
+        setattr(options, _FLAGS[name], 1)
+    elif name in _COUNTED:
+        setattr(options, _COUNTED[name], getattr(options, _COUNTED[name]) + 1)
+    elif name in _NUMBERS:
+        setattr(options, _NUMBERS[name], _number(name, value))
+    elif name in _SIZES:
+        setattr(options, _SIZES[name], bytes_of(name, value))
+    elif name == "-o":
+        options.testfile = value
+    elif name == "-l":
+        options.datapackettype = _packet(value)
+    elif name == "-a":
+        options.dummy = int(value == "DUMMY")
+    elif name == "-M":
+        options.memorypernode = _memory(value)
+
+
+def _packet(value: str) -> str:
+    if value[:1] not in _PACKETS:
+        raise IorError(f"Unknown packet type {value}")
+    return _PACKETS[value[0]]
+
+
+def _memory(value: str) -> int:
+    if value.endswith("%"):
+        return _number("-M", value[:-1]) * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 100
+    return bytes_of("-M", value)
+
+
+def _number(name: str, value: str) -> int:
+    # IOR reads numbers by atoi: what follows the digits is ignored.
+    if found := re.match(r"[-+]?[0-9]+", value):
+        return int(found[0])
+    raise Refused(f"ior: {name} {value}", expected="a whole number", code="wrong-value")
+
+
+def bytes_of(name: str, value: str) -> int:
+    """A size as IOR reads it: a number, or one with k, m, g or t, binary. Raises Refused."""
+    text = value.lower().removesuffix("b").removesuffix("i")
+    digits, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 17):
+        raise Refused(
+            f"ior: {name} {value}",
+            expected="bytes, or a number with k, m, g or t, such as 64k",
+            code="wrong-value",
+        )
+    return int(digits) * unit
+
+
+def _direct(options: IorOptions, text: str) -> None:
+    """Set what a directive says."""
+    name, equals, value = text.partition("=")
+    name, value = name.strip().lower(), value.split("#")[0].strip()
+    name = _NAMES.get(name, name)
+    if not equals or not name or not value:
+        raise IorError(f"Syntax error in configuration options: {text}")
+    if name == "api":
+        if value.upper() not in ("POSIX", "DUMMY"):
+            raise Refused(f"ior: api={value}", "only POSIX and DUMMY are built", code="unsupported")
+        options.dummy = int(value.upper() == "DUMMY")
+    if name == "collective" and value != "0":
+        raise Refused("ior: collective", "belongs to MPI-IO, and only POSIX is built", code="unsupported")
+    if name in _IGNORED:
+        return
+    if name == "summaryformat":
+        _summary_format(options, value)
+    elif name == "datapackettype":
+        options.datapackettype = _packet(value)
+    elif name in _SIZES.values() or name == "memorypertask":
+        setattr(options, name, bytes_of(f"-O {name}", value))
+    elif name == "memorypernode":
+        options.memorypernode = _memory(value)
+    elif name != "aggregate" and hasattr(options, name):
+        known: Any = getattr(options, name)
+        setattr(options, name, value if isinstance(known, str) else _number(f"-O {name}", value))
+    else:
+        raise IorError(f'Unrecognized parameter "{name}"')
+
+
+def _summary_format(options: IorOptions, value: str) -> None:
+    known = {"default": "default", "json": "JSON", "csv": "CSV"}
+    if value.lower() not in known:
+        raise IorError("Unknown summaryFormat")
+    options.summaryformat = known[value.lower()]
+
+
+def _script(name: str, options: IorOptions) -> list[IorOptions]:
+    """The tests of a script."""
+    try:
+        lines = Path(name).read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise IorError(f"fopen() failed: {name}: {error.strerror}") from error
+    tests: list[IorOptions] = []
+    current = replace(options)
+    begun = False
+    for line in lines:
+        words = line.split("#")[0].strip()
+        upper = words.upper()
+        if not words:
+            continue
+        if upper == "IOR START":
+            begun = True
+        elif upper == "IOR STOP":
+            break
+        elif not begun:
+            continue
+        elif upper == "RUN":
+            tests.append(replace(current))
+        else:
+            for part in words.split(","):
+                _direct(current, part)
+    return tests or [current]
+
+
+def check(options: IorOptions) -> None:
+    """Refuse what IOR refuses, in its order. Raises IorError, and Refused for `-zz`."""
+    if options.randomoffset > 1:
+        raise Refused(
+            "ior: -zz",
+            "is not built",
+            advice="-z visits every transfer once in another order",
+            code="not-built",
+        )
+    wear_out = options.stonewallingwearout
+    status = options.stonewallingstatusfile
+    shared_random = options.randomoffset and not options.fileperproc
+    rules = (
+        (
+            status and not options.keepfile,
+            "a StoneWallingStatusFile is only sensible when splitting write/read into multiple executions of ior, "
+            "please use -k",
+        ),
+        (
+            status and not wear_out and options.writefile,
+            "the StoneWallingStatusFile is only sensible for a write test when using  stoneWallingWearOut",
+        ),
+        (
+            not options.deadlineforstonewalling and wear_out,
+            "the stoneWallingWearOut is only sensible when setting a stonewall deadline with -D",
+        ),
+        (
+            not options.settimestampsignature and not options.writefile and options.checkread,
+            "using readCheck only requires to write a timeStampSignature -- use -G",
+        ),
+        (options.blocksize % 8, "block size must be a multiple of access size"),
+        (options.transfersize % 8, "transfer size must be a multiple of access size"),
+        (not options.transfersize, "test will not complete with zero transfer size"),
+        (
+            options.transfersize and options.blocksize % options.transfersize,
+            "block size must be a multiple of transfer size",
+        ),
+        (options.blocksize < options.transfersize, "block size must not be smaller than transfer size"),
+        (
+            options.randomoffset == 1 and options.blocksize == options.transfersize,
+            "IOR will randomize access within a block and repeats the same pattern for all segments, therefore choose "
+            "blocksize > transferSize",
+        ),
+        (
+            options.reordertasks and options.reordertasksrandom,
+            "Both Constant and Random task re-ordering specified. Choose one and resubmit",
+        ),
+        (
+            shared_random and options.reordertasksrandom,
+            "random offset and random reorder tasks specified with single-shared-file. Choose one and resubmit",
+        ),
+        (
+            shared_random and options.reordertasks,
+            "random offset and constant reorder tasks specified with single-shared-file. Choose one and resubmit",
+        ),
+        (
+            options.randomoffset and options.checkread and options.randomseed == -1,
+            "random offset with read check option requires to set the random seed",
+        ),
+    )
+    for wrong, text in rules:
+        if wrong:
+            raise IorError(text)

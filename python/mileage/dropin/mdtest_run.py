@@ -1,0 +1,358 @@
+"""The phases of mdtest done as mdtest does them: its names, its paths, its order of calls.
+
+Scope: every rank makes, stats, reads and removes its items with whole paths; rank 0 makes the tree of all. A directory
+of `-d` that does not exist is made, and removed at the end. What one call leaves (-C), a later one finds (-T, -r).
+An error of a call ends all ranks with 255, as MPI_Abort does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mileage import _core
+from mileage.dropin.ranks import ABORTED, RankLost, Ranks
+from mileage.errors import Refused
+
+
+@dataclass
+class MdtestOptions:
+    """Parameters of a command line; sizes in bytes."""
+
+    directories: list[str]
+    phases: tuple[str, ...]
+    """Of create, stat, rename, read, remove."""
+    kinds: tuple[str, ...]
+    """Of dir and file."""
+    items: int = 0
+    items_per_directory: int = 0
+    iterations: int = 1
+    depth: int = 0
+    branch: int = 1
+    leaves: bool = False
+    own: bool = False
+    stride: int = 0
+    written: int = 0
+    read: int = 0
+    sync: bool = False
+    sync_phase: bool = False
+    random: bool = False
+    random_seed: int = 0
+    stonewall_s: int = 0
+    status_file: str = ""
+    mknod: bool = False
+    shared: bool = False
+    collective: bool = False
+    barriers: bool = True
+    pause_s: int = 0
+    compare: bool = False
+    signature: int = 0
+    packet: str = "timestamp"
+    dummy: bool = False
+    """The interface DUMMY: nothing is called."""
+
+    @property
+    def nodes(self) -> int:
+        """Directories of a tree."""
+        return sum(self.branch**level for level in range(self.depth + 1))
+
+    def settle(self) -> None:
+        """Deal the items to the directories as mdtest does. Raises Refused."""
+        holders = self.branch**self.depth if self.leaves else self.nodes
+        if self.items and self.items_per_directory:
+            raise Refused("mdtest: -n and -I", "give one of them", code="conflict")
+        if self.items:
+            self.items_per_directory = self.items // holders
+        self.items = self.items_per_directory * holders
+
+
+class MdtestRank:
+    """One rank of a run."""
+
+    def __init__(self, options: MdtestOptions, ranks: Ranks) -> None:
+        self._options, self._ranks = options, ranks
+        self.results: dict[str, list[list[Any]]] = {}
+        """By test, for each iteration what each rank did: operations, seconds until the end of all."""
+        self.errors = 0
+        self._place = ""
+        self._done = options.items
+
+    def run(self) -> None:
+        """Do all iterations. Raises OSError and RankLost."""
+        options, ranks = self._options, self._ranks
+        base = options.directories[ranks.rank % len(options.directories)]
+        made = not os.path.exists(base)
+        ranks.barrier()
+        if made:
+            with suppress(FileExistsError):
+                os.makedirs(base, 0o775)
+        ranks.barrier()
+        for iteration in range(options.iterations):
+            self._place = f"{base.rstrip('/') or '/'}/test-dir.{iteration}-0"
+            self._done = options.items
+            self._iteration()
+        ranks.barrier()
+        if "remove" in options.phases and made and ranks.rank == 0:
+            with suppress(OSError):
+                os.rmdir(base)
+
+    def _iteration(self) -> None:
+        options = self._options
+        if "create" in options.phases:
+            with suppress(FileExistsError):
+                os.mkdir(self._place, 0o775)
+            self._ranks.barrier()
+            self._tree("mkdir", "tree_create")
+        for kind in options.kinds:
+            if options.pause_s:
+                time.sleep(options.pause_s)
+            for phase in options.phases:
+                is_odd = phase == ("read" if kind == "dir" else "rename")
+                if not is_odd:
+                    self._phase(kind, phase)
+        self._ranks.barrier()
+        if "remove" in options.phases:
+            self._tree("rmdir", "tree_remove")
+            self._ranks.barrier()
+            if self._ranks.rank == 0:
+                with suppress(OSError):
+                    os.rmdir(self._place)
+
+    def _tree_root(self, rank: int) -> tuple[str, str]:
+        """Path of a rank's tree, and the beginning of its directories' names."""
+        name = f"mdtest_tree.{rank}" if self._options.own else "mdtest_tree"
+        return f"{self._place}/{name}.0", name
+
+    def _tree(self, operation: str, test: str) -> None:
+        """Make or remove the directories of the trees."""
+        options, ranks = self._options, self._ranks
+        own = options.own and not options.collective
+        rank = ranks.rank
+        done: dict[str, Any] = {"operations": 0, "seconds": 0.0}
+        began = time.monotonic()
+        if own or rank == 0:
+            wanted = range(ranks.count) if options.own and options.collective else (rank,)
+            paths = [path for one in wanted for path in self._tree_paths(one)]
+            if operation == "rmdir":
+                paths.reverse()
+            groups = [{"prefix": path, "numbers": "plain"} for path in paths]
+            done = self._names(operation, groups, most=len(groups))
+        ranks.barrier()
+        seconds = time.monotonic() - began
+        found = ranks.gather((options.nodes if own or rank == 0 else 0, seconds))
+        self.results.setdefault(test, []).append([(options.nodes, seconds) for _, seconds in found])
+        del done
+
+    def _tree_paths(self, rank: int) -> Iterator[str]:
+        root, name = self._tree_root(rank)
+
+        def below(path: str, number: int, level: int) -> Iterator[str]:
+            yield f"{path}/"
+            if level < self._options.depth:
+                for child in range(1, self._options.branch + 1):
+                    at = number * self._options.branch + child
+                    yield from below(f"{path}/{name}.{at}", at, level + 1)
+
+        yield from below(root, 0, 0)
+
+    def _groups(self, kind: str, phase: str) -> list[dict[str, Any]]:
+        """The names of a phase, by directory."""
+        options, ranks = self._options, self._ranks
+        step = {"create": 0, "stat": 1, "rename": 1, "read": 2, "remove": 3}[phase]
+        owner = (ranks.rank + step * options.stride) % ranks.count
+        label = "mdtest.shared." if options.shared else f"mdtest.{owner}."
+        if options.own:
+            # mdtest gives the directory of creation the number after the one of its names when there is a stride.
+            place = {"create": 0, "stat": 2, "rename": 1, "read": 3, "remove": 4}[phase]
+            if options.stride:
+                place = {"create": 1, "stat": 2, "rename": 2, "read": 3, "remove": 4}[phase]
+            root, name = self._tree_root((ranks.rank + place * options.stride) % ranks.count)
+        else:
+            root, name = self._tree_root(0)
+        share = options.items_per_directory
+        groups = []
+        deep = phase in ("create", "remove")
+        for path, number, level in self._nodes(root, name, deep):
+            if not options.leaves or level == options.depth:
+                groups.append(
+                    {
+                        "prefix": f"{path}/{kind}.{label}",
+                        "numbers": {"range": {"first": number * share, "count": share}},
+                    }
+                )
+        if options.random and phase in ("stat", "read"):
+            return self._shuffled(groups)
+        return groups
+
+    def _nodes(self, root: str, name: str, depth_first: bool) -> list[tuple[str, int, int]]:
+        """Path, number and level of each directory, in the order in which a phase visits them."""
+        branch = self._options.branch
+        found: list[tuple[str, int, int]] = []
+
+        def visit(path: str, number: int, level: int) -> None:
+            found.append((path, number, level))
+            if level < self._options.depth:
+                for child in range(1, branch + 1):
+                    at = number * branch + child
+                    visit(f"{path}/{name}.{at}{'/' if depth_first else ''}", at, level + 1)
+
+        visit(root, 0, 0)
+        return found if depth_first else sorted(found, key=lambda node: node[1])
+
+    def _shuffled(self, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One group for each item, in an order that follows from the seed."""
+        names = [
+            {"prefix": group["prefix"], "numbers": {"list": [group["numbers"]["range"]["first"] + at]}}
+            for group in groups
+            for at in range(group["numbers"]["range"]["count"])
+        ]
+        seed = (self._options.random_seed or int(time.time())) + self._ranks.rank
+        drawn = _core.library_random(seed & 0xFFFFFFFF, len(names))
+        for at in range(len(names) - 1, 0, -1):
+            other = drawn[at] % (at + 1)
+            names[at], names[other] = names[other], names[at]
+        return names
+
+    def _phase(self, kind: str, phase: str) -> None:
+        """One test of all ranks."""
+        options, ranks = self._options, self._ranks
+        operation = {"create": "mkdir", "stat": "stat", "rename": "rename", "remove": "rmdir"}
+        if kind == "file":
+            create = "mknod" if options.mknod else "create"
+            operation = {"create": create, "stat": "stat", "read": "read", "remove": "unlink"}
+        groups = self._groups(kind, phase)
+        if phase == "create" and not options.stonewall_s:
+            self._done = options.items
+        elif phase != "create" and options.status_file and "create" not in options.phases:
+            self._done = self._kept_items()
+        if options.collective and kind == "file" and phase in ("create", "remove"):
+            self._collective(groups, operation[phase])
+        if options.barriers:
+            ranks.barrier()
+        began = time.monotonic()
+        skip = options.collective and phase == "remove" and kind == "file"
+        done = (
+            {"operations": 0}
+            if skip
+            else self._names(
+                operation[phase],
+                groups,
+                size=options.written if phase == "create" else options.read,
+                most=self._done if kind == "file" else options.items,
+                deadline_s=options.stonewall_s if phase == "create" and kind == "file" else 0,
+            )
+        )
+        if options.stonewall_s and phase == "create" and kind == "file":
+            done = self._wear_out(groups, operation[phase], done)
+        if options.sync_phase:
+            os.sync()
+        if options.barriers:
+            ranks.barrier()
+        seconds = time.monotonic() - began
+        items = self._done if kind == "file" else options.items
+        self.results.setdefault(f"{kind}_{phase}", []).append(ranks.gather((items, seconds)))
+
+    def _wear_out(self, groups: list[dict[str, Any]], operation: str, done: dict[str, Any]) -> dict[str, Any]:
+        """After the stonewall every rank makes as many items as the one that made most."""
+        most = max(self._ranks.gather(done["operations"]))
+        self._done = most
+        if done["operations"] < most:
+            done = self._names(
+                operation, groups, size=self._options.written, most=most, done=done["operations"]
+            )
+        if self._options.status_file and self._ranks.rank == 0:
+            Path(self._options.status_file).write_text(str(most))
+        return done
+
+    def _kept_items(self) -> int:
+        try:
+            return int(Path(self._options.status_file).read_text())
+        except (OSError, ValueError):
+            if self._ranks.rank == 0:
+                _say("WARNING: Could not read stonewall status file")
+            return self._options.items
+
+    def _collective(self, groups: list[dict[str, Any]], operation: str) -> None:
+        """Rank 0 makes or removes the files of all."""
+        if self._ranks.rank == 0:
+            for rank in range(self._ranks.count):
+                own = [
+                    {**group, "prefix": group["prefix"].replace("mdtest.0.", f"mdtest.{rank}.")}
+                    for group in groups
+                ]
+                self._names(operation, own, most=self._options.items)
+        self._ranks.barrier()
+
+    def _names(
+        self,
+        operation: str,
+        groups: list[dict[str, Any]],
+        *,
+        size: int = 0,
+        most: int,
+        deadline_s: float = 0.0,
+        done: int = 0,
+    ) -> dict[str, Any]:
+        options = self._options
+        work = {
+            "operation": operation,
+            "groups": groups,
+            "bytes": size,
+            "content": {
+                "kind": options.packet,
+                "rank": 0,
+                "signature": options.signature,
+                "given_signature": options.signature,
+            },
+            "sync": options.sync,
+            "compare": options.compare,
+            "deadline_s": float(deadline_s),
+            "most": most,
+            "done": done,
+        }
+        if options.dummy:
+            count = sum(
+                group["numbers"]["range"]["count"] if group["numbers"] != "plain" else 1 for group in groups
+            )
+            return {"operations": min(most, count), "seconds": 0.0}
+        found: dict[str, Any] = json.loads(_core.run_names(json.dumps(work)))
+        self.errors += found["errors"]
+        for path, number in found["warnings"]:
+            _say(f"WARNING: unable to {operation} {path}: {os.strerror(number)}")
+        if found["failed"] is not None:
+            path, number = found["failed"]
+            raise OSError(number, f"unable to {operation} {path}: {os.strerror(number)}")
+        return found
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int:
+    """Do a command on one rank; the exit status. `table` makes the text of rank 0 from the results."""
+    if ranks.rank == 0:
+        sys.stdout.write(head)
+        sys.stdout.flush()
+    rank = MdtestRank(options, ranks)
+    try:
+        rank.run()
+        errors: int = sum(ranks.gather(rank.errors))
+    except OSError as error:
+        sys.stdout.write(f"mdtest ERROR: {error.strerror}\n")
+        sys.stdout.flush()
+        return ABORTED
+    except RankLost:
+        return ABORTED
+    if ranks.rank == 0:
+        sys.stdout.write(table(rank.results))
+        sys.stdout.flush()
+    return min(errors, ABORTED - 1)

@@ -1,0 +1,368 @@
+"""What IOR prints while it works: its listing line by line, its CSV, and its JSON.
+
+Scope: the layout of IOR 4.0 for every verbose level up to 3; figures are computed by `formats.ior_print`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Sequence
+from typing import IO, Any
+
+from mileage.formats.ior_options import IorOptions
+from mileage.formats.ior_print import (
+    VERSION,
+    Phase,
+    by_access,
+    figure_columns,
+    human,
+    operations_of,
+    summary_head,
+    table_head,
+)
+from mileage.judge.tasks import DECIMAL, MIB, column
+
+
+class IorReport:
+    """Printer of one command; of several tests in order."""
+
+    def __init__(self, out: IO[str], log: IO[str], words: Sequence[str], options: IorOptions) -> None:
+        """`out`: for results; `log`: for messages; `words`: the command line."""
+        self._out, self._log = out, log
+        self._words = words
+        self._form = options.summaryformat
+        self._verbose = options.verbose
+        self._began = time.ctime()
+        self._tests: list[dict[str, Any]] = []
+        self._done: list[tuple[int, IorOptions, list[Phase]]] = []
+        self._phases: list[Phase] = []
+
+    def say(self, level: int, text: str) -> None:
+        """Print a line of the log from a verbose level on."""
+        if self._verbose >= level:
+            print(text, file=self._log, flush=True)
+
+    def head(self) -> None:
+        """What precedes all tests."""
+        if self._form == "default":
+            self._out.write(f"IOR-{VERSION}: MPI Coordinated Test of Parallel I/O\n")
+            self._line("Began", self._began)
+            self._line("Command line", " ".join(self._words))
+            self._line("Machine", self._machine())
+        if self._verbose >= 3:
+            environment = [f"{name}={value}" for name, value in os.environ.items()]
+            self.say(3, "\n".join(["STARTING ENVIRON LOOP", *environment, "ENDING ENVIRON LOOP"]))
+        if self._form == "CSV":
+            self._out.write(
+                "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n"
+            )
+
+    def _machine(self) -> str:
+        found = os.uname()
+        more = f" {found.release} {found.version} {found.machine}" if self._verbose >= 2 else ""
+        return f"{found.sysname} {found.nodename}{more}"
+
+    def _line(self, name: str, value: object) -> None:
+        self._out.write(f"{name:<20}: {value}\n")
+
+    def test(self, number: int, options: IorOptions, path: str, system: dict[str, str]) -> None:
+        """What precedes one test."""
+        self._phases = []
+        self._done.append((number, options, self._phases))
+        parameters, shown = parameters_of(number, options), options_of(options)
+        started = time.ctime()
+        self._tests.append(
+            {
+                "TestID": number,
+                "StartTime": started,
+                "Path": path,
+                **system,
+                "Parameters": parameters,
+                "Options": shown,
+                "Results": [],
+            }
+        )
+        if self._form != "default":
+            return
+        self._line("TestID", number)
+        self._line("StartTime", started)
+        self._line("Path", path)
+        if system:
+            used, inodes = system["Used Capacity"], system["Used Inodes"]
+            self._line(
+                "FS",
+                f"{system['Capacity']}   Used FS: {used}   Inodes: {system['Inodes']}   Used Inodes: {inodes}",
+            )
+        if self._verbose >= 3:
+            self._out.write("\nParameters: \n")
+            for name, value in parameters.items():
+                self._line(name, value)
+        self._out.write("\nOptions: \n")
+        for name, value in shown.items():
+            self._line(name, value)
+        self._out.write("\nResults: \n")
+        self._out.flush()
+
+    def repetition(self, number: int, signature: int) -> None:
+        """What precedes a repetition."""
+        self.say(2, f"Using Time Stamp {signature} (0x{signature:x}) for Data Signature")
+        if number == 0 and self._form == "default":
+            self._out.write("\n" + table_head())
+            self._out.flush()
+
+    def result(self, options: IorOptions, phase: Phase) -> None:
+        """One phase."""
+        self._phases.append(phase)
+        figures = (
+            *(
+                phase.mib_per_s,
+                phase.iops,
+                phase.latency_s,
+                options.blocksize / 1024,
+                options.transfersize / 1024,
+            ),
+            *(phase.open_s, phase.transfer_s, phase.close_s, phase.total_s),
+        )
+        if self._form == "default":
+            self._out.write(figure_columns(phase.access, figures, phase.repetition))
+        elif self._form == "CSV":
+            shown = ",".join(f"{value:.4f}" for value in figures)
+            self._out.write(f"{phase.access},{shown},{options.numtasks},{phase.repetition}\n")
+        else:
+            names = (
+                "bwMiB",
+                "iops",
+                "latency",
+                "blockKiB",
+                "xferKiB",
+                "openTime",
+                "wrRdTime",
+                "closeTime",
+                "totalTime",
+            )
+            found = dict(zip(names, (round(value, 4) for value in figures), strict=True))
+            order = ("bwMiB", "blockKiB", "xferKiB", "iops", "latency", *names[5:])
+            self._tests[-1]["Results"].append(
+                {"access": phase.access, **{name: found[name] for name in order}}
+            )
+        self._out.flush()
+
+    def removed(self, seconds: float, repetition: int) -> None:
+        """The removal of the files."""
+        if self._verbose < 1:
+            return
+        if self._form == "default":
+            self._out.write(figure_columns("remove", (*[None] * 8, seconds), repetition))
+            self._out.flush()
+        elif self._form == "JSON":
+            self._tests[-1]["Results"].append({"access": "remove", "totalTime": round(seconds, 4)})
+
+    def end(self) -> None:
+        """The summary of all tests."""
+        if self._form == "CSV":
+            self._out.flush()
+            return
+        if self._form == "JSON":
+            self._json()
+            return
+        for _, options, phases in self._done:
+            self._most(options, phases)
+        lines = ["", "Summary of all tests:", summary_head()]
+        for number, options, phases in self._done:
+            lines += [summary_line(number, options, own) for own in by_access(phases)]
+        self._out.write("\n".join(lines) + "\n")
+        self._line("Finished", time.ctime())
+        self._out.flush()
+
+    def _most(self, options: IorOptions, phases: list[Phase]) -> None:
+        if options.verbose < 1:
+            return
+        for own in by_access(phases):
+            most = max(phase.mib_per_s for phase in own)
+            name = f"Max {own[0].access.capitalize()}:"
+            self._out.write(f"{name:<10} {most:.2f} MiB/sec ({most * DECIMAL:.2f} MB/sec)\n")
+
+    def _json(self) -> None:
+        for test, (_, options, phases) in zip(self._tests, self._done, strict=True):
+            if options.verbose:
+                most = {own[0].access: max(phase.mib_per_s for phase in own) for own in by_access(phases)}
+                test["max"] = {
+                    f"{access}{unit}": round(rate * factor, 4)
+                    for access, rate in most.items()
+                    for unit, factor in (("MiB", 1.0), ("MB", DECIMAL))
+                }
+        whole = {
+            "Version": VERSION,
+            "Began": self._began,
+            "Command line": " ".join(self._words),
+            "Machine": self._machine(),
+            "tests": self._tests,
+            "summary": [
+                _json_summary(number, options, own)
+                for number, options, phases in self._done
+                for own in by_access(phases)
+            ],
+            "Finished": time.ctime(),
+        }
+        self._out.write(json.dumps(whole, indent=2) + "\n")
+        self._out.flush()
+
+
+def options_of(options: IorOptions) -> dict[str, Any]:
+    """The block of options, in order."""
+    order: dict[str, Any] = {"ordering inter file": "no tasks offsets"}
+    if options.reordertasks:
+        order = {"ordering inter file": "constant task offset", "task offset": options.taskpernodeoffset}
+    elif options.reordertasksrandom == 1:
+        order = {
+            "ordering inter file": "random task offset",
+            "task offset": options.taskpernodeoffset,
+            "reorder random seed": options.reordertasksrandomseed,
+        }
+    elif options.reordertasksrandom:
+        order = {}
+    stonewall = options.deadlineforstonewalling
+    memory = {
+        name: human(value)
+        for name, value in (
+            ("memoryPerTask", options.memorypertask),
+            ("memoryPerNode", options.memorypernode),
+        )
+        if value
+    }
+    return {
+        "api": "DUMMY" if options.dummy else "POSIX",
+        "apiVersion": "",
+        "test filename": options.testfile,
+        "access": "file-per-process" if options.fileperproc else "single-shared-file",
+        "type": "independent",
+        "segments": options.segmentcount,
+        "ordering in a file": "random" if options.randomoffset else "sequential",
+        **order,
+        "nodes": 1,
+        "tasks": options.numtasks,
+        "clients per node": options.numtasks,
+        **memory,
+        "repetitions": options.repetitions,
+        "xfersize": human(options.transfersize),
+        "blocksize": human(options.blocksize),
+        "aggregate filesize": human(options.aggregate),
+        **({"dryRun": 1} if options.dryrun else {}),
+        **({"verbose": options.verbose} if options.verbose else {}),
+        **(
+            {"stonewallingTime": stonewall, "stoneWallingWearOut": options.stonewallingwearout}
+            if stonewall
+            else {}
+        ),
+    }
+
+
+_PACKETS = ("timestamp", "incompressible", "offset", "random")
+
+
+def parameters_of(number: int, options: IorOptions) -> dict[str, Any]:
+    """The block of parameters, in order."""
+    host = os.uname()
+    return {
+        "testID": number,
+        "refnum": options.refnum,
+        "api": "DUMMY" if options.dummy else "POSIX",
+        "platform": f"{host.nodename}({host.sysname})",
+        "testFileName": options.testfile,
+        "deadlineForStonewall": options.deadlineforstonewalling,
+        "stoneWallingWearOut": options.stonewallingwearout,
+        "maxTimeDuration": options.maxtimeduration,
+        "outlierThreshold": options.outlierthreshold,
+        "options": "(null)",
+        "dryRun": options.dryrun,
+        "nodes": 1,
+        "memoryPerTask": options.memorypertask,
+        "memoryPerNode": options.memorypernode,
+        "tasksPerNode": options.numtasks,
+        "repetitions": options.repetitions,
+        "multiFile": options.multifile,
+        "interTestDelay": options.intertestdelay,
+        "fsync": options.fsync,
+        "fsyncperwrite": options.fsyncperwrite,
+        "useExistingTestFile": options.useexistingtestfile,
+        "uniqueDir": options.uniquedir,
+        "singleXferAttempt": options.singlexferattempt,
+        "readFile": options.readfile,
+        "writeFile": options.writefile,
+        "filePerProc": options.fileperproc,
+        "reorderTasks": options.reordertasks,
+        "reorderTasksRandom": options.reordertasksrandom,
+        "reorderTasksRandomSeed": options.reordertasksrandomseed,
+        "randomOffset": options.randomoffset,
+        "checkWrite": options.checkwrite,
+        "checkRead": options.checkread,
+        "dataPacketType": _PACKETS.index(options.datapackettype),
+        "keepFile": options.keepfile,
+        "keepFileWithError": options.keepfilewitherror,
+        "warningAsErrors": options.warningaserrors,
+        "verbose": options.verbose,
+        "data packet type": "gtoi"[_PACKETS.index(options.datapackettype)],
+        "setTimeStampSignature/incompressibleSeed": options.settimestampsignature,
+        "collective": 0,
+        "segmentCount": options.segmentcount,
+        "transferSize": options.transfersize,
+        "blockSize": options.blocksize,
+    }
+
+
+def summary_line(number: int, options: IorOptions, own: Sequence[Phase]) -> str:
+    """One line of the summary."""
+    figures = (*column([phase.mib_per_s for phase in own]), *column([operations_of(phase) for phase in own]))
+    mean_s = math.fsum(phase.total_s for phase in own) / len(own)
+    stonewall = f"{'NA':>10} {'NA':>13}"
+    wall_s = math.fsum(phase.stonewall_s for phase in own)
+    if options.stonewallingwearout and wall_s:
+        rate = sum(phase.stonewall_bytes for phase in own) / wall_s / MIB
+        stonewall = f"{wall_s / len(own):10.2f} {rate:13.2f}"
+    counts = (
+        f"{number:5d} {options.numtasks:6d} {options.numtasks:3d} {options.repetitions:4d} "
+        f"{options.fileperproc:3d} {options.reordertasks:5d} {options.taskpernodeoffset:8d} "
+        f"{options.reordertasksrandom:9d} {options.reordertasksrandomseed:4d} "
+    )
+    sizes = f"{options.segmentcount:6d} {options.blocksize:8d} {options.transfersize:8d} "
+    moved = f"{own[0].moved_bytes / MIB:9.1f} "
+    shown = "".join(f"{value:10.2f} " for value in figures)
+    api = "DUMMY" if options.dummy else "POSIX"
+    head = f"{own[0].access:<9} {shown}{mean_s:10.5f} {stonewall} "
+    return f"{head}{counts}{sizes}{moved}{api} {options.refnum:6d}"
+
+
+def _json_summary(number: int, options: IorOptions, own: Sequence[Phase]) -> dict[str, Any]:
+    rates, ops = column([phase.mib_per_s for phase in own]), column([operations_of(phase) for phase in own])
+    names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "OPsMax", "OPsMin", "OPsMean", "OPsSD")
+    wall_s = math.fsum(phase.stonewall_s for phase in own)
+    stonewall: dict[str, float] = {}
+    if options.stonewallingwearout and wall_s:
+        stonewall = {
+            "StoneWallTime": round(wall_s / len(own), 4),
+            "StoneWallbwMeanMIB": round(sum(phase.stonewall_bytes for phase in own) / wall_s / MIB, 4),
+        }
+    return {
+        "operation": own[0].access,
+        "API": "POSIX",
+        "TestID": number,
+        "ReferenceNumber": options.refnum,
+        "segmentCount": options.segmentcount,
+        "blockSize": options.blocksize,
+        "transferSize": options.transfersize,
+        "numTasks": options.numtasks,
+        "tasksPerNode": options.numtasks,
+        "repetitions": options.repetitions,
+        "filePerProc": options.fileperproc,
+        "reorderTasks": options.reordertasks,
+        "taskPerNodeOffset": options.taskpernodeoffset,
+        "reorderTasksRandom": options.reordertasksrandom,
+        "reorderTasksRandomSeed": options.reordertasksrandomseed,
+        **dict(zip(names, (round(value, 4) for value in (*rates, *ops)), strict=True)),
+        "MeanTime": round(math.fsum(phase.total_s for phase in own) / len(own), 4),
+        **stonewall,
+        "xsizeMiB": round(own[0].moved_bytes / MIB, 4),
+    }

@@ -1,0 +1,140 @@
+"""`mileage fio`: jobs from files and command lines, what they move, fio's three outputs, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import mileage
+
+MIB = 1 << 20
+
+
+def fio(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return mileage("fio", *words, cwd=place)
+
+
+def document(place: Path, *words: str) -> list[dict[str, Any]]:
+    done = fio(place, *words, "--output-format=json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs: list[dict[str, Any]] = json.loads(done.stdout)["jobs"]
+    return jobs
+
+
+def test_a_job_moves_what_it_is_asked_to(tmp_path: Path) -> None:
+    (job,) = document(tmp_path, "--name=a", "--rw=write", "--bs=64k", "--size=1m")
+    assert (job["write"]["io_bytes"], job["write"]["total_ios"], job["read"]["total_ios"]) == (MIB, 16, 0)
+    assert (tmp_path / "a.0.0").stat().st_size == MIB
+    (job,) = document(tmp_path, "--name=b", "--rw=randread", "--bs=4k", "--size=1m", "--loops=2")
+    assert (job["read"]["io_bytes"], job["read"]["total_ios"]) == (2 * MIB, 512)
+
+
+def test_a_mix_and_sizes_that_differ(tmp_path: Path) -> None:
+    (job,) = document(tmp_path, "--name=a", "--rw=randrw", "--rwmixread=75", "--bs=4k,8k", "--size=4m")
+    read, write = job["read"], job["write"]
+    assert read["io_bytes"] == 4096 * read["total_ios"]
+    assert write["io_bytes"] == 8192 * write["total_ios"]
+    assert 0.6 < read["total_ios"] / (read["total_ios"] + write["total_ios"]) < 0.9
+
+
+def test_copies_of_a_job_work_side_by_side_at_their_own_offsets(tmp_path: Path) -> None:
+    words = (
+        "--name=a",
+        "--filename=f",
+        "--rw=write",
+        "--size=256k",
+        "--offset_increment=256k",
+        "--numjobs=4",
+    )
+    jobs = document(tmp_path, *words)
+    assert [job["write"]["io_bytes"] for job in jobs] == [256 << 10] * 4
+    assert (tmp_path / "f").stat().st_size == MIB
+    (job,) = document(tmp_path, *words, "--group_reporting")
+    assert job["write"]["io_bytes"] == MIB
+
+
+def test_a_job_file_with_sections_variables_and_stonewall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIZE", "512k")
+    (tmp_path / "two.fio").write_text(
+        "; comment\n[global]\nbs=4k\nsize=${SIZE}\n[one]\nrw=write ; more\n"
+        "[two]\nstonewall\nrw=read\nfilename=one.0.0\n"
+    )
+    one, two = document(tmp_path, "two.fio")
+    assert (one["jobname"], one["groupid"], one["write"]["io_bytes"]) == ("one", 0, 512 << 10)
+    assert (two["jobname"], two["groupid"], two["read"]["io_bytes"]) == ("two", 1, 512 << 10)
+    assert two["job options"]["rw"] == "read"
+
+
+def test_limits_of_time_and_rate_are_kept(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=randread", "--size=1m", "--time_based", "--runtime=1", "--rate_iops=200")
+    (job,) = document(tmp_path, *words)
+    assert 150 <= job["read"]["total_ios"] <= 220
+    (job,) = document(tmp_path, "--name=b", "--rw=read", "--size=64k", "--thinktime=20ms", "--bs=16k")
+    assert job["read"]["runtime"] >= 50
+
+
+def test_damage_is_found_by_verify(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=randwrite", "--size=1m", "--verify=crc32c")
+    (job,) = document(tmp_path, *words)
+    assert (job["write"]["io_bytes"], job["read"]["io_bytes"]) == (MIB, MIB)
+    with open(tmp_path / "a.0.0", "r+b") as file:
+        file.seek(123_456)
+        file.write(b"\x00\x01\x02")
+    damaged = fio(tmp_path, *words, "--verify_only=1")
+    assert damaged.returncode == 1
+    assert "differ" in damaged.stderr
+
+
+def test_the_normal_output_has_the_lines_of_the_original(tmp_path: Path) -> None:
+    done = fio(tmp_path, "--name=a", "--rw=rw", "--size=1m", "--numjobs=2")
+    lines = done.stdout.splitlines()
+    size = "4096B-4096B"
+    assert lines[0] == f"a: (g=0): rw=rw, bs=(R) {size}, (W) {size}, (T) {size}, ioengine=psync, iodepth=1"
+    assert lines[1:4] == ["...", "fio-3.33", "Starting 2 processes"]
+    for begin in (
+        "  read: IOPS=",
+        "  write: IOPS=",
+        "     issued rwts: total=",
+        "   READ: bw=",
+        "  WRITE: bw=",
+    ):
+        assert any(line.startswith(begin) for line in lines), begin
+    assert sum(line.startswith("a: (groupid=0, jobs=1): err= 0: pid=") for line in lines) == 2
+
+
+def test_the_terse_output_has_the_fields_of_the_original(tmp_path: Path) -> None:
+    done = fio(tmp_path, "--name=a", "--rw=write", "--bs=4k", "--size=1m", "--minimal")
+    fields = done.stdout.strip().split(";")
+    # Version 3 of fio has 121 fields for all jobs, and 9 for each disk, which are omitted here.
+    assert (fields[0], fields[2], len(fields)) == ("3", "a", 121)
+    assert fields[46] == "1024"
+
+
+def test_several_files_and_ranges_of_sizes(tmp_path: Path) -> None:
+    (job,) = document(tmp_path, "--name=a", "--rw=write", "--size=1m", "--nrfiles=4")
+    assert job["write"]["io_bytes"] == MIB
+    assert {path.stat().st_size for path in tmp_path.glob("a.0.*")} == {MIB // 4}
+    (job,) = document(tmp_path, "--name=b", "--rw=randwrite", "--size=1m", "--bssplit=4k/50:16k/50")
+    assert 4096 < job["write"]["io_bytes"] / job["write"]["total_ios"] < 16384
+
+
+def test_exit_statuses_and_refusals(tmp_path: Path) -> None:
+    assert fio(tmp_path).returncode == 2
+    unknown = fio(tmp_path, "--name=a", "--zonemode=zbd")
+    assert (unknown.returncode, "zonemode" in unknown.stderr) == (2, True)
+    assert fio(tmp_path, "--version").stdout == "fio-3.33\n"
+    assert fio(tmp_path, "--name=a", "--rw=read", "--size=1m", "--directory=missing").returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_is_written_only_with_permission(tmp_path: Path) -> None:
+    device = next(path for path in Path("/dev").iterdir() if path.is_block_device())
+    refused = fio(tmp_path, "--name=a", "--rw=write", f"--filename={device}", "--size=4k")
+    assert refused.returncode == 2
+    assert "--destroy" in refused.stderr

@@ -1,0 +1,143 @@
+"""`mileage ior` without a study: IOR's files, bytes, calls, exit statuses, and what is left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command import mileage
+
+SIGNATURE = 27
+KIB = 1024
+
+
+def ior(place: Path, line: str) -> subprocess.CompletedProcess[str]:
+    return mileage(*line.split(), cwd=place)
+
+
+def block(rank: int, words: int, signature: int = SIGNATURE) -> bytes:
+    """Data of a transfer with time stamps, by the formula of IOR's source."""
+    return b"".join(struct.pack("<Q", (rank << 32) | (signature + at)) for at in range(words))
+
+
+def test_a_shared_file_has_the_segments_and_bytes_of_the_original(tmp_path: Path) -> None:
+    done = ior(tmp_path, f"ior --tasks 2 -w -k -G {SIGNATURE} -t 4k -b 8k -s 2 -o f")
+    assert done.returncode == 0, done.stderr
+    transfers = [block(rank, 512) * 2 for _ in range(2) for rank in range(2)]
+    assert (tmp_path / "f").read_bytes() == b"".join(transfers)
+
+
+def test_files_of_tasks_have_the_names_of_the_original_and_stay_with_k(tmp_path: Path) -> None:
+    for more, names in (
+        ("-k", {"f.00000000", "f.00000001"}),
+        ("-k -m -i 2", {f"f.0000000{rank}.{repetition}" for rank in range(2) for repetition in range(2)}),
+        ("", set()),
+    ):
+        place = tmp_path / (more.replace(" ", "") or "none")
+        place.mkdir()
+        assert ior(place, f"ior --tasks 2 -w -F -t 4k -b 8k -o f {more}").returncode == 0
+        assert {path.name for path in place.iterdir()} == names
+
+
+def test_what_one_call_writes_another_reads_and_compares(tmp_path: Path) -> None:
+    write = f"ior --tasks 2 -w -k -F -G {SIGNATURE} -t 4k -b 8k -o f -C -g -e"
+    read = f"ior --tasks 2 -r -R -k -F -G {SIGNATURE} -t 4k -b 8k -o f -C -g"
+    assert ior(tmp_path, write).returncode == 0
+    assert ior(tmp_path, read).returncode == 0
+    with open(tmp_path / "f.00000001", "r+b") as file:
+        file.seek(5000)
+        file.write(b"\xff")
+    damaged = ior(tmp_path, read)
+    assert damaged.returncode == 1
+    assert "Incorrect data on read (1 errors found)" in damaged.stdout
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "offset", "incompressible", "random"])
+def test_every_kind_of_data_is_found_again(tmp_path: Path, kind: str) -> None:
+    done = ior(tmp_path, f"ior -w -W -r -R -k -G 5 -l {kind} -t 12344 -b 24688 -s 2 -o f")
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "f").stat().st_size == 2 * 24688
+
+
+def test_a_shuffled_order_visits_every_transfer_once(tmp_path: Path) -> None:
+    line = "ior --tasks 2 -w -k -z -t 4k -b 64k -s 2 -o f --random-offset-seed 5 -G 9"
+    assert ior(tmp_path, line).returncode == 0
+    assert (tmp_path / "f").stat().st_size == 2 * 2 * 64 * KIB
+    content = (tmp_path / "f").read_bytes()
+    ranks = [struct.unpack_from("<Q", content, at)[0] >> 32 for at in range(0, len(content), 4096)]
+    assert set(ranks) == {0, 1}
+    # Both segments are dealt to the tasks alike.
+    assert ranks[:32] == ranks[32:]
+
+
+def test_a_stonewall_ends_a_phase_and_wear_out_evens_the_tasks(tmp_path: Path) -> None:
+    line = "ior --tasks 2 -w -k -F -t 64k -b 64k -s 100000000 -D 1 -o f -O stoneWallingWearOut=1"
+    done = ior(tmp_path, f"{line} -O stoneWallingStatusFile=status -T 1")
+    assert done.returncode == 0, done.stdout
+    count = int((tmp_path / "status").read_text())
+    sizes = {(tmp_path / f"f.0000000{rank}").stat().st_size for rank in range(2)}
+    assert sizes == {count * 64 * KIB}
+
+
+def test_exit_statuses_are_those_of_the_original(tmp_path: Path) -> None:
+    refused = ior(tmp_path, "ior -t 3k -b 16k")
+    assert (refused.returncode, list(tmp_path.iterdir())) == (255, [])
+    assert "ERROR: block size must be a multiple of transfer size" in refused.stdout
+    assert ior(tmp_path, "ior -r -o nothing").returncode == 255
+    assert ior(tmp_path, "ior --help").returncode == 0
+    assert ior(tmp_path, "ior -a MPIIO").returncode == 2
+
+
+def test_a_script_runs_its_tests_in_order(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(
+        "IOR START\napi=POSIX\ntestFile=f # comment\nblockSize=8k,transferSize=4k\nkeepFile=1\nRUN\n"
+        "fileperproc=1\ntestFile=g\nRUN\nIOR STOP\n"
+    )
+    done = ior(tmp_path, "ior -f script -O summaryFormat=JSON")
+    assert done.returncode == 0, done.stdout
+    value = json.loads(done.stdout)
+    assert [test["Path"] for test in value["tests"]] == ["f", "g.00000000"]
+    assert [row["operation"] for row in value["summary"]] == ["write", "read"] * 2
+    assert {path.name for path in tmp_path.iterdir()} == {"script", "f", "g.00000000"}
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_calls_are_a_seek_and_a_write_for_each_transfer(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "mileage",
+        "ior",
+        "-w",
+        "-e",
+        "-t",
+        "4k",
+        "-b",
+        "64k",
+        "-s",
+        "2",
+        "-o",
+        "f",
+    ]
+    trace = tmp_path / "trace"
+    subprocess.run(
+        ["strace", "-o", str(trace), "-e", "trace=openat,lseek,write,fsync", *command],
+        cwd=tmp_path,
+        check=True,
+    )
+    lines = trace.read_text().splitlines()
+    opened = next(at for at, line in enumerate(lines) if '"f", O_RDWR|O_CREAT, 0664' in line)
+    number = lines[opened].rsplit("= ", 1)[1]
+    own = [
+        line.partition("(")[0]
+        for line in lines[opened + 1 :]
+        if line.partition("(")[2].startswith(f"{number},")
+    ]
+    assert own[: 2 * 32] == ["lseek", "write"] * 32
+    assert f"fsync({number})" in "\n".join(lines)

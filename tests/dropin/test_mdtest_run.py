@@ -1,0 +1,80 @@
+"""`mileage mdtest` without a study: names and calls of the original, phases in calls of their own, exit statuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.command import mileage
+
+
+def names(place: Path) -> list[str]:
+    return sorted(str(path.relative_to(place)) for path in place.rglob("*"))
+
+
+def run(place: Path, line: str) -> tuple[int, str]:
+    done = mileage("mdtest", *line.split(), cwd=place)
+    return done.returncode, done.stdout
+
+
+def test_names_are_those_of_the_original(tmp_path: Path) -> None:
+    status, _ = run(tmp_path, "-C -n 6 -z 1 -b 2 -w 10 -d out")
+    assert status == 0
+    tree = "out/test-dir.0-0/mdtest_tree.0"
+    expected = ["out", "out/test-dir.0-0", tree]
+    for directory, items in (("", (0, 1)), ("/mdtest_tree.1", (2, 3)), ("/mdtest_tree.2", (4, 5))):
+        expected += [f"{tree}{directory}"] if directory else []
+        expected += [
+            f"{tree}{directory}/{kind}.mdtest.0.{item}" for item in items for kind in ("dir", "file")
+        ]
+    assert names(tmp_path) == sorted(expected)
+    assert {path.stat().st_size for path in tmp_path.rglob("file.*")} == {10}
+
+
+def test_phases_in_calls_of_their_own_find_what_was_left(tmp_path: Path) -> None:
+    for tasks, more in (
+        (1, ""),
+        (3, "-u -N 1"),
+        (2, "-L -z 1 -b 2"),
+        (2, "-R"),
+        (2, "-c"),
+        (2, "-k"),
+        (2, "-S"),
+    ):
+        base = f"--tasks {tasks} -F -n 4 -w 100 -d out {more}"
+        assert run(tmp_path, f"{base} -C")[0] == 0
+        status, text = run(tmp_path, f"{base} -T -E -e 100 -X")
+        assert (status, "WARNING" in text) == (0, False), (more, text)
+        assert run(tmp_path, f"{base} -r")[0] == 0
+        assert [name for name in names(tmp_path) if "file" in name] == [], more
+
+
+def test_all_phases_leave_nothing(tmp_path: Path) -> None:
+    status, text = run(tmp_path, "--tasks 2 -n 8 -i 2 -z 2 -b 2 -u -d made/here -P -Y -y -w 5 -e 5")
+    assert status == 0, text
+    assert [name for name in names(tmp_path) if name != "made"] == []
+    assert text.count("(of 2 iterations)") == 2
+    assert "   Directory rename" in text
+
+
+def test_the_table_has_a_row_of_zeros_for_a_phase_that_was_not_done(tmp_path: Path) -> None:
+    _, text = run(tmp_path, "-C -F -n 4 -d out")
+    rows = {line[3:25].strip(): line[25:].split() for line in text.splitlines() if line.startswith("   ")}
+    assert rows["File stat"] == ["0.000"] * 4
+    assert float(rows["File creation"][0]) > 0
+    assert text.splitlines()[7:9] == ["1 tasks, 4 files", ""]
+
+
+def test_a_stonewall_is_kept_for_later_calls(tmp_path: Path) -> None:
+    base = "--tasks 2 -F -n 100000000 -d out -x status"
+    assert run(tmp_path, f"{base} -C -W 1")[0] == 0
+    count = int((tmp_path / "status").read_text())
+    assert len(list(tmp_path.rglob("file.mdtest.*"))) == 2 * count
+    status, text = run(tmp_path, f"{base} -r")
+    assert (status, "WARNING" in text) == (0, False)
+    assert list(tmp_path.rglob("file.mdtest.*")) == []
+
+
+def test_a_missing_file_is_a_warning_and_a_short_one_too(tmp_path: Path) -> None:
+    status, text = run(tmp_path, "-T -F -n 2 -d out")
+    assert status == 0
+    assert text.count("WARNING: unable to stat") == 2
