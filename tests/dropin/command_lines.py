@@ -115,6 +115,8 @@ def _fio_word(word: str) -> str:
     size = _bytes(value)
     if name in ("size", "filesize", "io_size", "io_limit") and (size is None or size > 1 << 20):
         return f"--{name}=1m"
+    if name in ("bs", "blocksize") and size is not None and size > 256 << 10:
+        return f"--{name}=256k"
     if name in ("offset", "offset_increment") and size is not None and size > 1 << 20:
         return f"--{name}=1m"
     if name in ("runtime", "timeout"):

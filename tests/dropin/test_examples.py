@@ -20,9 +20,7 @@ def test_an_example_runs(line: str, tmp_path: Path) -> None:
     (tmp_path / "test.icf").write_text(ICF)
     done = mileage(*shlex.split(line), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    # Tools that do what the original does keep a study only when they are asked to.
-    keeps = not {"ior", "mdtest", "fio"} & set(line.split())
-    assert bool(list(tmp_path.glob("mileage-*/report.html"))) == keeps
+    assert not list(tmp_path.glob("mileage-*")), "a study is kept only when that is asked for"
 
 
 def test_every_tool_has_an_example() -> None:

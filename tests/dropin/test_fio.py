@@ -138,3 +138,14 @@ def test_a_device_is_written_only_with_permission(tmp_path: Path) -> None:
     refused = fio(tmp_path, "--name=a", "--rw=write", f"--filename={device}", "--size=4k")
     assert refused.returncode == 2
     assert "--destroy" in refused.stderr
+
+
+def test_logs_have_the_columns_of_the_original(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=write", "--size=1m", "--numjobs=2", "--write_bw_log=x", "--write_lat_log=x")
+    document(tmp_path, *words)
+    assert {path.name for path in tmp_path.glob("*.log")} == {
+        f"x_{kind}.{number}.log" for kind in ("bw", "lat", "clat") for number in (1, 2)
+    }
+    rows = [line.split(", ") for line in (tmp_path / "x_bw.1.log").read_text().splitlines()]
+    assert rows
+    assert all(row[2:] == ["1", "4096", "0"] for row in rows)

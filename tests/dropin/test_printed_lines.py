@@ -184,6 +184,12 @@ PLACES = {"iozone": " -f", "IOzone": " -f", "IOR": " -o"}
 """The flag by which a program gets the place of its files."""
 
 
+@pytest.fixture(autouse=True)
+def keep_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a study of each line in its working directory."""
+    monkeypatch.setenv("MILEAGE_STUDIES", ".")
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LINES)
 def test_a_printed_line_runs_on_a_modelled_host(name: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 def dropin(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
     """Run a drop-in command. Returns what it printed, and what its study folder holds: values by cell and metric."""
-    output = mileage(*words, cwd=folder)
+    output = mileage(*words, "--study", "mileage-kept", cwd=folder)
     assert output.returncode == 0, output.stderr
     (folder / "printed").write_text(output.stdout)
     (study,) = folder.glob("mileage-*")

@@ -35,6 +35,10 @@ def dropin_command(name: str) -> DropinCommand:
         from mileage.dropin.flags import read
 
         tool = tool_named(name)
+        if tool.single_dash:
+            words = tuple(
+                f"-{word}" if len(word) > 2 and word[0] == "-" != word[1] else word for word in words
+            )
         if "--help" in words or (words == ("-h",) and tool.find("-h") is not None):
             from mileage.dropin.pages import help_text
 

@@ -1,14 +1,17 @@
 """The study of a drop-in command: made, done and kept in a folder, with its figures read back from there.
 
-Scope: the study folder (`--study DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
+Scope: the study folder (`--study DIR`, or in the directory of MILEAGE_STUDIES; else a temporary one) and
 the guard of files that a command line names for writing.
 What it refuses: a folder that is there; a file with content unless `--destroy` names it; what no study can do.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from mileage.app.measurement import Measurement, measure, planned, refuse_existing
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.task_values import KEEP_IN
 from mileage.errors import RunFailed
 from mileage.execute import Silent
 from mileage.model.run_record import RunRecord
@@ -49,18 +53,25 @@ class DropinResult:
 
 
 def folder_of(given: GivenFlags) -> Path:
-    """Path of the study folder. Raises Refused when something is there."""
-    named = given.last("--study")
-    if named is not None:
-        refuse_existing(Path(named))
-        return Path(named)
-    stem = time.strftime(f"mileage-{given.tool.name}-%Y%m%d-%H%M%S")
-    found = Path(stem)
-    number = 1
-    while found.exists():
-        number += 1
-        found = Path(f"{stem}-{number}")
-    return found
+    """Path of the study folder; one that is removed at the end when none is to be kept.
+
+    Raises Refused when something is there.
+    """
+    named = given.last("--study") or os.environ.get(KEEP_IN)
+    if named is None:
+        # Figures are read back from the folder, so that there is one in any case.
+        place = tempfile.mkdtemp(prefix=f"mileage-{given.tool.name}-")
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        return Path(place, "study")
+    if not given.has("--study"):
+        stem = time.strftime(f"mileage-{given.tool.name}-%Y%m%d-%H%M%S")
+        found, number = Path(named, stem), 1
+        while found.exists():
+            number += 1
+            found = Path(named, f"{stem}-{number}")
+        return found
+    refuse_existing(Path(named))
+    return Path(named)
 
 
 def give_up(given: GivenFlags, paths: Iterable[Path]) -> list[Path]:
@@ -111,7 +122,9 @@ def do_study(
             if failed is not None and printing.begun is not None:
                 printing.print(failed(printing.begun))
             raise
-    print_notes([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
+    is_kept = given.has("--study") or KEEP_IN in os.environ
+    kept = f"study folder: {save}" if is_kept else "no study is kept; --study DIR keeps one"
+    print_notes([*(f"[!] {caution}" for caution in measured.cautions), kept])
     return DropinResult(plan, StudyFolder.open(save), measured)
 
 

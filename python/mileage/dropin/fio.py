@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.dropin.fio_jobs import FioJob, jobs_of
+from mileage.dropin.fio_logs import LOGS, write_logs
 from mileage.dropin.fio_plan import FioWork, is_direct, refuse_devices, works_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
 from mileage.dropin.flags import GivenFlags
@@ -64,6 +65,8 @@ def run(given: GivenFlags) -> int:
             if result.error:
                 status = 1
                 sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
+    if any(log in result.work.job.options for result in results for log in LOGS):
+        write_logs(results)
     shown = _shown(results)
     for form in forms:
         if form == "normal":

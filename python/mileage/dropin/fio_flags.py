@@ -71,6 +71,12 @@ _JOB: Final = (
     _option("fdatasync", "fdatasync after every N writes.", "N", "0"),
     _option("end_fsync", "fsync at the end.", "ON", "1"),
     _option("fsync_on_close", "fsync at the end.", "ON", "1"),
+    _option("io_submit_mode", "inline only.", "MODE", "inline"),
+    _option("blockalign", "Accepted when it equals the block size, as by default.", "SIZE", "4k", "ba"),
+    _option("continue_on_error", "Accepted: none only.", "KIND", "none"),
+    _option("exitall_on_error", "Accepted.", "ON", "0"),
+    _option("experimental_verify", "Accepted.", "ON", "0"),
+    _option("rate_min", "Accepted: the job is not ended by it.", "SIZE", "1", "ratemin"),
     _option("numjobs", "Copies of the job that run at the same time.", "N", "2"),
     _option("thread", "Accepted: jobs are processes.", "ON", "1"),
     _option("group_reporting", "One result for all jobs of a group.", "ON", "1"),
@@ -135,9 +141,12 @@ _JOB: Final = (
         for name in ("clat_percentiles", "lat_percentiles", "slat_percentiles")
     ),
     _option("percentile_list", "Percentiles to print, joined by colons.", "LIST", "50:99"),
-    _option("log_avg_msec", "Accepted: no log is written.", "MS", "0"),
-    _option("log_offset", "Accepted: no log is written.", "ON", "0"),
-    _option("per_job_logs", "Accepted: no log is written.", "ON", "0"),
+    _option("write_bw_log", "Write rates of intervals to NAME_bw.N.log.", "NAME", "log"),
+    _option("write_iops_log", "Write operations per second of intervals to NAME_iops.N.log.", "NAME", "log"),
+    _option("write_lat_log", "Write mean latencies of intervals to NAME_lat.N.log.", "NAME", "log"),
+    _option("log_avg_msec", "Interval of the logs; default and least: 10 ms.", "MS", "500"),
+    _option("log_offset", "A column of offsets in the logs, 0.", "ON", "0"),
+    _option("per_job_logs", "0: the logs have no number.", "ON", "0"),
     _option("unified_rw_reporting", "0 only.", "KIND", "0"),
     _option("kb_base", "1024 or 1000.", "N", "1024"),
     _option("unit_base", "Accepted.", "N", "0"),
@@ -161,13 +170,6 @@ FIO: Final = Tool(
         *(
             Flag(f"--{name}", what, "VALUE", instead=instead, optional=True)
             for name, what, instead in (
-                ("write_bw_log", "Writes a log of rates.", "--status-interval, or `mileage measure --log`."),
-                ("write_lat_log", "Writes a log of latencies.", "`mileage measure --log FILE`."),
-                (
-                    "write_iops_log",
-                    "Writes a log of rates.",
-                    "--status-interval, or `mileage measure --log`.",
-                ),
                 ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),
                 ("read_iolog", "Replays a trace.", "`mileage measure -w trace:FILE`."),
                 ("write_iolog", "Writes a trace.", "`mileage measure --log FILE`."),
@@ -183,6 +185,7 @@ FIO: Final = Tool(
     usage="[JOB.fio ...] [--name=JOB --rw=... ...]",
     operands="job files",
     failure_status=1,
+    single_dash=True,
     notes=(
         "Jobs of a group run at the same time, each a process; variables such as ${SIZE} in a job file come "
         "from the environment. Several files of a job are worked on one after the other, fio takes turns. A file that "

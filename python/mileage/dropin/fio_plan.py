@@ -18,6 +18,7 @@ from typing import Any, Final
 from mileage.dropin.fio_jobs import FioJob, size_of
 from mileage.errors import Refused
 
+_BACKWARD: Final = re.compile(r"(read|write|rw):-")
 _READS: Final = {
     "read": 100,
     "randread": 100,
@@ -71,6 +72,11 @@ def works_of(job: FioJob) -> list[FioWork]:
 
 def _reads(job: FioJob) -> int:
     mode = job.text("rw", "read")
+    if _BACKWARD.match(mode):
+        # fio goes back by the step behind the colon; only one that meets the block before is done.
+        step = size_of(mode.partition(":-")[2], 1024)
+        if step == 2 * (size_of(job.text("bs", "4k"), 1024) or 0):
+            mode = mode.partition(":")[0]
     if mode not in _READS:
         raise job.refuse("rw", expected=f"one of {', '.join(_READS)}", code="unsupported")
     reads = _READS[mode]
@@ -219,10 +225,31 @@ def _pattern(job: FioJob, reads: int, timed: bool) -> tuple[Any, int, int]:
         return {"partly_sequential": {"random_percent": job.number("percentage_random", 100)}}, record, reads
     if random:
         return "random" if job.is_on("norandommap") or timed else "shuffled", record, reads
-    return "sequential", record, reads
+    return "backward" if _BACKWARD.match(mode) else "sequential", record, reads
+
+
+_ONLY: Final = {
+    "io_submit_mode": ("inline",),
+    "continue_on_error": ("none", "0"),
+    "unified_rw_reporting": ("0", "none"),
+    "verify_state_save": ("0",),
+    "exitall_on_error": ("0", "1"),
+}
+"""Options of which only these values are done."""
+
+
+def _refuse_values(job: FioJob) -> None:
+    for key, values in _ONLY.items():
+        if key in job.options and job.options[key] not in values:
+            raise job.refuse(key, expected=" or ".join(values), code="unsupported")
+    if "blockalign" in job.options and job.text("blockalign") != job.text("bs", "4k"):
+        raise job.refuse(
+            "blockalign", "other places than multiples of the block are not built", code="not-built"
+        )
 
 
 def _work(job: FioJob, number: int) -> FioWork:
+    _refuse_values(job)
     reads = _reads(job)
     paths = _paths(job, number)
     offset = (job.size("offset") or 0) + number * (job.size("offset_increment") or 0)

@@ -90,6 +90,8 @@ class Tool:
     """Whether the first word that is not a flag is a program, followed by that program's own words."""
     equals: bool = False
     """Whether a short flag and its value may be joined by "=": `-b=4k`."""
+    single_dash: bool = False
+    """Whether long options may begin with one dash: `-name=a`."""
     failure_status: int = RunFailed.exit_status
     """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.ior_parameters import IorError, check, tests_of
 from mileage.dropin.ranks import ABORTED, run_ranks
-from mileage.dropin.task_tools import is_modelled, tasks_of
+from mileage.dropin.task_values import tasks_of, wants_study
 
 
 def run(given: GivenFlags) -> int:
     """Do what the command line asks and print it as IOR does; the exit status. Raises Refused and RunFailed."""
-    if given.has("--study") or is_modelled(Path(given.last("-o") or "testFile").parent):
+    if wants_study(given, Path(given.last("-o") or "testFile").parent):
         from mileage.dropin.ior_study import run_study
 
         run_study(given)

@@ -93,6 +93,8 @@ def tests_of(given: GivenFlags) -> list[IorOptions]:
         for test in tests:
             for flag, value in behind:
                 _set_flag(test, flag.spelling, value)
+                for part in value.split(",") if flag.spelling == "-O" else ():
+                    _direct(test, part)
     for test in tests:
         if not (test.readfile or test.writefile or test.checkwrite or test.checkread):
             test.readfile = test.writefile = 1

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
+from mileage.dropin.task_tools import study_of
+from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats import ior_print as layout
 from mileage.judge.tasks import smallest_mean_latency_s

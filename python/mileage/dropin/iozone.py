@@ -14,7 +14,7 @@ from typing import Final
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_request import IozoneRequest, size_of
-from mileage.dropin.task_tools import is_modelled
+from mileage.dropin.task_values import is_modelled
 from mileage.errors import Refused, RunFailed
 from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
@@ -66,7 +66,9 @@ def run(given: GivenFlags) -> None:
                 advice="begin with -i 0, or leave it there with -i 0 -w",
                 code="not-found",
             )
-    print_notes([*given.traps, *_differences(given, asked), *_memory_notes(given, asked)])
+    print_notes(
+        [*given.traps, *_unused_notes(given), *_differences(given, asked), *_memory_notes(given, asked)]
+    )
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
@@ -312,28 +314,26 @@ def _refuse_combinations(given: GivenFlags) -> None:
     for wrong, text in pairs:
         if wrong:
             raise Refused("iozone", text, code="conflict")
-    only = (
-        ("-F", "-x", "-C", "-+p", "-+B", "-+k", "-+q", "-T")
-        if not together
-        else ("-n", "-g", "-y", "-q", "-z", "-+x")
-    )
-    for flag in only if not (together is False and given.has("-t")) else ():
-        if given.has(flag):
-            raise Refused(
-                f"iozone: {flag}",
-                f"has no effect {'without -t' if not together else 'with -t'}",
-                advice="remove it",
-                code="no-effect",
-            )
+
+
+def _unused_notes(given: GivenFlags) -> list[str]:
+    """Flags and words that do nothing in such a command line, in the original neither."""
+    together = given.has("-t") or given.has("-l") or given.has("-u")
+    of_grids = ("-n", "-g", "-y", "-q", "-z", "-+x")
+    of_children = ("-F", "-x", "-C", "-+p", "-+B", "-+k", "-+q", "-T")
+    notes = [
+        f"{flag} has no effect {'with' if together else 'without'} -t"
+        for flag in (of_grids if together else of_children)
+        if given.has(flag)
+    ]
     if not together and not _is_automatic(given):
-        for flag in ("-n", "-g", "-y", "-q", "-z", "-+x"):
-            if given.has(flag):
-                raise Refused(
-                    f"iozone: {flag}",
-                    "has no effect without -a or several -s or -r",
-                    advice="remove it",
-                    code="no-effect",
-                )
+        notes += [
+            f"{flag} has no effect without -a or several -s or -r" for flag in of_grids if given.has(flag)
+        ]
+    return [
+        *notes,
+        *(f"{word} is ignored, as IOzone ignores words that are no flags" for word in given.operands),
+    ]
 
 
 def _children(given: GivenFlags) -> tuple[int, ...]:
@@ -388,7 +388,7 @@ _TOGETHER: Final = (
 
 def _files(given: GivenFlags, children: tuple[int, ...]) -> tuple[Path, ...]:
     names = tuple(Path(name) for name in given.every("-F"))
-    if names and len(names) != max(children):
+    if names and len(names) < max(children, default=0):
         raise Refused(
             "iozone: -F",
             found=f"{len(names)} files for {max(children)} children",

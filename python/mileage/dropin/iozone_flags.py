@@ -230,6 +230,7 @@ IOZONE: Final = Tool(
     name="iozone",
     title="IOzone's command line: its thirteen tests, its calls, its tables.",
     flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_CONTENT, *_REFUSED),
+    operands="words that IOzone ignores too",
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(
         "Calls, offsets and content are those of IOzone 3.471, as with `mileage measure --fidelity`; a kB is 1024 "

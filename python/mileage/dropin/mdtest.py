@@ -15,7 +15,7 @@ from typing import Any, Final
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.mdtest_run import MdtestOptions, run_rank
 from mileage.dropin.ranks import run_ranks
-from mileage.dropin.task_tools import is_modelled, number, size_of, tasks_of
+from mileage.dropin.task_values import number, size_of, tasks_of, wants_study
 from mileage.errors import Refused
 from mileage.formats.ior_print import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table, mdtest_times
@@ -27,7 +27,7 @@ _MOST: Final = 1 << 40
 
 def run(given: GivenFlags) -> int:
     """Do what the command line asks and print it as mdtest does; the exit status. Raises Refused and RunFailed."""
-    if given.has("--study") or is_modelled(Path(given.last("-d") or ".")):
+    if wants_study(given, Path(given.last("-d") or ".")):
         from mileage.dropin.mdtest_study import run_study
 
         run_study(given)

@@ -15,7 +15,8 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
+from mileage.dropin.task_tools import study_of
+from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_print import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table

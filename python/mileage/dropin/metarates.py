@@ -12,7 +12,8 @@ from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import is_modelled, number, study_of, tasks_of
+from mileage.dropin.task_tools import study_of
+from mileage.dropin.task_values import is_modelled, number, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
 from mileage.model.run_record import TestResult

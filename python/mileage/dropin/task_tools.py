@@ -2,77 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import re
 import socket
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.flags import GivenFlags, read
+from mileage.dropin.task_values import THREADS_MAX, is_modelled, number
 from mileage.errors import Refused
-from mileage.model.target_kind import capabilities_of
-from mileage.plan import Study
-from mileage.plan.study import Measure, Stage, State
-from mileage.plan.workload import THREADS_MAX
 from mileage.regular_file import read_regular
+
+if TYPE_CHECKING:
+    from mileage.plan.study import Measure, Study
 
 _HOSTS_MAX: Final = 1 << 20
 """Bytes of a list of hosts at most."""
-_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _TOOLS: Final = ("ior", "mdtest", "metarates")
-
-
-def tasks_of(given: GivenFlags) -> int:
-    """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
-    world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
-    if world not in ("", "1"):
-        raise Refused(
-            given.tool.name,
-            f"started {world} times by mpirun",
-            advice="the tasks are processes of one machine that Mileage starts itself: mileage mpirun -np "
-            f"{world} {given.tool.name} ...",
-            code="unsupported",
-        )
-    return number(given, "--tasks", 1, 1, THREADS_MAX)
-
-
-def number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
-    """A whole number of a flag. Raises Refused."""
-    text = given.last(flag)
-    if text is None:
-        return alone
-    if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
-        raise Refused(
-            f"{given.tool.name}: {flag} {text}",
-            expected=f"a whole number, {least} to {most}",
-            code="wrong-value",
-        )
-    return int(text)
-
-
-def size_of(given: GivenFlags, flag: str, alone: int) -> int:
-    """Bytes of a flag: a number, or one with k, m, g or t, binary. Raises Refused."""
-    text = given.last(flag)
-    if text is None:
-        return alone
-    found = re.fullmatch(r"([0-9]{1,16})([kmgt]?)(?:i?b)?", text.lower())
-    if found is None:
-        raise Refused(
-            f"{given.tool.name}: {flag} {text}",
-            expected="bytes, or a number with k, m, g or t, such as 64k",
-            code="wrong-value",
-        )
-    return int(found[1]) * _UNITS[found[2]]
-
-
-def is_modelled(directory: Path) -> bool:
-    """Whether the directory is the root of a modelled host, "virtual:DRIVE@HOST"."""
-    return capabilities_of(str(directory)).has_host
 
 
 def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
     """The study of one table in a directory. Raises Refused when that is not there."""
+    from mileage.plan.study import Stage, State, Study
+
     hosted = is_modelled(directory)
     if not hosted and not directory.is_dir():
         raise Refused(

@@ -123,7 +123,7 @@ class Shown:
 
     def add(self, record: dict[str, Any]) -> None:
         """Add a record of the engine."""
-        if not record:
+        if "elapsed_ns" not in record:
             return
         runtime_ms = max(round(record["elapsed_ns"] / 1e6), 1)
         series = record["series"]

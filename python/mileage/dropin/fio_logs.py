@@ -1,0 +1,56 @@
+"""fio's logs of rates and latencies, from the series of the engine.
+
+Scope: a line for each interval and direction: milliseconds, value, direction, block size and priority. Intervals are
+those of `log_avg_msec`, at least 10 ms; without it 10 ms, where fio writes every operation. Latencies are means of an
+interval and only written for jobs of one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.dropin.fio_plan import FioWork
+from mileage.dropin.fio_run import FioResult
+
+LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "clat")}
+
+
+def write_logs(results: Sequence[FioResult]) -> None:
+    """Write the logs that the jobs ask for."""
+    for number, result in enumerate(results, 1):
+        job = result.work.job
+        for option, kinds in LOGS.items():
+            if option not in job.options:
+                continue
+            name = job.text(option) if job.text(option) not in ("", "1") else job.name
+            for kind in kinds:
+                ending = "log" if job.text("per_job_logs", "1") == "0" else f"{number}.log"
+                lines = [line for record in result.records for line in _lines(kind, result.work, record)]
+                Path(f"{name}_{kind}.{ending}").write_text("".join(lines))
+
+
+def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:
+    if "series" not in record:
+        return
+    series = record["series"]
+    interval_ms = series["interval_ns"] / 1e6
+    step = max(round(work.job.number("log_avg_msec", 0) / interval_ms), 1)
+    size = work.workload["record_bytes"]
+    offset = "0, " if work.job.is_on("log_offset") else ""
+    for direction, moved in enumerate((series["bytes_read"], series["bytes_written"])):
+        if not any(moved) or (kind.endswith("lat") and 0 < work.reads < 100):
+            continue
+        for at in range(0, len(moved), step):
+            end_ms = min((at + step) * interval_ms, record["elapsed_ns"] / 1e6)
+            seconds = max(end_ms - at * interval_ms, 1e-3) / 1e3
+            total = sum(moved[at : at + step])
+            count = sum(series["ops"][at : at + step])
+            value = total / seconds / 1024
+            if kind == "iops":
+                value = total / size / seconds
+            elif kind.endswith("lat"):
+                value = sum(series["latency_sum_ns"][at : at + step]) / count if count else 0
+            if total:
+                yield f"{end_ms:.0f}, {value:.0f}, {direction}, {size}, {offset}0\n"

@@ -1,0 +1,74 @@
+"""Values of the drop-in commands of IOR, mdtest and metarates: tasks, numbers, sizes, and whether a study is wanted.
+
+Scope: nothing here imports what makes and runs studies, so that a small call starts fast.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from mileage.dropin.flags import GivenFlags
+from mileage.errors import Refused
+
+THREADS_MAX: Final = 1024
+KEEP_IN: Final = "MILEAGE_STUDIES"
+"""Variable with the directory in which drop-in commands keep a study without `--study`."""
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def wants_study(given: GivenFlags, directory: Path) -> bool:
+    """Whether the command is to be done as a study: when it is kept, and on a modelled host."""
+    return given.has("--study") or KEEP_IN in os.environ or is_modelled(directory)
+
+
+def tasks_of(given: GivenFlags) -> int:
+    """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
+    world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
+    if world not in ("", "1"):
+        raise Refused(
+            given.tool.name,
+            f"started {world} times by mpirun",
+            advice="the tasks are processes of one machine that Mileage starts itself: mileage mpirun -np "
+            f"{world} {given.tool.name} ...",
+            code="unsupported",
+        )
+    return number(given, "--tasks", 1, 1, THREADS_MAX)
+
+
+def number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
+    """A whole number of a flag. Raises Refused."""
+    text = given.last(flag)
+    if text is None:
+        return alone
+    if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}",
+            expected=f"a whole number, {least} to {most}",
+            code="wrong-value",
+        )
+    return int(text)
+
+
+def size_of(given: GivenFlags, flag: str, alone: int) -> int:
+    """Bytes of a flag: a number, or one with k, m, g or t, binary. Raises Refused."""
+    text = given.last(flag)
+    if text is None:
+        return alone
+    found = re.fullmatch(r"([0-9]{1,16})([kmgt]?)(?:i?b)?", text.lower())
+    if found is None:
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}",
+            expected="bytes, or a number with k, m, g or t, such as 64k",
+            code="wrong-value",
+        )
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def is_modelled(directory: Path) -> bool:
+    """Whether the directory is the root of a modelled host, "virtual:DRIVE@HOST"."""
+    from mileage.model.target_kind import capabilities_of
+
+    return ":" in str(directory) and capabilities_of(str(directory)).has_host
