@@ -260,18 +260,14 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(
         ("-a -n 100 -g 100", "give files that hold whole records"),
         ("-t 2 -f x", "named by -F"),
         ("-t 2 -F f1 -i 0", "found 1 files for 2 children"),
-        ("-t 2 -F f1 f2 f3 -i 0", "found 3 files for 2 children"),
         ("-t 2 -N", "single stream"),
         ("-+y 98", "no effect without -+w"),
-        ("-x", "no effect without -t"),
-        ("-g 1m", "no effect without -a"),
         ("-r 1m -s 64k", "larger than the file"),
         ("-s 12q", "expected kB"),
         ("-s 0", "expected kB"),
         ("-s 900000g", "free"),
         ("-t 0", "expected a whole number"),
         ("-B", "not supported"),
-        ("what", "is no flag"),
         ("-a -n 1m -g 64k", "larger than the largest"),
         ("-Rb -s", "found a flag where the name"),
         ("-b missing/x.wks", "is no directory"),
@@ -323,3 +319,10 @@ def test_each_column_of_the_page_cache_is_named_with_the_flag_that_avoids_it(
         assert f"[!] {tests}: " in line
         assert f"for the device's use {flags}" in line
     assert "page cache" not in done.stdout
+
+
+def test_what_the_original_ignores_is_noted(tmp_path: Path) -> None:
+    done = iozone(tmp_path, *"-s 64k -r 64k -i 0 -x -g 1m word".split())
+    assert done.returncode == 0, done.stderr
+    for note in ("-x has no effect without -t", "-g has no effect without -a", "word is ignored"):
+        assert note in done.stderr
