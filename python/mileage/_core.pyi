@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -343,6 +343,25 @@ class StartBarrier:
         Set when the waiting threads begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
         """
 
+@final
+class TaskFile:
+    """
+    A file that a task of IOR has open: `TaskFile(path, flags, mode, buffer_bytes)` opens it with the flags of `open`.
+    Raises `OSError`. It is closed when it is deleted.
+    """
+    def __new__(cls, /, path: str | PathLike[str], flags: SupportsIndex, mode: SupportsIndex, buffer_bytes: SupportsIndex) -> TaskFile:
+        """
+        Open the file, and allocate a buffer.
+        """
+    def sync(self, /) -> None:
+        """
+        `fsync`. Raises `OSError`.
+        """
+    def transfer(self, /, work: str) -> str:
+        """
+        Make transfers (JSON); what was moved, as JSON. Raises `OSError`.
+        """
+
 def array_data_loss(profile: str, years: SupportsFloat | SupportsIndex, arrays: SupportsIndex, seed: SupportsIndex) -> tuple[float, float, float, float, float, float] | None:
     """
     How probable it is that the array of a profile (TOML) loses data within some years: hours of a repair, mean hours to the
@@ -445,6 +464,11 @@ def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int
     Raises `ValueError` when the text is no histogram or `q` is out of range.
     """
 
+def library_random(seed: SupportsIndex, count: SupportsIndex) -> list[int]:
+    """
+    The first numbers of the C library's `rand` after `srand(seed)`.
+    """
+
 def make_start_barrier(barrier: str | PathLike[str], threads: SupportsIndex) -> None:
     """
     Create the start barrier, a file at `barrier`, by which processes begin a run of `threads` threads together. It
@@ -518,11 +542,23 @@ def run_metadata_share(directory: str | PathLike[str], metadata: str, barrier: s
     `run_metadata`.
     """
 
+def run_names(work: str) -> str:
+    """
+    Operations on names (JSON) as mdtest makes them; what was done, as JSON. Raises `mileage.errors.Refused` for a text that
+    describes none.
+    """
+
 def run_share(path: str | PathLike[str], workload: str, options: str, share: str, poll: Any | None = None) -> str:
     """
     Do one process's share (JSON: `first_thread`, `threads`, `barrier`) of a workload, as [`run_file`] does all of it;
     returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
     stops all. Raises as `run_file`.
+    """
+
+def shuffled_offsets(seed: SupportsIndex, rank: SupportsIndex, tasks: SupportsIndex, own_file: bool, block: SupportsIndex, transfer: SupportsIndex) -> list[int]:
+    """
+    Offsets in which IOR's `-z` visits a segment: seed, rank, tasks, whether each task has a file of its own, bytes of a
+    block and of a transfer.
     """
 
 def simulated_array_loss(level: SupportsIndex, members: SupportsIndex, failures_per_h: SupportsFloat | SupportsIndex, repair_h: SupportsFloat | SupportsIndex, hours: SupportsFloat | SupportsIndex, arrays: SupportsIndex, seed: SupportsIndex) -> tuple[float, float, float]:

@@ -322,7 +322,7 @@ def test_each_column_of_the_page_cache_is_named_with_the_flag_that_avoids_it(
 
 
 def test_what_the_original_ignores_is_noted(tmp_path: Path) -> None:
-    done = iozone(tmp_path, *"-s 64k -r 64k -i 0 -x -g 1m word".split())
+    done = iozone(tmp_path, *["-s", "64k", "-r", "64k", "-i", "0", "-x", "-g", "1m", "word"])
     assert done.returncode == 0, done.stderr
     for note in ("-x has no effect without -t", "-g has no effect without -a", "word is ignored"):
         assert note in done.stderr
