@@ -250,9 +250,9 @@ def _table(
             flush=given.has("-e"),
             close=given.has("-c"),
             osync=given.has("-o"),
-            stonewall=not given.has("-x"),
-            mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") else None,
-            mix_sequential=given.has("-+B"),
+            stonewall=not (given.has("-x") and asked.children),
+            mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
+            mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
             keep=given.has("-w") or given.has("-+d"),
             compare=given.has("-+d") and any(test == "mix" or "read" in test for test in asked.tests),
@@ -387,7 +387,7 @@ _TOGETHER: Final = (
 
 
 def _files(given: GivenFlags, children: tuple[int, ...]) -> tuple[Path, ...]:
-    names = tuple(Path(name) for name in given.every("-F"))
+    names = tuple(Path(name) for name in given.every("-F")) if children else ()
     if names and len(names) < max(children, default=0):
         raise Refused(
             "iozone: -F",
