@@ -149,3 +149,17 @@ def test_logs_have_the_columns_of_the_original(tmp_path: Path) -> None:
     rows = [line.split(", ") for line in (tmp_path / "x_bw.1.log").read_text().splitlines()]
     assert rows
     assert all(row[2:] == ["1", "4096", "0"] for row in rows)
+
+
+def test_an_option_that_does_less_than_in_fio_says_so_and_one_without_an_effect_is_refused(
+    tmp_path: Path,
+) -> None:
+    job = ["--name=a", "--rw=randwrite", "--size=64k", f"--filename={tmp_path / 'f'}"]
+    done = mileage("fio", *job, "--verify=crc32c", "--verify_backlog=4", "--gtod_reduce=0")
+    assert done.returncode == 0
+    assert "fio: verify_backlog: what was written is compared when all is" in done.stderr
+    assert "gtod_reduce" not in done.stderr, "an option that is off"
+    for option in ("--status-interval=1", "--rate_min=1m", "--exitall"):
+        refused = mileage("fio", *job, option)
+        assert refused.returncode == 2
+        assert option.partition("=")[0].lstrip("-") in refused.stderr

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
 from mileage.dropin.fio_logs import LOGS, write_logs
 from mileage.dropin.fio_plan import FioWork, is_direct, refuse_devices, works_of
@@ -20,6 +21,8 @@ from mileage.errors import Refused
 from mileage.formats import fio_print
 from mileage.formats.fio_print import PERCENTILES, Shown
 
+_ACCEPTED: Final = "Accepted: "
+"""Help of an option that is taken and does not do what it does in fio begins so."""
 _FORMATS: Final = ("normal", "terse", "json", "json+")
 
 
@@ -35,6 +38,8 @@ def run(given: GivenFlags) -> int:
     works = [works_of(job) for job in jobs]
     if given.has("--parse-only"):
         return 0
+    for line in notes_of(jobs):
+        sys.stderr.write(f"fio: {line}\n")
     refuse_devices([work for copies in works for work in copies], given.every("--destroy"))
     is_normal = "normal" in forms
     output = given.last("--output")
@@ -52,7 +57,6 @@ def run(given: GivenFlags) -> int:
         text = ""
     results: list[FioResult] = []
     status = 0
-    interval = given.last("--status-interval")
     group = -1
     for members in groups_of(works):
         for copies in members:
@@ -60,7 +64,7 @@ def run(given: GivenFlags) -> int:
                 group += 1
             results += [FioResult(work, group) for work in copies]
         own = [result for result in results if not result.pid]
-        run_group(own, sys.stdout.flush, float(interval) if interval else None)
+        run_group(own)
         for result in own:
             if result.error:
                 status = 1
@@ -79,6 +83,16 @@ def run(given: GivenFlags) -> int:
     else:
         Path(output).write_text(text)
     return status
+
+
+def notes_of(jobs: Sequence[FioJob]) -> list[str]:
+    """What options that are on and have another effect than in fio, or none, mean here; each once."""
+    given = {key for job in jobs for key, value in job.options.items() if value != "0"}
+    return [
+        f"{flag.spelling.removeprefix('--')}: {flag.summary.removeprefix(_ACCEPTED).rstrip('.')}"
+        for flag in FIO.flags
+        if flag.spelling.removeprefix("--") in given and flag.summary.startswith(_ACCEPTED)
+    ]
 
 
 def _forms(given: GivenFlags) -> list[str]:

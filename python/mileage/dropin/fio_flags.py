@@ -23,7 +23,6 @@ _OUTPUT: Final = (
     _option("terse-version", "Version of the terse output: 3.", "N", "3"),
     _option("eta", "Accepted: no progress is shown.", "WHEN", "never"),
     _option("eta-newline", "Accepted: no progress is shown.", "TIME", "1"),
-    _option("status-interval", "Print results so far every SECONDS.", "SECONDS", "1"),
     _option("section", "Do only the job of this name.", "NAME", "job"),
     _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
     _option("parse-only", "Read the jobs and end.", "ON"),
@@ -76,13 +75,12 @@ _JOB: Final = (
     _option("continue_on_error", "Accepted: none only.", "KIND", "none"),
     _option("exitall_on_error", "Accepted.", "ON", "0"),
     _option("experimental_verify", "Accepted.", "ON", "0"),
-    _option("rate_min", "Accepted: the job is not ended by it.", "SIZE", "1", "ratemin"),
     _option("numjobs", "Copies of the job that run at the same time.", "N", "2"),
     _option("thread", "Accepted: jobs are processes.", "ON", "1"),
     _option("group_reporting", "One result for all jobs of a group.", "ON", "1"),
     _option("new_group", "Begin a group of results.", "ON", "1"),
     _option("stonewall", "Wait for the jobs before.", "ON", "1", "wait_for_previous"),
-    _option("exitall", "Accepted: ends what runs when a job has ended.", "ON", "0"),
+    _option("exitall", "0 only: nothing is ended when a job has ended.", "ON", "0"),
     _option("startdelay", "Rest before the job.", "TIME", "0", "start_delay"),
     _option("time_based", "Repeat until the time is over.", "ON", "1"),
     _option("ramp_time", "Time at the start that is not counted.", "TIME", "0"),
@@ -170,6 +168,9 @@ FIO: Final = Tool(
         *(
             Flag(f"--{name}", what, "VALUE", instead=instead, optional=True)
             for name, what, instead in (
+                ("status-interval", "Prints results so far.", "--write_bw_log=NAME."),
+                ("rate_min", "Ends a job that is too slow.", "omit it, and look at the rate."),
+                ("ratemin", "Ends a job that is too slow.", "omit it, and look at the rate."),
                 ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),
                 ("read_iolog", "Replays a trace.", "`mileage measure -w trace:FILE`."),
                 ("write_iolog", "Writes a trace.", "`mileage measure --log FILE`."),
@@ -178,7 +179,7 @@ FIO: Final = Tool(
                 ("verify_pattern", "Writes and compares a pattern.", "verify=crc32c."),
                 ("steadystate", "Ends at a steady state.", "a study with stop.steady."),
                 ("flow", "Couples jobs.", "rate_iops."),
-                ("latency_target", "Seeks a rate.", "`mileage measure --rate-search`."),
+                ("latency_target", "Seeks a rate.", "`mileage measure --latency-target p99=1ms`."),
             )
         ),
     ),

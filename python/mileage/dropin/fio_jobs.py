@@ -29,7 +29,6 @@ _GLOBAL_ONLY: Final = (
         "--terse-version",
         "--eta",
         "--eta-newline",
-        "--status-interval",
     ),
     *(
         "--section",

@@ -234,6 +234,7 @@ _ONLY: Final = {
     "unified_rw_reporting": ("0", "none"),
     "verify_state_save": ("0",),
     "exitall_on_error": ("0", "1"),
+    "exitall": ("0",),
 }
 """Options of which only these values are done."""
 

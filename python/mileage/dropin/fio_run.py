@@ -105,8 +105,8 @@ def _fill(path: str, length: int) -> None:
     _core.run_file(path, json.dumps(workload), json.dumps({"create": True}), None)
 
 
-def run_group(results: list[FioResult], each: Callable[[], None], interval_s: float | None) -> None:
-    """Do the work of a group: all processes begin together. `each` is called every `interval_s`."""
+def run_group(results: list[FioResult]) -> None:
+    """Do the work of a group: all processes begin together."""
     started = time.time()
     pipes: dict[int, tuple[int, FioResult]] = {}
     sys.stdout.flush()
@@ -125,7 +125,7 @@ def run_group(results: list[FioResult], each: Callable[[], None], interval_s: fl
     os.close(gate[1])
     try:
         for child, (source, result) in pipes.items():
-            text = b"".join(_parts(source, each, interval_s))
+            text = b"".join(_parts(source))
             os.close(source)
             os.waitpid(child, 0)
             result.ended, result.elapsed_s = time.time(), time.time() - started
@@ -139,13 +139,8 @@ def run_group(results: list[FioResult], each: Callable[[], None], interval_s: fl
         raise
 
 
-def _parts(link: int, each: Callable[[], None], interval_s: float | None) -> Iterator[bytes]:
-    import select
-
+def _parts(link: int) -> Iterator[bytes]:
     while True:
-        if interval_s is not None and not select.select([link], [], [], interval_s)[0]:
-            each()
-            continue
         part = os.read(link, 1 << 16)
         if not part:
             return
