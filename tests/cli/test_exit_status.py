@@ -194,16 +194,18 @@ def test_an_early_interrupt_ends_quietly_with_its_signal(module: str, tmp_path: 
     assert done.stderr.strip() in ("", "mileage: interrupted")
 
 
-@pytest.mark.parametrize(("tool", "status"), [("dd", 1), ("iozone", 3)])
+@pytest.mark.parametrize(
+    ("tool", "status", "wrong"), [("dd", 1, ["nothing-that-it-knows"]), ("iozone", 3, ["--nope"])]
+)
 def test_a_tool_that_fails_ends_with_its_own_status(
-    tool: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tool: str, status: int, wrong: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(_given: Any) -> None:
         raise RunFailed("the device was removed", cause="EIO")
 
     monkeypatch.setattr(f"mileage.dropin.{tool}.run", fail)
     assert mileage(tool, cwd=tmp_path).returncode == status
-    assert mileage(tool, "nothing-that-it-knows", cwd=tmp_path).returncode == 2
+    assert mileage(tool, *wrong, cwd=tmp_path).returncode == 2
 
 
 def test_an_argument_too_many_is_refused_with_the_usage() -> None:

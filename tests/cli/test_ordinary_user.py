@@ -59,6 +59,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("metarates -d . -n 100 -C", 0, "creates per second"),
     ("mpirun -np 2 ./metarates -d . -n 100 -C", 0, "creates per second"),
     ("iometer test.icf", 2, "-t: missing"),
+    ("fio --name=a --rw=write --size=1m", 0, "WRITE: bw="),
     ("import --layouts", 0, "fio"),
     ("drive show intel-x25e-64gb", 0, ""),
     ("powercut", 2, "needs root"),

@@ -114,13 +114,13 @@ def test_end_of_all_ranks_is_no_loss(
 SLOW = """
 import os, sys, threading, time
 import mileage.store.journal as journal
-from mileage.model.journal_entries import Failed
+from mileage.model.journal_entries import FailedRun
 from pathlib import Path
 
 genuine, append = os.fsync, journal.Journal.append
 
 def slow(self, entry):
-    if isinstance(entry, Failed):
+    if isinstance(entry, FailedRun):
         os.fsync = lambda descriptor: (time.sleep(5), genuine(descriptor))
     append(self, entry)
 

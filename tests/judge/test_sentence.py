@@ -382,9 +382,11 @@ def test_all_levels_are_ranked_in_the_sentence() -> None:
         "append", "ops_per_s", {"a": [9.0, 9.1, 9.2], "b": [1.0, 1.1, 1.2], "c": [4.0, 4.1, 4.2]}
     )
     ranking = ranking_words([*cells, turned], "drive")
-    assert ranking == "Ranks of all levels of drive: 3 tests: 1 b, 2 a and c (tie); append: 1 a, 2 c, 3 b."
+    assert ranking == (
+        "Ranks by drive: read, stat, write: 1st b, 2nd a and c (no difference found); append: 1st a, 2nd c, 3rd b."
+    )
     assert ranking in verdict_sentence(comparison(SLOWER, **ARMS, ranking=ranking))
     assert ranking_words([standings("read", "ops_per_s", {"a": [1.0, 2.0], "b": [3.0, 4.0]})], "drive") == ""
     many = {f"d{at}": [at * 100.0, at * 101.0, at * 99.0] for at in range(1, 10)}
     ranking = ranking_words([standings("read", "ops_per_s", many)], "drive")
-    assert ranking == "Ranks of all levels of drive: read: 1 d9, 2 d8, 3 d7, ..., 9 d1."
+    assert ranking == "Ranks by drive: read: 1st d9, 2nd d8, 3rd d7, ..., 9th d1."

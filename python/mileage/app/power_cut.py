@@ -289,7 +289,7 @@ def _acknowledged(
     process.send_signal(signal.SIGKILL)
     while piece := os.read(descriptor, 65536):
         text += piece
-    return frozenset(int(line) for line in text[: text.rindex(b"\n")].split() if line.isdigit())
+    return frozenset(int(line) for line in text[: text.rindex(b"\n")].split(b"\n") if line.isdigit())
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -53,8 +53,13 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
         claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
         model = (_model_range(comparison), _model_miss(comparison))
-        more = (*model, _design(comparison), _untested(comparison, family))
-        parts = (claim, comparison.ranking, rest, *more)
+        more = (_design(comparison), _untested(comparison, family))
+        # Before many ranks, a reader must know that they are of a model.
+        parts = (
+            (claim, *model, comparison.ranking, rest, *more)
+            if comparison.ranking
+            else (claim, rest, *model, *more)
+        )
         claim = " ".join(filter(None, parts))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"

@@ -20,6 +20,7 @@ from mileage.judge.mean_over_cells import TREND_LEVELS_MIN, Trend, ranking, tren
 
 _MOST_ORDERS: Final = 4
 _MOST_LEVELS: Final = 8
+_MOST_CELLS: Final = 4
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -72,10 +73,10 @@ def standings(
 
 
 def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """Rank all levels of a factor in one sentence ("1 b, 2 a and c (tie)"); empty for fewer than three levels.
+    """Rank all levels of a factor in one sentence ("1st b, 2nd a and c"); empty for fewer than three levels.
 
-    A tie: not distinguished by their ranks. Reads and writes often differ in their order, and have no common one. Of
-    many levels the first three places and the last are named.
+    Levels of one place are not distinguished by their ranks. Reads and writes often differ in their order, and have no
+    common one. Of many levels the first three places and the last are named.
     """
     orders: dict[str, list[str]] = {}
     for cell in cells:
@@ -88,11 +89,11 @@ def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
     shown = [f"{_cells_words(cells)}: {order}" for order, cells in most[:_MOST_ORDERS]]
     rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
     other = [f"other orders at {rest} tests"] if rest else []
-    return f"Ranks of all levels of {factor}: {'; '.join([*shown, *other])}."
+    return f"Ranks by {factor}: {'; '.join([*shown, *other])}."
 
 
 def _order_words(ranked: Sequence[Standing]) -> str:
-    """The places of a cell, best first: "1 b, 2 a and c (tie)"."""
+    """The places of a cell, best first: "1st b, 2nd a and c (no difference found)"."""
     places: list[list[Standing]] = []
     for place in ranked:
         if places and (place.first or 0) <= (places[-1][-1].last or 0):
@@ -102,15 +103,21 @@ def _order_words(ranked: Sequence[Standing]) -> str:
     words, before = [], 0
     for levels in places:
         names = " and ".join(level.level for level in levels)
-        words.append(f"{before + 1} {names}{' (tie)' if len(levels) > 1 else ''}")
+        words.append(f"{_ordinal(before + 1)} {names}{' (no difference found)' if len(levels) > 1 else ''}")
         before += len(levels)
     return ", ".join(
         [*words[:3], "...", words[-1]] if len(ranked) > _MOST_LEVELS and len(words) > 4 else words
     )
 
 
+def _ordinal(place: int) -> str:
+    """A place as it is read: "1st", "2nd", "11th"."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th") if place // 10 % 10 != 1 else "th"
+    return f"{place}{ending}"
+
+
 def _cells_words(cells: Sequence[str]) -> str:
-    return " and ".join(cells) if len(cells) < 3 else f"{len(cells)} tests"
+    return ", ".join(cells) if len(cells) <= _MOST_CELLS else f"{len(cells)} tests alike"
 
 
 def _trend(arms: Mapping[str, Sequence[float]], levels: Sequence[str]) -> Trend | None:

@@ -17,7 +17,8 @@ impl Random {
                 word += 2_147_483_647;
             }
         }
-        let mut random = Self { state, at: 0 };
+        // The C library begins three numbers behind the first (`SEP_3`).
+        let mut random = Self { state, at: 3 };
         for _ in 0..310 {
             random.next();
         }
@@ -54,18 +55,39 @@ pub(super) fn rand_r(seed: &mut u32) -> u32 {
 #[cfg(test)]
 mod tests {
     #![expect(unsafe_code, reason = "asks the C library for its own numbers")]
+    use std::ffi::{c_char, c_int, c_uint};
+
     use super::*;
+
+    /// At least as large as `struct random_data` of the C library, and aligned like it.
+    type RandomData = [u64; 16];
+
+    unsafe extern "C" {
+        fn initstate_r(seed: c_uint, state: *mut c_char, length: usize, data: *mut RandomData) -> c_int;
+        fn random_r(data: *mut RandomData, result: *mut i32) -> c_int;
+    }
+
+    /// Numbers of the generator that `rand` has, with a state of its own: other threads may call `rand` as well.
+    fn numbers_of_the_library(seed: u32, count: usize) -> Vec<u32> {
+        let (mut state, mut data, mut number) = ([0_u64; 16], RandomData::default(), 0);
+        // SAFETY: `state` has the 128 bytes of the default generator, and both outlive the calls.
+        unsafe {
+            assert_eq!(initstate_r(seed, state.as_mut_ptr().cast(), 128, &raw mut data), 0);
+            (0..count)
+                .map(|_| {
+                    assert_eq!(random_r(&raw mut data, &raw mut number), 0);
+                    number.cast_unsigned()
+                })
+                .collect()
+        }
+    }
 
     #[test]
     fn numbers_are_those_of_the_c_library() {
         for seed in [0, 1, 7, 1_795_625_969, u32::MAX] {
-            // SAFETY: this is the only test of the crate that uses the C library's generator.
-            let expected: Vec<u32> = unsafe {
-                libc::srand(seed);
-                (0..100).map(|_| libc::rand().cast_unsigned()).collect()
-            };
             let mut random = Random::new(seed);
-            assert_eq!((0..100).map(|_| random.next()).collect::<Vec<_>>(), expected, "seed {seed}");
+            let found: Vec<u32> = (0..100).map(|_| random.next()).collect();
+            assert_eq!(found, numbers_of_the_library(seed, 100), "seed {seed}");
         }
     }
 }
