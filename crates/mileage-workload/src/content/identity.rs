@@ -21,7 +21,7 @@ pub struct WriteIdentity {
     pub file: u16,
     /// Number of the writing, as the workload gives it.
     pub generation: u32,
-    /// Number of earlier passes of the writing thread over its share, 0 to [`Writing::LAP_MAX`].
+    /// Number of earlier passes of the writing thread over its share, 0 to [`WriteIdentity::LAP_MAX`].
     pub lap: u32,
 }
 
