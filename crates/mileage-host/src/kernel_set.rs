@@ -21,7 +21,7 @@ pub enum KernelSet {
     /// 2.6.38: flushes instead of barriers, FITRIM.
     #[serde(rename = "2.6.38")]
     V2_6_38,
-    /// Now: 6.18.
+    /// Linux 6.18: read-ahead in folios, by the position behind the last byte.
     #[serde(rename = "6.x")]
     V6,
 }

@@ -54,7 +54,8 @@ fn next(state: &mut u64) -> u64 {
 }
 
 impl Host {
-    /// Write and sync `cuts` times, and think of a cut at a random instant of each; the host works on as if there had been none.
+    /// Write and sync `cuts` times, and count at a random instant of each what a power cut would lose then; no power is cut,
+    /// and the host works on.
     ///
     /// # Errors
     /// A call fails, or the drive's profile does not say what a cut loses.

@@ -193,7 +193,7 @@ impl ReadAhead {
         self.previous.is_some_and(|previous| page == previous || page == previous + 1)
     }
 
-    /// As now: by the position behind the last byte, so that a page may be missing behind a whole one.
+    /// As Linux 6.18 does: by the position behind the last byte, so that a page may be missing behind a whole one.
     fn continues_behind(&self, page: u32) -> bool {
         self.behind.is_some_and(|behind| page == behind || page == behind + 1)
     }

@@ -107,7 +107,7 @@ impl<M: ManagedDevice> Array<M> {
                     self.route(id, Segment { slot, offset, length });
                     self.complete_request(number);
                 }
-                (Task::Rebuild { slot: target, .. }, phase) if phase == Phase::WriteIdentity || slot == *target => {
+                (Task::Rebuild { slot: target, .. }, phase) if phase == Phase::Writing || slot == *target => {
                     let at_ns = self.at_ns;
                     self.fail_operation(id, Status::DroppedOff { at_ns });
                     self.complete_request(number);

@@ -217,7 +217,7 @@ impl<M: ManagedDevice> Array<M> {
 
     fn write_plain(&mut self, id: u64, kind: RequestKind, fua: bool) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
-        operation.phase = Phase::WriteIdentity;
+        operation.phase = Phase::Writing;
         let (parts, records) = (operation.parts.clone(), operation.records.clone());
         let copies = self.fixed.layout.copies();
         for part in parts {
@@ -240,7 +240,7 @@ impl<M: ManagedDevice> Array<M> {
 
     fn pass_flush(&mut self, id: u64) {
         if let Some(operation) = self.operations.get_mut(&id) {
-            operation.phase = Phase::WriteIdentity;
+            operation.phase = Phase::Writing;
         }
         for slot in 0..self.slots.len() {
             if self.device_at(slot).is_some() {
@@ -252,7 +252,7 @@ impl<M: ManagedDevice> Array<M> {
     /// The second phase: the reads are there.
     fn write_phase(&mut self, id: u64) {
         let Some(operation) = self.operations.get_mut(&id) else { return };
-        operation.phase = Phase::WriteIdentity;
+        operation.phase = Phase::Writing;
         let records = operation.records.clone();
         let chunk = self.fixed.layout.chunk;
         match operation.task.clone() {

@@ -43,7 +43,7 @@ impl<M: ManagedDevice> Array<M> {
         }
         for operation in self.operations.values() {
             let is_safe = operation.from_cache && self.has_battery();
-            if operation.phase != Phase::WriteIdentity && !is_safe {
+            if operation.phase != Phase::Writing && !is_safe {
                 losses.extend(operation.records.iter().map(|record| loss(record, Fate::Old)));
             }
         }

@@ -153,8 +153,8 @@ fn save_operation(out: &mut Writer, operation: &Operation) {
 fn restore_operation(reader: &mut Reader) -> Result<Operation, StateError> {
     let commands = many(reader, word)?;
     let task = restore_task(reader)?;
-    let phase = [Phase::Waiting, Phase::Reading, Phase::WriteIdentity]
-        [reader.below(3, "a phase that does not exist")? as usize];
+    let phase =
+        [Phase::Waiting, Phase::Reading, Phase::Writing][reader.below(3, "a phase that does not exist")? as usize];
     let (pending, from_cache) = (reader.word()? as u32, yes(reader)?);
     let parts = many(reader, |reader| {
         let (offset, length) = (reader.word()?, reader.word()?);

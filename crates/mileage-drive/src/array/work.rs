@@ -77,7 +77,7 @@ pub(crate) enum Phase {
     /// Another one holds the same row or range.
     Waiting,
     Reading,
-    WriteIdentity,
+    Writing,
 }
 
 /// Something that the array does with its members.

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Reading,
-    WriteIdentity,
+    Writing,
 }
 
 /// A C stream (`FILE`), its position, and its latest operation.
@@ -57,7 +57,7 @@ impl Stream {
 
     /// The stream of a file that was just opened: it is at the start, ready to read or to write.
     pub(crate) fn at_start(mut self, reads: bool) -> Self {
-        self.at = Some((if reads { Direction::Reading } else { Direction::WriteIdentity }, 0));
+        self.at = Some((if reads { Direction::Reading } else { Direction::Writing }, 0));
         self
     }
 
@@ -116,10 +116,10 @@ impl Transfer for Stream {
 
     #[inline]
     fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
-        self.go(Direction::WriteIdentity, offset_bytes)?;
+        self.go(Direction::Writing, offset_bytes)?;
         // SAFETY: `from` holds that many items of one byte; the stream is open as long as `self`.
         let count = unsafe { libc::fwrite(from.as_ptr().cast(), 1, from.len(), self.handle.as_ptr()) };
-        self.moved(Direction::WriteIdentity, offset_bytes, count, from.len())
+        self.moved(Direction::Writing, offset_bytes, count, from.len())
     }
 
     fn sync(&mut self, how: Sync) -> Result<(), Errno> {
