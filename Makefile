@@ -125,6 +125,7 @@ test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 
 test-rest: $(STAMPS)/dev packages ## the cases of the longest tests that `make test` does not draw with the same MILEAGE_TEST_SEED
 	$(BIN)/pytest -n $(WORKERS) --tier rest
+	@$(BIN)/python -m tests.durations
 
 durations: $(STAMPS)/dev packages ## run all Python tests and accept their durations as the new reference
 	$(BIN)/pytest -q -n $(WORKERS) --tier whole

@@ -65,8 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = os.environ.setdefault("MILEAGE_TEST_SEED", str(secrets.randbelow(2**32)))
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = seed
-    if not hasattr(config, "workerinput") and config.getoption("--tier") in ("test", "whole"):
-        config.pluginmanager.register(durations.Recorder(), "durations")
+    if not hasattr(config, "workerinput") and config.getoption("--tier") in ("test", "rest", "whole"):
+        recorder = durations.Recorder(adds=config.getoption("--tier") == "rest")
+        config.pluginmanager.register(recorder, "durations")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

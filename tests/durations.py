@@ -34,8 +34,9 @@ FACTOR: Final = 3.0
 class Recorder:
     """Adds up what the tests of this run take; in the process that gathers the reports of all."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, *, adds: bool = False) -> None:
+        """Begin with nothing. `adds`: the cases follow those of the run before, and their durations are added."""
+        self.adds = adds
         self.seconds: dict[str, float] = {}
         self.slow: set[str] = set()
 
@@ -48,6 +49,11 @@ class Recorder:
 
     def pytest_sessionfinish(self) -> None:
         """Write them down."""
+        if self.adds and LAST.exists():
+            before = json.loads(LAST.read_text(encoding="utf-8"))
+            self.slow |= set(before["slow"])
+            for name, seconds in before["seconds"].items():
+                self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         if self.seconds:
             LAST.parent.mkdir(exist_ok=True)
             LAST.write_text(
