@@ -86,7 +86,12 @@ def rated(found: CellVerdict, baseline: float, candidate: float, **more: Any) ->
 
 BYTES = {"metric": "rate_bytes_per_s", "measure": "throughput", "cell": "throughput.write 128 KiB"}
 WORDS = {"throughput.write 128 KiB": "writes 128 KiB blocks in sequence"}
-SIMULATED = {"subject": "this simulated drive", "wear": "190 GiB of random writes", "activities": WORDS}
+SIMULATED: dict[str, Any] = {
+    "simulated": True,
+    "subject": "this simulated drive",
+    "wear": "190 GiB of random writes",
+    "activities": WORDS,
+}
 
 ARMS: dict[str, Any] = {
     "kind": "arms",

@@ -35,6 +35,7 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
     )
     return replace(
         found,
+        simulated=plan.facts.virtual,
         subject=subject(plan),
         wear=wear,
         activities=activities(plan),

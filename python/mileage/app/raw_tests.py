@@ -4,7 +4,8 @@ Scope: `hdparm --direct` reads 2 MiB at a time past the page cache: the same 2 M
 (-t); the kernel cuts each into four requests of 512 KiB, and hdparm waits for all of them. `dd` writes 10.7 GB through
 the page cache, which the kernel writes out in requests of 512 KiB with a full queue; the drive is new. Reads through
 the page cache (-T, -t, `dd`) are of a file on the modelled host of the talk, of twice its memory: `dd` reads it ten
-minutes after it was written, hdparm after the drive had four hours to tidy up. Of the talk these times are not known.
+minutes after it was written, hdparm after the drive had four hours to tidy up. The talk does not
+state these times; they are assumptions.
 What it refuses: drives that were not tested.
 """
 

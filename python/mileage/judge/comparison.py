@@ -119,6 +119,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Cells that the candidate calls otherwise and that mean the same: its label, and the baseline's."""
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
+    simulated: bool = False
+    """Whether the drive is a model, so that an interval says nothing of how well it is modelled."""
     subject: str = "this drive"
     """The object that both stages measured, in words."""
     wear: str = ""

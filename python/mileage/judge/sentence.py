@@ -180,17 +180,17 @@ def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 
 
 def _model_range(comparison: Comparison) -> str:
-    """The second uncertainty in a sentence of its own: results with unpublished figures of the drive changed.
+    """The uncertainty that the interval does not hold, in a sentence of its own: that of the model of the drive.
 
-    Of the largest changes that the sentences before speak of. Where no figure was changed, only what the interval does
-    not include; empty for a real drive, and where nothing was decided.
+    With a model band, the range of the largest changes over its variants. Empty for a real drive, where nothing was
+    decided, and where there is no interval.
     """
     lead = lead_of(comparison)
     if lead is None:
         return ""
     if comparison.band is None:
         has_interval = "CI" in _interval(lead)
-        return f"{_SIMULATION_ONLY}." if has_interval and "simulated" in comparison.subject else ""
+        return f"{_SIMULATION_ONLY}." if has_interval and comparison.simulated else ""
     beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
     late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
     found = [("", lead), *((METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells)]
