@@ -315,7 +315,7 @@ def reach_of(how: IoOptions, target: Capabilities, cache: str, depth: int) -> Re
     """
     if target.has_host:
         caching = read_cache(how.cache or cache)
-        # A modelled host does the same for every way to have operations outstanding, so only two ways are told apart.
+        # A modelled host does the same for every way to have several operations outstanding: one or several is enough.
         options = EngineOptions(
             api=URING if depth > 1 else "positioned",
             direct=caching.mode == "direct",
