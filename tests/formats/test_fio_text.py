@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,25 @@ def test_bytes_that_do_not_fit_the_block_size_stay_rounded(tmp_path: Path) -> No
     text = (SAMPLES / "fio-depth-8.out").read_text().replace("(119MiB/", "(100MiB/")
     (run,) = of_text(tmp_path, text).runs
     assert (run.bytes_read, run.rate_bytes_per_s) == (None, 59.3 * 2**20)
+
+
+def test_status_reports_are_one_run_and_the_last_counts(tmp_path: Path) -> None:
+    (run,) = of(SAMPLES / "fio-status.out").runs
+    # The run status group of the last report: io=7208KiB, run=3001-3001msec.
+    assert (run.bytes_read, run.elapsed_s, run.levels["jobs"]) == (7208 * 1024, 3.001, "2")
+    assert run.ops_per_s == pytest.approx(1802 / 3.001)
+    assert "4 status reports of one run" in run.notes[-1]
+    torn = of_text(tmp_path, (SAMPLES / "fio-status.out").read_text().rpartition("four: (groupid")[0])
+    assert [(run.ops_read, run.elapsed_s) for run in torn.runs] == [(1722, 2.864)]
+    assert torn.lost == ["the status report that begins in line 154 is damaged; the one before it is used"]
+
+
+def test_calls_without_their_first_lines_are_repetitions(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-depth-8.out").read_text()
+    begin = text.index("\n", text.index("(g=0)")) + 1
+    name, date = re.findall(r"(pid=[0-9]+): (.*)", text)[0]
+    later = text.replace(date, date[:-4] + "2030").replace("30437", "30500")
+    for second in (later, later.replace(name, "pid=77")):
+        result = of_text(tmp_path, text[begin:] + second[begin:])
+        assert [run.ops_read for run in result.runs] == [30437, 30500]
+        assert len({run.call for run in result.runs}) == 2

@@ -14,7 +14,7 @@ import re
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions, note_concurrent
+from mileage.formats.fio_options import FioOptions, note_concurrent, note_reports
 from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.input_file import Source
@@ -63,11 +63,8 @@ def read(source: Source) -> Result:
                 f"the status report that begins in line {torn.line} is damaged; the one before it is used"
             )
         _add(document, result, source)
-        for run in result.runs[first:] if reports > 1 else []:
-            run.notes.append(
-                f"the file has {reports} status reports of one run (--status-interval); the last is used, as each "
-                "holds the totals so far"
-            )
+        for run in result.runs[first:]:
+            note_reports(run, reports)
     return result
 
 

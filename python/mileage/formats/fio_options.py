@@ -182,3 +182,12 @@ def note_concurrent(run: ToolRun, name: str, others: list[str]) -> None:
     if others:
         run.levels["concurrent"] = ", ".join(others)
         run.notes.append(f"{name} is in one group with {', '.join(others)}: they may have run side by side")
+
+
+def note_reports(run: ToolRun, reports: int) -> None:
+    """Record that a run is the last of several status reports."""
+    if reports > 1:
+        run.notes.append(
+            f"the file has {reports} status reports of one run (--status-interval); the last is used, as each "
+            "holds the totals so far"
+        )

@@ -3,7 +3,8 @@
 Scope: pattern, block size, engine and depth from the line that lists a job before it starts; operations from `issued
 rwts`, which is exact, and bytes as operations times the block size where these agree with the rounded size. Rates are
 then bytes and operations over the longest run time, else the rounded ones of each direction. Numbers with k, M, G are
-powers of 1000; units of bytes are as they are printed.
+powers of 1000; units of bytes are as they are printed. Of several reports of one call (`--status-interval`) the last
+counts; see `fio_text_reports`.
 What it refuses: fio 2, and a file without a result of a job. Lines of a job that cannot be read are reported.
 """
 
@@ -15,7 +16,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions, note_concurrent
+from mileage.formats.fio_options import FioOptions, note_concurrent, note_reports
 from mileage.formats.fio_text_lines import (
     DIRECTIONS,
     LISTED,
@@ -28,6 +29,7 @@ from mileage.formats.fio_text_lines import (
     RoundedFigure,
     sized,
 )
+from mileage.formats.fio_text_reports import Report, last_reports
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
@@ -41,11 +43,14 @@ _SUMMARY: Final = re.compile(
     r"\s+\S+: ios=[0-9]+/.*|.*: Laying out IO files? .*|Jobs: [0-9].*|All clients:.*"
 )
 """Lines that repeat figures of the jobs, or have none."""
+_CLIENT: Final = re.compile(r"hostname=\S+, be=[01], ")
+"""A client that connects: what follows is of one call, and each client ends with its run status groups."""
 
 
 class _JobDefinition(msgspec.Struct, frozen=True):
     """A job as fio lists it before it starts."""
 
+    line: int
     name: str
     group: int
     options: dict[str, str]
@@ -63,33 +68,42 @@ def read(source: Source) -> Result:
     """Read all runs of a file. Raises Refused for fio 2, and for a file without a result."""
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
     listed: list[_JobDefinition] = []
-    blocks: list[JobLines] = []
-    disks: list[int] = []
-    call, block = 0, None
+    reports: list[Report] = []
+    block: JobLines | None = None
+    ended = clients = False
     for at, raw in enumerate(source.lines(), 1):
         # Status lines of the run end with a carriage return, and the next line of the output follows them.
         line = raw.rstrip("\r").rpartition("\r")[2]
         if found := LISTED.fullmatch(line):
-            if blocks and blocks[-1].call == call:
-                _close(result, listed, blocks, disks)
-                listed, blocks, disks, call = [], [], [], 0
-            call, block = call or at, None
-            listed.append(_listed(found))
+            if reports:
+                _close(result, listed, reports)
+                listed, reports = [], []
+            block = None
+            listed.append(_listed(at, found))
         elif found := VERSION.fullmatch(line):
             _version(source, result, at, found[1])
         elif found := RESULT.fullmatch(line):
-            block = JobLines(at, call, found)
-            blocks.append(block)
+            block = JobLines(at, found)
+            if not reports or (ended and not clients):
+                reports.append(Report())
+            ended = False
+            reports[-1].blocks.append(block)
             result.began = result.began or found["date"]
         elif "(groupid=" in line:
             block = None
             result.unread.append(Unread(at, shown(line), "no line of fio that begins the result of a job"))
         elif _SUMMARY.fullmatch(line):
-            block = None if line.startswith("Run status") else block
-            disks += [_SECTOR_BYTES * int(count) for pair in SECTORS.findall(line) for count in pair]
+            if line.startswith("Run status"):
+                block, ended = None, True
+            elif reports:
+                sectors = [int(count) for pair in SECTORS.findall(line) for count in pair]
+                reports[-1].disk_bytes += [_SECTOR_BYTES * count for count in sectors]
+        elif _CLIENT.match(line):
+            clients = True
+            result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
         elif line.strip() and (block is None or not block.add(line)):
             result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
-    _close(result, listed, blocks, disks)
+    _close(result, listed, reports)
     if not result.runs:
         raise Refused(
             source.path,
@@ -116,7 +130,7 @@ def _version(source: Source, result: Result, at: int, version: str) -> None:
     result.version = result.version or version
 
 
-def _listed(found: re.Match[str]) -> _JobDefinition:
+def _listed(at: int, found: re.Match[str]) -> _JobDefinition:
     """A job with the options that its line has; the block size where all directions that it does have one."""
     options = {"rw": found["rw"], "ioengine": found["engine"], "iodepth": found["depth"]}
     sizes = {sized(low) if low == high else None for low, high in _sizes(found["rw"], found["sizes"])}
@@ -124,7 +138,7 @@ def _listed(found: re.Match[str]) -> _JobDefinition:
         options["bs"] = str(round(size.value))
     else:
         options["bsrange"] = found["sizes"]
-    return _JobDefinition(found["name"], int(found["group"]), options)
+    return _JobDefinition(at, found["name"], int(found["group"]), options)
 
 
 def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
@@ -137,10 +151,25 @@ def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _close(result: Result, listed: list[_JobDefinition], blocks: list[JobLines], disks: list[int]) -> None:
+def _close(result: Result, listed: list[_JobDefinition], reports: list[Report]) -> None:
+    """Make the runs of the calls of fio that follow a list of jobs, which is of the first of them."""
+    for report in last_reports(reports):
+        first = len(result.runs)
+        _add(result, listed, report)
+        if report.torn:
+            result.lost.append(
+                f"the status report that begins in line {report.torn} is damaged; the one before it is used"
+            )
+        for run in result.runs[first:]:
+            note_reports(run, report.reports)
+        listed = []
+
+
+def _add(result: Result, listed: list[_JobDefinition], report: Report) -> None:
     """Make the runs of one call of fio: the jobs of one name and group are one run together."""
+    call = listed[0].line if listed else report.blocks[0].line
     groups: dict[tuple[str, int], list[JobLines]] = {}
-    for block in blocks:
+    for block in report.blocks:
         if block.parts:
             groups.setdefault((block.name, block.group), []).append(block)
         else:
@@ -152,12 +181,13 @@ def _close(result: Result, listed: list[_JobDefinition], blocks: list[JobLines],
         others = [other for other in names if (other, group) not in groups]
         own = next((job.options for job in listed if (job.name, job.group) == (name, group)), {})
         run = _run(same, {} if others else own, others)
+        run.call = call
         note_concurrent(
             run, name, [other for other, in_group in groups if in_group == group and other != name]
         )
         result.runs.append(run)
-        if len(groups) == 1 and disks:
-            result.runs[-1].device_bytes = sum(disks)
+        if len(groups) == 1 and report.disk_bytes:
+            result.runs[-1].device_bytes = sum(report.disk_bytes)
 
 
 def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> ToolRun:
@@ -176,7 +206,6 @@ def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> T
         kind=options.kind(list(done)),
         title=f"job {first.name}",
         line=first.line,
-        call=first.call,
         levels={"job": first.name} if others else options.levels(first.name, workers, ""),
         bytes_read=_exact(moved.get("read")),
         bytes_written=_exact(moved.get("write")),

@@ -25,7 +25,7 @@ SIZES: Final = re.compile(rf"\(([RWT])\) ({_SIZE})-({_SIZE})")
 VERSION: Final = re.compile(r"fio-(\S+)")
 RESULT: Final = re.compile(
     r"(?P<name>\S.{0,200}?): \(groupid=(?P<group>[0-9]{1,9}), jobs=(?P<jobs>[0-9]{1,6})\): err=\s*(?P<error>[0-9]{1,9})"
-    r"(?:\s*\([^)]*\))?: pid=[0-9]+(?::\s*(?P<date>.{0,60}))?"
+    r"(?:\s*\([^)]*\))?: pid=(?P<pid>[0-9]{1,12})(?::\s*(?P<date>.{0,60}))?"
 )
 """The beginning of a job's result."""
 SECTORS: Final = re.compile(r"sectors=([0-9]{1,15})/([0-9]{1,15})")
@@ -81,11 +81,12 @@ class Part(msgspec.Struct):
 class JobLines:
     """The result of one job, line by line."""
 
-    def __init__(self, line: int, call: int, found: re.Match[str]) -> None:
-        """`found`: the match of RESULT in the first line; `line` and `call` where the job and its call of fio begin."""
-        self.line, self.call = line, call
+    def __init__(self, line: int, found: re.Match[str]) -> None:
+        """`found`: the match of RESULT in the first line, which is `line` of the file."""
+        self.line = line
         self.name, self.group, self.jobs = found["name"], int(found["group"]), int(found["jobs"])
         self.error = int(found["error"])
+        self.pid, self.date = int(found["pid"]), found["date"] or ""
         self.parts: dict[str, Part] = {}
         self.issued: tuple[int, ...] | None = None
         self.printed: list[tuple[str, float]] = []
