@@ -20,7 +20,7 @@ import msgspec
 
 from mileage.analysis.imported_study import INCIDENTAL, NO_SETTINGS
 from mileage.errors import Refused
-from mileage.formats import fio_logs
+from mileage.formats import fio_logs, vdbench
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
@@ -124,29 +124,49 @@ def _first_unread(result: Result) -> str:
 def _check_twins(found: list[tuple[Source, Result]], *, equal: bool) -> None:
     """Raises Refused when two files are of one run; with `equal`, two of one layout get a note instead.
 
-    Two files of one layout are duplicates when all their facts are equal; equal rates alone may be asked for. Two
-    layouts, such as a text and a spreadsheet, hold different facts: there the rates decide.
+    Two files of one layout are duplicates when the facts of all runs of one are in the other; equal rates alone may be
+    asked for. Two layouts, such as a text and a spreadsheet, hold different facts: there the rates decide.
     """
-    contents: dict[bytes, Source] = {}
+    contents: list[tuple[Source, Result, frozenset[bytes]]] = []
     headlines: dict[frozenset[Any], tuple[str, Source]] = {}
     for source, result in found:
         runs = [run for run in result.runs if run.measured]
         if not runs:
             continue
-        # Position and notes depend on the file and not on the run, so they must not hide a duplicate.
-        comparable = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
+        facts = _facts(result, runs)
         headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
         # The text and the spreadsheet of one run hold different facts: only the headline figures can show that they are
         # one run.
         layout, twin = headlines.setdefault(headline, (result.layout, source))
         if layout == result.layout:
-            twin = contents.setdefault(msgspec.json.encode([result.began, comparable]), source)
+            same = [
+                other for other, theirs, own in contents if theirs.layout == layout and _overlap(own, facts)
+            ]
+            twin = same[0] if same else source
+        contents.append((source, result, facts))
         if twin is source:
             continue
         text = f"has the same figures as {twin.path}"
         if not equal or layout != result.layout:
             raise _twin(source.path, text, copy=layout == result.layout)
         runs[0].notes.append(f"{source.path.name} {text}, and counts as a repetition (--equal-files)")
+
+
+def _facts(result: Result, runs: list[ToolRun]) -> frozenset[bytes]:
+    """The facts of each run by which copies are found.
+
+    Positions and notes depend on the file and not on the run, so they must not hide a duplicate. The files of one run
+    of vdbench repeat its averages below other lines.
+    """
+    if result.layout == vdbench.LAYOUT:
+        return frozenset(msgspec.json.encode([run.cell, run.printed]) for run in runs)
+    bare = [msgspec.structs.replace(run, line=0, call=0, notes=[]) for run in runs]
+    return frozenset(msgspec.json.encode([result.began, run]) for run in bare)
+
+
+def _overlap(a: frozenset[bytes], b: frozenset[bytes]) -> bool:
+    """Whether all runs of one file are in the other."""
+    return a <= b or b <= a
 
 
 def make_study(
