@@ -142,11 +142,38 @@ def test_calls_appended_to_one_file_are_repetitions(tmp_path: Path) -> None:
     assert len(of_text(tmp_path, line + other).runs) == 2
 
 
+def changed(line: str, **fields: str) -> str:
+    """A terse line with other fields, by their number."""
+    texts = line.split(";")
+    for name, text in fields.items():
+        texts[int(name.removeprefix("f"))] = text
+    return ";".join(texts)
+
+
 def test_terse_lines_that_may_be_jobs_or_runs_are_refused(tmp_path: Path) -> None:
-    line = ";".join((SAMPLES / "fio-terse-4.terse").read_text().rstrip("\n").split(";")[:-9]) + "\n"
-    assert len(of_text(tmp_path, line).runs) == 1
-    with pytest.raises(Refused, match=r"a second line of job 'mix' in group 0.*group_reporting"):
+    """Neither no statistics of disks nor zeros of them, of runs from the page cache, distinguish anything."""
+    line = (SAMPLES / "fio-terse-4.terse").read_text().rstrip("\n")
+    without = line.split(";")[:-9]
+    for one in (";".join(without), ";".join([*without, "vda", *["0"] * 7, "0.00%"])):
+        assert len(of_text(tmp_path, one + "\n").runs) == 1
+        with pytest.raises(Refused, match=r"a second line of job 'mix' in group 0.*group_reporting"):
+            of_text(tmp_path, f"{one}\n{changed(one, f5='77')}\n")
+    assert of_text(tmp_path, f"{line}\n{changed(line, f5='77')}\n").runs[0].levels["jobs"] == "2"
+
+
+def test_a_terse_line_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    line = (SAMPLES / "fio-terse-4.terse").read_text()
+    with pytest.raises(Refused, match="line 2: the same as line 1"):
         of_text(tmp_path, line * 2)
+
+
+@pytest.mark.parametrize("disk", ["vda", "vdb"])
+def test_terse_status_reports_are_refused(tmp_path: Path, disk: str) -> None:
+    """The last report may have the disk statistics of the one before it, or others."""
+    line = (SAMPLES / "fio-terse-4.terse").read_text().rstrip("\n")
+    first = changed(line, f5="100", f8="900", f46="50", f49="900").replace(";vda;", f";{disk};")
+    with pytest.raises(Refused, match=r"line 2: job 'mix' with totals that continue those of line 1.*status"):
+        of_text(tmp_path, f"{first}\n{line}\n")
 
 
 def test_other_versions_are_refused(tmp_path: Path) -> None:

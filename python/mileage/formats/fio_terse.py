@@ -3,8 +3,9 @@
 Scope: KiB and microseconds, whole numbers; versions 4 and 5 have trims, version 5 more columns of bandwidth and IOPS.
 The line has no options of the job, so a cell is named after the job. Lines with the name, the group and the disk
 statistics of another are the jobs that `numjobs` made, one run together.
-What it refuses: version 2, which has no name of a tool in it; fio 2; and lines of one name and group without disk
-statistics, which are either jobs side by side or runs one after the other.
+What it refuses: version 2, which has no name of a tool in it; fio 2; a line that is twice in the file; status reports,
+whose totals grow from line to line; and lines of one name and group without disk statistics, or with zeros only, which
+are either jobs side by side or runs one after the other.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _PERCENTILES: Final = 20
 _TAIL: Final = 34
 """Fields between the last direction and the disks: CPU, depths, latencies."""
 _DISK: Final = 9
+_RAN_ON_MIN: Final = 1.05
+"""Least ratio of the run times of two status reports."""
 _DIRECTIONS: Final = ("read", "write", "trim")
 _QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
 _NAMES: Final = ("io (KiB)", "bw (KiB/s)", "iops", "runtime (msec)")
@@ -63,6 +66,7 @@ class _Job(msgspec.Struct, frozen=True):
     error: int
     parts: dict[str, _Part]
     disks: str
+    """Statistics of the first disk; empty where there are none, or all are 0, as they distinguish no runs then."""
 
 
 def knows(source: Source) -> bool:
@@ -74,6 +78,7 @@ def read(source: Source) -> Result:
     """Read all runs of a file. Raises Refused when it holds no line of fio 3, or jobs that cannot be distinguished."""
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
     jobs: list[_Job] = []
+    lines: dict[str, int] = {}
     for at, line in enumerate(source.lines(), 1):
         if _OLD.match(line[:1000]):
             raise Refused(
@@ -94,12 +99,15 @@ def read(source: Source) -> Result:
             result.version = result.version or version
             job = _job(at, line, int(found[1]))
             if job is not None:
+                if (twin := lines.setdefault(line.strip(), at)) != at:
+                    raise Refused(f"{source.path}, line {at}", f"the same as line {twin}", code="repeated")
                 jobs.append(job)
                 continue
         if line.strip():
             result.unread.append(Unread(at, shown(line), "no whole line of fio's terse output"))
     if not jobs:
         raise Refused(source.path, "no line of fio's terse output was understood", code="not-understood")
+    _check_reports(source, jobs)
     together = _together(source, jobs)
     for call, same in together:
         run = _run(call, same)
@@ -116,7 +124,8 @@ def _job(at: int, line: str, version: int) -> _Job | None:
     end = _START + directions * width + _TAIL
     group, error = whole(fields[3]), whole(fields[4])
     # What follows the disks is a description, or the errors of continue_on_error.
-    disks = ";".join(fields[end : end + _DISK])
+    disk = fields[end : end + _DISK]
+    disks = ";".join(disk) if any(number(field.removesuffix("%")) for field in disk[1:]) else ""
     if len(fields) < end or group is None or error is None:
         return None
     if any(number(field.removesuffix("%")) is None for field in fields[end - _TAIL : end]):
@@ -151,6 +160,45 @@ def _part(fields: list[str]) -> _Part | None:
     return _Part(io_kib, iops, runtime, bandwidth, number(fields[10]), ends, quantiles)
 
 
+def _check_reports(source: Source, jobs: list[_Job]) -> None:
+    """Refuse status reports (--status-interval): lines of one job with totals so far are neither jobs nor runs."""
+    before: dict[tuple[str, int], list[_Job]] = {}
+    for job in jobs:
+        same = before.setdefault((job.name, job.group), [])
+        if early := next((other for other in same if _is_later(other, job)), None):
+            raise Refused(
+                f"{source.path}, line {job.line}",
+                f"job {job.name[:80]!r} with totals that continue those of line {early.line}",
+                advice="status reports cannot be distinguished from runs: run fio without --status-interval, use "
+                "JSON, or import a file for each run",
+                code="ambiguous",
+            )
+        same.append(job)
+
+
+def _is_later(before: _Job, after: _Job) -> bool:
+    """Whether a line continues another one: it ran on, did more, and has all latencies of the other.
+
+    Jobs side by side do not run for times so different, and repetitions take equal times or move equal amounts.
+    """
+    pairs = [(part, after.parts[name]) for name, part in before.parts.items() if name in after.parts]
+    grown = [
+        (new.runtime_ms / part.runtime_ms if part.runtime_ms else 1.0, new.io_kib - part.io_kib)
+        for part, new in pairs
+        if part.active
+    ]
+    return (
+        bool(grown)
+        and all(ratio >= 1 and more >= 0 for ratio, more in grown)
+        and any(ratio >= _RAN_ON_MIN and more > 0 for ratio, more in grown)
+        and all(_holds(new.ends_us, part.ends_us) for part, new in pairs if part.active)
+    )
+
+
+def _holds(outer: tuple[float | None, float | None], inner: tuple[float | None, float | None]) -> bool:
+    return (outer[0] or 0.0) <= (inner[0] or 0.0) and (outer[1] or 0.0) >= (inner[1] or 0.0)
+
+
 def _together(source: Source, jobs: list[_Job]) -> list[tuple[int, list[_Job]]]:
     """The jobs of each run, with the line in which their call of fio begins. Raises Refused."""
     found: list[tuple[int, list[_Job]]] = []
@@ -164,7 +212,7 @@ def _together(source: Source, jobs: list[_Job]) -> list[tuple[int, list[_Job]]]:
         elif key in runs and not job.disks:
             raise Refused(
                 f"{source.path}, line {job.line}",
-                f"a second line of job {job.name[:80]!r} in group {job.group}, and none has disk statistics",
+                f"a second line of job {job.name[:80]!r} in group {job.group}, and no disk statistics but 0",
                 advice="jobs side by side cannot be distinguished from runs one after the other: use "
                 "group_reporting, and a file for each run",
                 code="ambiguous",
