@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from tests.answers import fio_report
 from tests.answers.question import ask, ask_json, suppose
 from tests.dropin.test_iometer import ICF
 from tests.execute.test_factors import KERNELS, written
+from tests.targets.test_served_drive import CAN_SERVE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,6 +31,7 @@ SHORTER = {
     "check": ("--seconds", "0.02"),
     "measure": ("--size", "16MiB", "--for", "100ms"),
     "run": ("--quick",),
+    "powercut": ("--cuts", "1"),
 }
 """What is added to a command so that it takes a moment."""
 
@@ -65,25 +70,49 @@ def test_the_first_commands_of_readme_run(tmp_path: Path) -> None:
 def test_every_command_of_readme_runs(tmp_path: Path) -> None:
     """Can I type what README shows?
 
-    Truth: each of its lines, in their order, with `/mnt/scratch` and `/mnt/ssd` a folder of the test and each
-    placeholder a file or a study of its kind, ends with status 0.
+    Truth: each of its lines, in their order, with the places below `/mnt` folders of the test and each placeholder a
+    file or a study of its kind, ends with status 0; a drive is served until Ctrl-C, and only where the kernel can.
     """
     folder = tmp_path
     prepare(folder)
     for line in COMMANDS:
-        words = shlex.split(re.sub(r"/mnt/(scratch|ssd)", str(folder / "scratch"), line))[1:]
+        words = shlex.split(re.sub(r"/mnt/(scratch|ssd|x25e)", str(folder / r"\1"), line))[1:]
         words = ["selftest", "--studies", "50"] if words == ["selftest", "--quick"] else words
         words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
+        if words[:2] == ["drive", "serve"]:
+            serve(words, folder)
+            continue
+        if words[0] == "powercut" and not CAN_SERVE:
+            continue
         begun = words[0] == "run" and (folder / words[-1]).is_dir()
         more = () if begun else (word for word in SHORTER.get(words[0], ()) if word not in words)
         ask(*words, *more, cwd=folder)
     assert len(COMMANDS) > 20
-    assert not list((folder / "scratch").iterdir())
+    assert not [*(folder / "scratch").iterdir(), *(folder / "ssd").iterdir()]
+
+
+def serve(words: list[str], folder: Path) -> None:
+    """A command that lasts until Ctrl-C: it is sent SIGINT when it says so, and must end with status 0."""
+    if not CAN_SERVE:
+        return
+    with subprocess.Popen(
+        [sys.executable, "-m", "mileage", *words], cwd=folder, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            said = [process.stdout.readline()]
+            while said[-1] not in ("", "Ctrl-C ends it\n"):
+                said.append(process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0, said
+        finally:
+            process.kill()
+    assert any(line.startswith("device:   /dev/loop") for line in said), said
 
 
 def prepare(folder: Path) -> None:
     """Make the files and the studies that the commands of README name and no command of README makes."""
-    for name in ("scratch", "junk"):
+    for name in ("scratch", "ssd", "junk"):
         (folder / name).mkdir()
     for name in ("old-study", "new-study", "disk-a", "disk-b"):
         ask(
@@ -103,6 +132,7 @@ def prepare(folder: Path) -> None:
         ask("run", kernels, "--out", name, "--label", f"kernel={kernel}", cwd=folder)
     fio_report.save(folder / "result.json", fio_report.report([fio_report.job("read")]))
     (folder / "x.icf").write_text(ICF)
+    (folder / "job.fio").write_text("[read]\nrw=randread\nsize=1m\n")
 
 
 def test_the_example_of_a_sweep_shows_what_over_provisioning_does(tmp_path: Path) -> None:
