@@ -107,6 +107,24 @@ def test_a_script_runs_its_tests_in_order(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"script", "f", "g.00000000"}
 
 
+def test_a_directive_that_ior_does_not_know_ends_with_255_and_touches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"kept")
+    for name in ("dryRun", "dummy", "direct", "posix.odirect", "randomSeed", "aggregate", "__doc__"):
+        done = ior(tmp_path, f"ior -w -t 4k -b 8k -o f -O {name}=1")
+        assert (done.returncode, (tmp_path / "f").read_bytes()) == (255, b"kept"), name
+        assert "Unrecognized parameter" in done.stdout
+    assert ior(tmp_path, "ior -w -t 4k -b 8k -o g -O useO_DIRECT=0,reorderTasksConstant=1").returncode == 0
+
+
+def test_a_summary_file_is_that_of_the_first_task(tmp_path: Path) -> None:
+    line = "ior --tasks 3 -w -r -t 4k -b 8k -o f -O summaryFile=s,summaryFormat=JSON"
+    assert ior(tmp_path, line).returncode == 0
+    assert [row["operation"] for row in json.loads((tmp_path / "s").read_text())["summary"]] == [
+        "write",
+        "read",
+    ]
+
+
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_calls_are_a_seek_and_a_write_for_each_transfer(tmp_path: Path) -> None:
     command = [

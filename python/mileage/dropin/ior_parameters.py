@@ -64,9 +64,21 @@ _SIZES: Final = {"-b": "blocksize", "-t": "transfersize", "-s": "segmentcount"}
 _NAMES: Final = {
     "reordertasksconstant": "reordertasks",
     "useo_direct": "direct",
-    "posix.odirect": "direct",
-    "--posix.odirect": "direct",
 }
+_DIRECTIVES: Final = frozenset(
+    (
+        *_FLAGS.values(),
+        *_COUNTED.values(),
+        *_NUMBERS.values(),
+        *_SIZES.values(),
+        *("testfile", "memorypertask", "interiodelay", "mintimeduration", "summaryfile"),
+        *("stonewallingwearout", "stonewallingwearoutiterations", "stonewallingstatusfile"),
+        "saverankperformancedetailscsv",
+    )
+) - {"direct", "dryrun", "randomseed"}
+"""Directives that set the parameter of their name. Flags without a directive of their name: -B, --dryRun and
+--random-offset-seed.
+"""
 _IGNORED: Final = ("api", "platform", "debug", "numnodes", "numtasksonnode0", "summaryalways", "collective")
 """Directives without an effect on what POSIX does; `api` and `collective` are checked."""
 
@@ -156,7 +168,6 @@ def _direct(options: IorOptions, text: str) -> None:
     """Set what a directive says."""
     name, equals, value = text.partition("=")
     name, value = name.strip().lower(), value.split("#")[0].strip()
-    name = _NAMES.get(name, name)
     if not equals or not name or not value:
         raise IorError(f"Syntax error in configuration options: {text}")
     if name == "api":
@@ -175,9 +186,10 @@ def _direct(options: IorOptions, text: str) -> None:
         setattr(options, name, bytes_of(f"-O {name}", value))
     elif name == "memorypernode":
         options.memorypernode = _memory(value)
-    elif name != "aggregate" and hasattr(options, name):
-        known: Any = getattr(options, name)
-        setattr(options, name, value if isinstance(known, str) else _number(f"-O {name}", value))
+    elif name in _DIRECTIVES or name in _NAMES:
+        own = _NAMES.get(name, name)
+        known: Any = getattr(options, own)
+        setattr(options, own, value if isinstance(known, str) else _number(f"-O {name}", value))
     else:
         raise IorError(f'Unrecognized parameter "{name}"')
 

@@ -387,7 +387,8 @@ def run_tests(tests: list[IorOptions], words: tuple[str, ...], ranks: Ranks) -> 
     """Do all tests on one rank; the exit status."""
     first = tests[0]
     listing: IorReport | None = None
-    with open(first.summaryfile or os.devnull, "w") as file:
+    # Opening the file truncates what rank 0 has written: only rank 0 may do so.
+    with open((first.summaryfile if ranks.rank == 0 else "") or os.devnull, "w") as file:
         if ranks.rank == 0:
             if first.summaryfile:
                 _print(f"Writing output to {first.summaryfile}")
