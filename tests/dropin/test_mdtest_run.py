@@ -40,7 +40,8 @@ def test_phases_in_calls_of_their_own_find_what_was_left(tmp_path: Path) -> None
         (2, "-k"),
         (2, "-S"),
     ):
-        base = f"--tasks {tasks} -F -n 4 -w 100 -d out -G 7 {more}"
+        written = "" if more == "-k" else "-w 100"
+        base = f"--tasks {tasks} -F -n 4 {written} -d out -G 7 {more}"
         assert run(tmp_path, f"{base} -C")[0] == 0
         # mknod makes files without content.
         read = "" if more == "-k" else "-e 100 -X"
@@ -80,3 +81,28 @@ def test_a_missing_file_is_a_warning_and_a_short_one_too(tmp_path: Path) -> None
     status, text = run(tmp_path, "-T -F -n 2 -d out")
     assert status == 0
     assert text.count("WARNING: unable to stat") == 2
+
+
+def test_the_first_task_makes_and_removes_the_files_of_all_in_the_timed_window(tmp_path: Path) -> None:
+    place = "with.mdtest.0.inside"
+    status, text = run(tmp_path, f"--tasks 3 -c -F -n 300 -d {place}")
+    assert (status, names(tmp_path)) == (0, [])
+    rows = {line[3:25].strip(): line[25:].split() for line in text.splitlines() if line.startswith("   ")}
+    # Removal is the work of one task and cannot be faster than stat, which all tasks do.
+    assert float(rows["File removal"][0]) < float(rows["File stat"][0])
+
+
+def test_pairs_that_mdtest_does_not_do_are_refused(tmp_path: Path) -> None:
+    for pair in (
+        "-c -u",
+        "-c -S",
+        "-c -B",
+        "-u -S",
+        "-N 1 -B",
+        "-k -w 5",
+        "-X -e 0",
+        "-w 5 -e 6",
+        "-c -d a@b",
+    ):
+        refused = mileage("mdtest", "-n", "4", "-F", *pair.split(), cwd=tmp_path)
+        assert (refused.returncode, names(tmp_path)) == (2, []), pair

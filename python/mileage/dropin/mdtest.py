@@ -93,10 +93,41 @@ def options_of(given: GivenFlags) -> MdtestOptions:
     )
     if options.nodes > 1_000_000:
         raise Refused("mdtest: -z and -b", "a tree of more than 1000000 directories", code="too-large")
+    _refuse_pairs(options)
     options.settle()
     if options.shared and "dir" in options.kinds and not given.has("-F"):
         options.kinds = ("file",)
     return options
+
+
+def _refuse_pairs(options: MdtestOptions) -> None:
+    """Refuse what mdtest 4.1 refuses, and -c with -u, after which mdtest does not find its own files."""
+    several = len(options.directories) > 1
+    files = "file" in options.kinds
+    pairs = (
+        ("-c and -u", options.collective and options.own),
+        ("-c and -S", options.collective and options.shared),
+        ("-c and several directories of -d", options.collective and several),
+        ("-c and -B", options.collective and not options.barriers),
+        ("-u and -S", options.own and options.shared),
+        ("-N and several directories of -d", options.stride and several),
+        ("-N and -B", options.stride and not options.barriers),
+        ("-W and -B", options.stonewall_s and not options.barriers),
+        ("-W and -b", options.stonewall_s and options.branch > 1),
+        ("several directories of -d without -u", several and not options.own),
+        ("-k and -w", options.mknod and options.written),
+        (
+            "-X without reading (-E and -e)",
+            options.compare and not (options.read and "read" in options.phases),
+        ),
+        (
+            "-e larger than -w",
+            files and {"create", "read"} <= set(options.phases) and options.read > options.written,
+        ),
+    )
+    for text, wrong in pairs:
+        if wrong:
+            raise Refused(f"mdtest: {text}", "mdtest 4.1 does not do this either", code="conflict")
 
 
 def _packet(text: str) -> str:

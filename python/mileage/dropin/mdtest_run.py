@@ -162,18 +162,18 @@ class MdtestRank:
 
         yield from below(root, 0, 0)
 
-    def _groups(self, kind: str, phase: str) -> list[dict[str, Any]]:
-        """The names of a phase, by directory."""
+    def _groups(self, kind: str, phase: str, rank: int) -> list[dict[str, Any]]:
+        """The names of a rank in a phase, by directory."""
         options, ranks = self._options, self._ranks
         step = {"create": 0, "stat": 1, "rename": 1, "read": 2, "remove": 3}[phase]
-        owner = (ranks.rank + step * options.stride) % ranks.count
+        owner = (rank + step * options.stride) % ranks.count
         label = "mdtest.shared." if options.shared else f"mdtest.{owner}."
         if options.own:
             # mdtest gives the directory of creation the number after the one of its names when there is a stride.
             place = {"create": 0, "stat": 2, "rename": 1, "read": 3, "remove": 4}[phase]
             if options.stride:
                 place = {"create": 1, "stat": 2, "rename": 2, "read": 3, "remove": 4}[phase]
-            root, name = self._tree_root((ranks.rank + place * options.stride) % ranks.count)
+            root, name = self._tree_root((rank + place * options.stride) % ranks.count)
         else:
             root, name = self._tree_root(0)
         share = options.items_per_directory
@@ -227,16 +227,17 @@ class MdtestRank:
         if kind == "file":
             create = "mknod" if options.mknod else "create"
             operation = {"create": create, "stat": "stat", "read": "read", "remove": "unlink"}
-        groups = self._groups(kind, phase)
+        groups = self._groups(kind, phase, ranks.rank)
         if phase == "create" and not options.stonewall_s:
             self._done = options.items
         elif phase != "create" and options.status_file and "create" not in options.phases:
             self._done = self._kept_items()
-        if options.collective and kind == "file" and phase in ("create", "remove"):
-            self._collective(groups, operation[phase])
         if options.barriers:
             ranks.barrier()
         began = time.monotonic()
+        if options.collective and kind == "file" and phase in ("create", "remove"):
+            # Inside the timed window: the first task's work is that of all.
+            self._collective(phase, operation[phase])
         skip = options.collective and phase == "remove" and kind == "file"
         done = (
             {"operations": 0}
@@ -279,15 +280,11 @@ class MdtestRank:
                 _say("WARNING: Could not read stonewall status file")
             return self._options.items
 
-    def _collective(self, groups: list[dict[str, Any]], operation: str) -> None:
+    def _collective(self, phase: str, operation: str) -> None:
         """Rank 0 makes or removes the files of all."""
         if self._ranks.rank == 0:
             for rank in range(self._ranks.count):
-                own = [
-                    {**group, "prefix": group["prefix"].replace("mdtest.0.", f"mdtest.{rank}.")}
-                    for group in groups
-                ]
-                self._names(operation, own, most=self._options.items)
+                self._names(operation, self._groups("file", phase, rank), most=self._options.items)
         self._ranks.barrier()
 
     def _names(
