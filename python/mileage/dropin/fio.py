@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
@@ -17,12 +16,14 @@ from mileage.dropin.fio_logs import LOGS, write_logs
 from mileage.dropin.fio_plan import FioWork, is_direct, refuse_devices, works_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
 from mileage.dropin.flags import GivenFlags
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 from mileage.formats import fio_print
 from mileage.formats.fio_print import PERCENTILES, Shown
 
 _ACCEPTED: Final = "Accepted: "
 """Help of an option that is taken and does not do what it does in fio begins so."""
+INTERRUPTED: Final = 128
+"""Exit status of fio after an interrupt."""
 _FORMATS: Final = ("normal", "terse", "json", "json+")
 
 
@@ -42,8 +43,10 @@ def run(given: GivenFlags) -> int:
         sys.stderr.write(f"fio: {line}\n")
     refuse_devices([work for copies in works for work in copies], given.every("--destroy"))
     is_normal = "normal" in forms
-    output = given.last("--output")
     text = _announced(works) if is_normal else ""
+    name = given.last("--output")
+    # Opened before the jobs: their results must have a place.
+    output = open_output(name) if name else None
 
     def say(line: str) -> None:
         nonlocal text
@@ -51,6 +54,7 @@ def run(given: GivenFlags) -> int:
             text += f"{line}\n"
 
     lay_out([work for copies in works for work in copies], say)
+    interrupted = False
     if output is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -64,11 +68,15 @@ def run(given: GivenFlags) -> int:
                 group += 1
             results += [FioResult(work, group) for work in copies]
         own = [result for result in results if not result.pid]
-        run_group(own)
+        interrupted = run_group(own)
         for result in own:
             if result.error:
                 status = 1
                 sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
+        if interrupted:
+            sys.stderr.write("\nfio: terminating on signal 2\n")
+            status = INTERRUPTED
+            break
     if any(log in result.work.job.options for result in results for log in LOGS):
         write_logs(results)
     shown = _shown(results)
@@ -81,8 +89,17 @@ def run(given: GivenFlags) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        Path(output).write_text(text)
+        with output:
+            output.write(text)
     return status
+
+
+def open_output(name: str) -> TextIO:
+    """The file of `--output`. Raises RunFailed."""
+    try:
+        return open(name, "w")
+    except OSError as error:
+        raise RunFailed.from_os_error(f"fio: --output={name}", error) from error
 
 
 def notes_of(jobs: Sequence[FioJob]) -> list[str]:

@@ -19,6 +19,7 @@ LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_
 
 def write_logs(results: Sequence[FioResult]) -> None:
     """Write the logs that the jobs ask for."""
+    written: set[Path] = set()
     for number, result in enumerate(results, 1):
         job = result.work.job
         for option, kinds in LOGS.items():
@@ -28,7 +29,11 @@ def write_logs(results: Sequence[FioResult]) -> None:
             for kind in kinds:
                 ending = "log" if job.text("per_job_logs", "1") == "0" else f"{number}.log"
                 lines = [line for record in result.records for line in _lines(kind, result.work, record)]
-                Path(f"{name}_{kind}.{ending}").write_text("".join(lines))
+                path = Path(f"{name}_{kind}.{ending}")
+                # With per_job_logs=0 the processes of a job have one log together.
+                with open(path, "a" if path in written else "w") as file:
+                    file.writelines(lines)
+                written.add(path)
 
 
 def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:

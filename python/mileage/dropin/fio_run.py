@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -105,8 +106,11 @@ def _fill(path: str, length: int) -> None:
     _core.run_file(path, json.dumps(workload), json.dumps({"create": True}), None)
 
 
-def run_group(results: list[FioResult]) -> None:
-    """Do the work of a group: all processes begin together."""
+def run_group(results: list[FioResult]) -> bool:
+    """Do the work of a group: all processes begin together; whether an interrupt ended them early.
+
+    An interrupt ends the engine of every process: what was done until then is in the results, as with fio.
+    """
     started = time.time()
     pipes: dict[int, tuple[int, FioResult]] = {}
     sys.stdout.flush()
@@ -123,20 +127,31 @@ def run_group(results: list[FioResult]) -> None:
         pipes[child] = (link[0], result)
     os.close(gate[0])
     os.close(gate[1])
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        for child in pipes:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        for child, (source, result) in pipes.items():
+        for child, (source, result) in list(pipes.items()):
             text = b"".join(_parts(source))
             os.close(source)
             os.waitpid(child, 0)
+            del pipes[child]
             result.ended, result.elapsed_s = time.time(), time.time() - started
             found: dict[str, Any] = (
                 json.loads(text) if text else {"error": "the job was lost", "errno": 5, "records": []}
             )
             result.records, result.error, result.errno = found["records"], found["error"], found["errno"]
-    except KeyboardInterrupt:
-        for child in pipes:
-            os.kill(child, signal.SIGTERM)
-        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return interrupted
 
 
 def _parts(link: int) -> Iterator[bytes]:
@@ -151,19 +166,22 @@ def _as_child(work: FioWork, link: int, gate: int) -> None:
     """Do the work of one process and end it."""
     status: dict[str, Any] = {"records": [], "error": "", "errno": 0}
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        interrupt = _Interrupt()
         os.read(gate, 1)
-        delay_ns = work.job.time_ns("startdelay")
-        if delay_ns:
-            time.sleep(delay_ns / 1e9)
+        interrupt.sleep((work.job.time_ns("startdelay") or 0) / 1e9)
         for path in work.paths:
-            status["records"].append(_one_file(work, path))
+            if interrupt.came:
+                break
+            status["records"].append(_one_file(work, path, interrupt))
             if error := status["records"][-1].get("error"):
                 status["error"], status["errno"] = (
                     str(error.get("message", error)),
                     int(error.get("errno") or 5),
                 )
                 break
+        if work.job.is_on("unlink"):
+            for path in work.paths:
+                _remove(path)
     except Exception as error:
         status["error"], status["errno"] = str(error), getattr(error, "errno", None) or 22
     finally:
@@ -173,7 +191,29 @@ def _as_child(work: FioWork, link: int, gate: int) -> None:
         os._exit(0)
 
 
-def _one_file(work: FioWork, path: str) -> dict[str, Any]:
+class _Interrupt:
+    """Whether a signal has asked this process to end."""
+
+    def __init__(self) -> None:
+        self.came = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._come)
+
+    def _come(self, *_: object) -> None:
+        self.came = True
+
+    def poll(self, *_: object) -> bool:
+        """Whether the engine is to stop."""
+        return self.came
+
+    def sleep(self, seconds: float) -> None:
+        """Rest, but not longer than until the signal."""
+        until = time.monotonic() + seconds
+        while not self.came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.05))
+
+
+def _one_file(work: FioWork, path: str, interrupt: _Interrupt) -> dict[str, Any]:
     """The records of one file; with verify, of what is read back as well."""
     job, workload = work.job, dict(work.workload)
     if job.is_on("create_only"):
@@ -185,18 +225,23 @@ def _one_file(work: FioWork, path: str) -> dict[str, Any]:
     options = json.dumps(work.options)
     text = "{}"
     if not job.is_on("verify_only"):
-        text = _core.run_file(path, json.dumps(workload), options, None)
+        text = _core.run_file(path, json.dumps(workload), options, interrupt.poll)
     record: dict[str, Any] = json.loads(text)
-    if work.verifies and job.is_on("do_verify", True) and not record.get("error"):
+    if work.verifies and job.is_on("do_verify", True) and not (record.get("error") or interrupt.came):
         back = {**workload, "verify": "all", "read_percent": 100, "sync": "none", "sync_every": 0, "load": {}}
         if isinstance(back["pattern"], dict) and "access" in back["pattern"]:
             back |= {"pattern": "sequential", "record_bytes": 512}
-        checked = json.loads(_core.run_file(path, json.dumps(back), options, None))
+        checked = json.loads(_core.run_file(path, json.dumps(back), options, interrupt.poll))
         if checked.get("ops_mismatched"):
             for place in checked["mismatches"][:3]:
                 sys.stderr.write(f"verify: bad block at {place}\n")
             record["error"] = {"message": f"{checked['ops_mismatched']} blocks differ", "errno": 84}
         record["verified"] = checked
-    if job.is_on("unlink"):
-        os.unlink(path)
     return record
+
+
+def _remove(path: str) -> None:
+    """Remove a file of a job; copies of a job may share it, and a device node stays."""
+    if os.path.isfile(path):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
