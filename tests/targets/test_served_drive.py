@@ -1,5 +1,6 @@
 """A virtual drive as a real block device: what the kernel does with it, and that nothing of it is left."""
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from mileage.drive_server import control_address
 from mileage.errors import Refused, RunFailed
 from mileage.targets.ledger import Ledger, left_behind, repair
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions, ask_drive
+from tests.command import mileage
 
 CAN_SERVE = os.geteuid() == 0 and Path("/dev/fuse").exists() and Path("/dev/loop-control").exists()
 DRIVE = "samsung-pm1635-400gb"
@@ -153,6 +155,25 @@ def test_dead_server_gives_an_error_and_nothing_is_left(
     assert "Input/output error" in message
     ledger.undo_all()
     assert not left_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["stall", "--seconds", "0.01"], {"fault": "stall"}),
+        (["unreadable", "--offset", "4KiB", "--length", "8KiB"], {"fault": "unreadable"}),
+        (["drop-off"], {"fault": "drop-off", "failed_requests": 0}),
+        (["none"], {"fault": "none", "healed_sectors": 0}),
+    ],
+)
+def test_fault_is_injected_from_the_command_line(
+    words: list[str], answer: dict[str, object], served: tuple[ServedDrive, Ledger, Path]
+) -> None:
+    drive, _, _ = served
+    assert drive.file is not None
+    done = mileage("drive", "control", str(drive.file.parent), "fault", *words)
+    assert done.returncode == 0, done.stderr
+    assert answer.items() <= json.loads(done.stdout).items()
 
 
 def fill_with_x(descriptor: int) -> None:

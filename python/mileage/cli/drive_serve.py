@@ -157,7 +157,7 @@ def control(context: click.Context, at: Path) -> None:
     context.obj = os.path.abspath(at)
 
 
-def _ask(context: click.Context, command: str, **arguments: Any) -> None:
+def _ask(context: click.Context, command: str, /, **arguments: Any) -> None:
     import msgspec
 
     from mileage.targets.served_drive import ask_drive
@@ -204,8 +204,12 @@ def age(context: click.Context, drive_writes: float, seed: int) -> None:
 
 @control.command("fault", short_help="Inject a fault.")
 @click.argument("name", type=click.Choice(_FAULTS))
-@click.option("--seconds", type=click.FloatRange(min=0, max=3600), help="Length of a stall; default 1.")
-@click.option("--offset", metavar="SIZE", help="First byte that is unreadable; default 0.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, max=3600),
+    help="Length of a stall by the host's clock, at every --speed; default 1.",
+)
+@click.option("--offset", metavar="SIZE", help="First byte that is unreadable, of a sector; default 0.")
 @click.option("--length", metavar="SIZE", help="Bytes that are unreadable; default 4KiB.")
 @click.pass_context
 def fault(

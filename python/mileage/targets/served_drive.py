@@ -165,7 +165,7 @@ class ServedDrive:
                 found.append(f"{self._loop} is in use by {users_of(str(self._loop)) or 'another program'}")
         return ", ".join(found)
 
-    def control(self, command: str, **arguments: Any) -> dict[str, Any]:
+    def control(self, command: str, /, **arguments: Any) -> dict[str, Any]:
         """Ask the drive's process for something; its answer. Raises Refused and RunFailed."""
         return ask_drive(self._options.name, command, **arguments)
 
@@ -257,7 +257,7 @@ class ServedDrive:
                     pipe.close()
 
 
-def ask_drive(name: str, command: str, **arguments: Any) -> dict[str, Any]:
+def ask_drive(name: str, command: str, /, **arguments: Any) -> dict[str, Any]:
     """Ask the served drive of this name (its directory or NBD socket) for something; its answer.
 
     Raises Refused when nothing is served there, or the drive refuses; RunFailed when it does not answer.
