@@ -1,21 +1,17 @@
 """Power cuts under a real file system: what must be kept is kept, what is not synced is lost, and checks see both."""
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mileage.app.commit_loop import RECORD_BYTES, check_records, check_rows, record
-from mileage.app.power_cut import (
-    Combination,
-    CombinationResult,
-    CutResult,
-    PowerCutOptions,
-    run_combination,
-    sentence_of,
-)
+from mileage.app.power_cut import PowerCutOptions, run_combination
 from mileage.app.power_cut_apps import Command, apps_of
+from mileage.app.power_cut_result import Combination, CombinationResult, CutResult, row_of, sentence_of
 from mileage.errors import Refused
 
 CAN_SERVE = os.geteuid() == 0 and Path("/dev/fuse").exists() and Path("/dev/loop-control").exists()
@@ -27,7 +23,16 @@ def combination(app: str = "fsync-loop", **changes: bool) -> Combination:
 
 
 def cut(**changes: int | str) -> CutResult:
-    found = {"cut": 0, "seed": 5, "after_s": 0.1, "acknowledged": 10, "lost": 0, "torn": 0, "recovery_s": 0.5}
+    found = {
+        "cut": 0,
+        "seed": 5,
+        "after_s": 0.1,
+        "flushes": 9,
+        "acknowledged": 10,
+        "lost": 0,
+        "torn": 0,
+        "recovery_s": 0.5,
+    }
     return CutResult(**{**found, **changes})
 
 
@@ -41,7 +46,7 @@ def test_what_must_be_kept_follows_from_the_settings() -> None:
 
 def test_sentence_counts_what_was_kept_and_what_was_lost() -> None:
     kept = CombinationResult(combination=combination(), cuts=(cut(), cut()))
-    loser = CombinationResult(combination=combination(barriers=False), cuts=(cut(lost=1),))
+    loser = CombinationResult(combination=combination(barriers=False), cuts=(cut(lost=1, flushes=0),))
     assert sentence_of([kept, loser]) == (
         "In 3 power cuts the one combination that must keep every acknowledged transaction kept all 20 of them;"
         " 1 of 1 others lost or damaged data."
@@ -49,6 +54,18 @@ def test_sentence_counts_what_was_kept_and_what_was_lost() -> None:
     broken = CombinationResult(combination=combination(), cuts=(cut(), cut(corrupt="row missing")))
     assert "1 of the 1 combinations that must keep" in sentence_of([broken])
     assert broken.total("corrupt") == 1
+
+
+def test_combination_whose_drive_got_the_wrong_flushes_is_not_judged() -> None:
+    deaf = CombinationResult(combination=combination(), cuts=(cut(flushes=0, lost=3),))
+    assert not deaf.is_judged
+    assert "not judged, because the drive got no flush though barriers are on" in sentence_of([deaf])
+    assert "not judged" in row_of(deaf)
+    settings = combination(barriers=False, protected=True)
+    chatty = CombinationResult(combination=settings, cuts=(cut(flushes=4), cut(flushes=0)))
+    assert "the drive got 4 flushes without barriers" in sentence_of([chatty])
+    idle = CombinationResult(combination=combination(asks=False), cuts=(cut(flushes=0),))
+    assert idle.why_not_judged == "", "an application that does not sync need not flush"
 
 
 def test_check_of_records_sees_missing_and_damaged_ones(tmp_path: Path) -> None:
@@ -95,6 +112,30 @@ def test_synced_commits_are_kept_and_others_lost() -> None:
         )
         assert result.total("acknowledged") > 0
         assert (result.total("lost") > 0) == (name == "sqlite:wal-off"), result
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("devices")
+@pytest.mark.skipif(not CAN_SERVE, reason="power cuts need root, /dev/fuse and /dev/loop-control")
+@pytest.mark.skipif(shutil.which("mkfs.xfs") is None, reason="mkfs.xfs is not installed")
+def test_hidden_write_cache_of_xfs_is_shown_again() -> None:
+    """A loop device keeps the word: without that the next combination, and everybody's file system, has no flushes."""
+
+    def words() -> dict[str, str]:
+        return {
+            str(path): path.read_text().strip() for path in Path("/sys/block").glob("loop*/queue/write_cache")
+        }
+
+    before = words()
+    (app,) = apps_of(["fsync-loop"])
+    options = PowerCutOptions(cuts=1, repeats=0)
+    for barriers in (False, True):
+        settings = msgspec.structs.replace(combination(barriers=barriers), fs="xfs")
+        result = run_combination(settings, app, options, lambda _: None)
+        assert (result.total("flushes") > 0) == barriers
+        assert result.why_not_judged == ""
+    assert before.items() <= words().items()
+    assert {words()[path] for path in words().keys() - before.keys()} <= {"write back"}
 
 
 @pytest.mark.slow

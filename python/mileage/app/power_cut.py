@@ -26,10 +26,12 @@ from typing import Final
 import msgspec
 
 from mileage.app.power_cut_apps import App, AppState
+from mileage.app.power_cut_result import Combination, CombinationResult, CutResult
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.targets.ledger import Ledger
 from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
 from mileage.targets.programs import call, find_program, missing
+from mileage.targets.queue_settings import apply_settings, undo_settings
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 
 FILE_SYSTEMS: Final = ("ext4", "xfs", "btrfs")
@@ -38,81 +40,6 @@ _BARRIER_OPTION: Final = {"ext4": "barrier=0", "btrfs": "nobarrier"}
 _EARLIEST_S: Final = 0.05
 _LATEST_S: Final = 0.4
 _END_S: Final = 30.0
-
-
-class Combination(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table."""
-
-    fs: str
-    app: str
-    """Name of the application, with its option."""
-    barriers: bool
-    """Whether the host sends flushes."""
-    protected: bool
-    """Whether the drive's write buffer survives a power cut."""
-    honest: bool
-    """Whether the drive honours flushes."""
-    asks: bool
-    """Whether the application syncs what it reports."""
-
-    @property
-    def must_keep(self) -> bool:
-        """Whether nothing that was acknowledged may be lost."""
-        return self.asks and (self.protected or (self.barriers and self.honest))
-
-    @property
-    def name(self) -> str:
-        """Its settings in words."""
-        words = [self.fs, self.app]
-        words.append("barriers" if self.barriers else "no barriers")
-        words.append("protected" if self.protected else "volatile")
-        words.append("honest" if self.honest else "lying flush")
-        return ", ".join(words)
-
-
-class CutResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One power cut."""
-
-    cut: int
-    seed: int
-    after_s: float
-    """When the power failed, after the application began."""
-    acknowledged: int
-    """Transactions whose durability was acknowledged to the application, since the cut before."""
-    lost: int
-    """Of these, those that are missing."""
-    torn: int
-    """Of these, those that are there and damaged."""
-    corrupt: str = ""
-    unreplayable: str = ""
-    """Why file system or application did not recover."""
-    recovery_s: float
-    """Mounting and recovery of the application."""
-
-    @property
-    def is_failure(self) -> bool:
-        """Whether something is wrong that a careful application does not expect."""
-        return bool(self.lost or self.torn or self.corrupt or self.unreplayable)
-
-
-class CombinationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All cuts of a combination."""
-
-    combination: Combination
-    cuts: tuple[CutResult, ...]
-    repeated: tuple[int, int] | None = None
-    """Of a failed cut's seed that was tried again: how often it failed again, and how often it was tried."""
-
-    @property
-    def first_failure(self) -> CutResult | None:
-        """The first cut at which something was wrong."""
-        return next((cut for cut in self.cuts if cut.is_failure), None)
-
-    def total(self, name: str) -> int:
-        """Sum of a count over all cuts; of a text the number of cuts that have it."""
-        return sum(
-            int(bool(value)) if isinstance(value := getattr(cut, name), str) else value for cut in self.cuts
-        )
 
 
 class PowerCutOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +101,8 @@ class PowerCutBench:
             if isinstance(step, MountedFileSystem):
                 with contextlib.suppress(RunFailed):
                     self._ledger.undo(step)
+        with contextlib.suppress(MileageError):
+            undo_settings(self._ledger)
         with contextlib.suppress(RunFailed):
             self._drive.stop(self._ledger)
         self._drive.kill()
@@ -183,12 +112,14 @@ class PowerCutBench:
         """Commit, cut the power, recover, compare."""
         draw = random.Random(seed)
         after_s = draw.uniform(_EARLIEST_S, _LATEST_S)
+        flushes = self._flushes()
         process = self._app.start(self._place, self._next_number())
         acknowledged = _acknowledged(process, after_s, lambda: self._drive.control("power-cut", seed=seed))
+        flushes = self._flushes() - flushes
         _kill(process)
         self._app.stop(self._place)
         self._unmount()
-        self._drive.detach(self._ledger)
+        self._detach()
         self._drive.control("power-on")
         began = time.monotonic()
         state, unreplayable = self._recovered()
@@ -201,6 +132,7 @@ class PowerCutBench:
             cut=number,
             seed=seed,
             after_s=round(after_s, 4),
+            flushes=flushes,
             acknowledged=len(acknowledged),
             lost=len(lost),
             torn=len(torn),
@@ -210,7 +142,7 @@ class PowerCutBench:
         )
         if state.damaged or result.corrupt or unreplayable:
             self._unmount()
-            self._drive.detach(self._ledger)
+            self._detach()
             self._new_file_system()
         else:
             self._known = state.found
@@ -239,21 +171,28 @@ class PowerCutBench:
 
     def _mount(self) -> None:
         self._device = self._drive.attach(self._ledger, self._device)
+        # A loop device keeps this word after it was detached: it is set here whatever it is, and set back.
+        shown = (
+            "write back"
+            if self._combination.barriers or self._combination.fs in _BARRIER_OPTION
+            else "write through"
+        )
+        apply_settings("powercut", self._device, {"write_cache": shown}, self._ledger)
         options = "noatime"
-        if not self._combination.barriers:
-            if option := _BARRIER_OPTION.get(self._combination.fs):
-                options = f"{options},{option}"
-            else:
-                self._hide_cache(self._device)
+        if not self._combination.barriers and (option := _BARRIER_OPTION.get(self._combination.fs)):
+            options = f"{options},{option}"
         device, place, kind = str(self._device), str(self._place), self._combination.fs
         self._ledger.take(
             MountedFileSystem(device, place),
             lambda: call("powercut", "mount", "-t", kind, "-o", options, device, place),
         )
 
-    def _hide_cache(self, device: Path) -> None:
-        """Let the kernel believe that the device has no write cache. It is a device of our own: nothing to set back."""
-        (Path("/sys/block") / device.name / "queue/write_cache").write_text("write through")
+    def _detach(self) -> None:
+        undo_settings(self._ledger)
+        self._drive.detach(self._ledger)
+
+    def _flushes(self) -> int:
+        return int(self._drive.control("stats")["requests"]["flush"]["requests"])
 
     def _unmount(self) -> None:
         for step in reversed(self._ledger.steps):
@@ -339,50 +278,3 @@ def combinations_of(
                             ),
                             app,
                         )
-
-
-def sentence_of(results: list[CombinationResult]) -> str:
-    """What came out, in one sentence."""
-    cuts = sum(len(result.cuts) for result in results)
-    kept = [result for result in results if result.combination.must_keep]
-    broken = [result for result in kept if result.first_failure is not None]
-    others = [result for result in results if not result.combination.must_keep]
-    losing = [result for result in others if result.first_failure is not None]
-    if not kept:
-        first = "no combination had to keep every acknowledged transaction"
-    elif broken:
-        names = "; ".join(result.combination.name for result in broken)
-        first = (
-            f"{len(broken)} of the {len(kept)} combinations that must keep every acknowledged transaction"
-            f" failed ({names})"
-        )
-    else:
-        acknowledged = sum(result.total("acknowledged") for result in kept)
-        which = "the one combination" if len(kept) == 1 else f"all {len(kept)} combinations"
-        first = f"{which} that must keep every acknowledged transaction kept all {acknowledged:,} of them"
-    second = f"; {len(losing)} of {len(others)} others lost or damaged data" if others else ""
-    return f"In {cuts:,} power cuts {first}{second}."
-
-
-def row_of(result: CombinationResult) -> tuple[str, ...]:
-    """The row of a combination, in the order of `report.power_cut_page.HEADS`."""
-    combination, failure = result.combination, result.first_failure
-    times = sorted(cut.recovery_s for cut in result.cuts)
-    again = f"{result.repeated[0]} of {result.repeated[1]}" if result.repeated else ""
-    return (
-        combination.fs,
-        combination.app,
-        "on" if combination.barriers else "off",
-        "protected" if combination.protected else "volatile",
-        "honest" if combination.honest else "lying",
-        "all" if combination.must_keep else "-",
-        str(len(result.cuts)),
-        f"{result.total('acknowledged'):,}",
-        f"{result.total('lost'):,}",
-        f"{result.total('torn'):,}",
-        str(result.total("corrupt")),
-        str(result.total("unreplayable")),
-        f"{times[len(times) // 2]:.2f}" if times else "",
-        str(failure.seed) if failure is not None else "",
-        again,
-    )

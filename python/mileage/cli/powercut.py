@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from mileage.app.power_cut_result import CombinationResult
 
 _SWITCH = {"on": [True], "off": [False], "on,off": [True, False]}
 _POWER = {"volatile": [False], "protected": [True], "volatile,protected": [False, True]}
@@ -87,12 +91,11 @@ def command(
         PowerCutOptions,
         check_programs,
         combinations_of,
-        row_of,
         run_combination,
-        sentence_of,
     )
     from mileage.app.power_cut_apps import apps_of
-    from mileage.errors import JudgedFailure, Refused
+    from mileage.app.power_cut_result import row_of, sentence_of
+    from mileage.errors import Refused
     from mileage.report.power_cut_page import power_cut_text, render_power_cuts
 
     kinds = fs.split(",")
@@ -121,5 +124,15 @@ def command(
         click.echo(msgspec.json.format(msgspec.json.encode(results), indent=2))
     else:
         click.echo(power_cut_text(sentence, rows), nl=False)
-    if any(result.combination.must_keep and result.first_failure for result in results):
+    _judge(results)
+
+
+def _judge(results: list[CombinationResult]) -> None:
+    """Raise JudgedFailure when a promise was broken, and RunFailed when one was not examined."""
+    from mileage.errors import JudgedFailure, RunFailed
+
+    if any(result.is_judged and result.first_failure for result in results):
         raise JudgedFailure("a combination that must keep every acknowledged transaction failed")
+    for result in results:
+        if result.combination.must_keep and result.why_not_judged:
+            raise RunFailed(f"{result.combination.name}: not judged, because {result.why_not_judged}")

@@ -22,6 +22,7 @@ HEADS: Final = (
         "flush",
         "must keep",
         "cuts",
+        "flushes",
         "acknowledged",
         "lost",
         "torn",
