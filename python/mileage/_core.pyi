@@ -138,9 +138,10 @@ class DriveServer:
         """
         Bytes that can be addressed.
         """
-    def damage(self, /, offset_bytes: SupportsIndex, length_bytes: SupportsIndex) -> None:
+    def damage(self, /, offset_bytes: SupportsIndex, length_bytes: SupportsIndex) -> int:
         """
-        Let reading a range fail until it is written.
+        Let reading a range fail until it is written; the number of its sectors. Raises `mileage.errors.Refused` when the
+        range is not one of whole sectors of the drive.
         """
     def drop_off(self, /) -> int:
         """
@@ -178,7 +179,7 @@ class DriveServer:
         """
     def stall(self, /, nanoseconds: SupportsIndex) -> None:
         """
-        Let the drive answer nothing for so long, by its clock.
+        Let the drive answer nothing for this time of the host's clock.
         """
     def stats(self, /) -> str:
         """

@@ -156,7 +156,7 @@ class DriveServerProcess:
             case "stall":
                 self._server.stall(int(seconds * 1e9))
             case "unreadable":
-                self._server.damage(offset, length)
+                return {"fault": name, "unreadable_sectors": self._server.damage(offset, length)}
             case "drop-off":
                 return {"fault": name, "failed_requests": self._server.drop_off()}
             case "none":

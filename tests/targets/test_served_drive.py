@@ -161,7 +161,10 @@ def test_dead_server_gives_an_error_and_nothing_is_left(
     ("words", "answer"),
     [
         (["stall", "--seconds", "0.01"], {"fault": "stall"}),
-        (["unreadable", "--offset", "4KiB", "--length", "8KiB"], {"fault": "unreadable"}),
+        (
+            ["unreadable", "--offset", "4KiB", "--length", "8KiB"],
+            {"fault": "unreadable", "unreadable_sectors": 16},
+        ),
         (["drop-off"], {"fault": "drop-off", "failed_requests": 0}),
         (["none"], {"fault": "none", "healed_sectors": 0}),
     ],

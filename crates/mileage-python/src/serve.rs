@@ -102,14 +102,15 @@ impl PyDriveServer {
         py.detach(|| self.server.drop_off()).map_err(refused)
     }
 
-    /// Let the drive answer nothing for so long, by its clock.
+    /// Let the drive answer nothing for this time of the host's clock.
     fn stall(&self, py: Python<'_>, nanoseconds: u64) {
-        py.detach(|| self.server.stall(nanoseconds));
+        py.detach(|| self.server.stall(std::time::Duration::from_nanos(nanoseconds)));
     }
 
-    /// Let reading a range fail until it is written.
-    fn damage(&self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) {
-        py.detach(|| self.server.damage(offset_bytes, length_bytes));
+    /// Let reading a range fail until it is written; the number of its sectors. Raises `mileage.errors.Refused` when the
+    /// range is not one of whole sectors of the drive.
+    fn damage(&self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) -> PyResult<u64> {
+        py.detach(|| self.server.damage(offset_bytes, length_bytes)).map_err(refused)
     }
 
     /// End all faults that were injected; the number of sectors that can be read again.

@@ -12,7 +12,7 @@ use mileage_drive::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Longer writes of zeroes become several requests of the drive.
 const PART_BYTES: u64 = 1 << 20;
@@ -54,7 +54,8 @@ pub(crate) struct Core<A> {
     out: Decisions,
     is_on: bool,
     can_cut: bool,
-    stalled_until_ns: u64,
+    /// End of a stall by the host's clock, since the drive's stands still between requests when it is unbounded.
+    stalled_until: Option<Instant>,
     counts: [RequestStats; 5],
     lateness: Lateness,
     data_failures: u64,
@@ -75,7 +76,7 @@ impl<A> Core<A> {
             out: Decisions::default(),
             is_on: true,
             can_cut,
-            stalled_until_ns: 0,
+            stalled_until: None,
             counts: [RequestStats::default(); 5],
             lateness: Lateness::default(),
             data_failures: 0,
@@ -213,15 +214,15 @@ impl<A> Core<A> {
 
     /// Append the answers that are due at `now`.
     pub fn collect(&mut self, now: Instant, ready: &mut Vec<Ready<A>>) {
-        let now_ns = self.clock.drive_ns(now);
-        if now_ns < self.stalled_until_ns {
+        if self.stalled_until.is_some_and(|until| now < until) {
             return;
         }
+        let now_ns = self.clock.drive_ns(now);
         while let Some(Reverse((complete_ns, id))) = self.due.peek().copied().filter(|due| due.0.0 <= now_ns) {
             self.due.pop();
             if let Some(entry) = self.outstanding.remove(&id) {
                 if !self.clock.is_unbounded() {
-                    self.lateness.record(self.clock.host(complete_ns.max(self.stalled_until_ns)), now);
+                    self.lateness.record(self.after_stall(complete_ns), now);
                 }
                 ready.push(self.answered(entry));
             }
@@ -253,9 +254,15 @@ impl<A> Core<A> {
 
     /// The next instant at which [`Self::tick`] has something to do.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        let event = self.device.next_event().filter(|_| !self.parts.is_empty()).map(|event| event.at_ns);
-        let due = self.due.peek().map(|due| due.0.0.max(self.stalled_until_ns));
-        event.into_iter().chain(due).min().map(|at_ns| self.clock.host(at_ns))
+        let event = self.device.next_event().filter(|_| !self.parts.is_empty());
+        let due = self.due.peek().map(|due| self.after_stall(due.0.0));
+        event.map(|event| self.clock.host(event.at_ns)).into_iter().chain(due).min()
+    }
+
+    /// The instant at which what completes at `complete_ns` is answered.
+    fn after_stall(&self, complete_ns: u64) -> Instant {
+        let at = self.clock.host(complete_ns);
+        self.stalled_until.map_or(at, |until| at.max(until))
     }
 
     /// Let time pass until nothing is undecided and all that is decided has completed; the host's clock follows.
@@ -399,9 +406,21 @@ impl<A> Core<A> {
         Ok(())
     }
 
-    /// Nothing is answered for so long.
-    pub fn stall(&mut self, ns: u64, now: Instant) {
-        self.stalled_until_ns = self.clock.drive_ns(now).saturating_add(ns);
+    /// Nothing is answered for this time of the host; zero ends a stall.
+    pub fn stall(&mut self, time: Duration, now: Instant) {
+        self.stalled_until = now.checked_add(time).filter(|_| !time.is_zero());
+    }
+
+    /// Reading a range fails until it is written; the number of its sectors.
+    pub fn damage(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<u64, ServeError> {
+        let (sector_bytes, capacity_bytes) = (u64::from(self.device.sector_bytes()), self.device.capacity_bytes());
+        let is_aligned = offset_bytes.is_multiple_of(sector_bytes) && length_bytes.is_multiple_of(sector_bytes);
+        let is_inside = offset_bytes.checked_add(length_bytes).is_some_and(|end| end <= capacity_bytes);
+        if length_bytes == 0 || !is_aligned || !is_inside {
+            return Err(ServeError::Range { offset_bytes, length_bytes, sector_bytes, capacity_bytes });
+        }
+        self.medium.damage(offset_bytes, length_bytes);
+        Ok(length_bytes / sector_bytes)
     }
 
     pub fn medium(&mut self) -> &mut Medium {

@@ -21,6 +21,20 @@ pub enum ServeError {
     /// The drive broke its contract.
     #[error(transparent)]
     Misuse(#[from] Misuse),
+    /// A range that is not one of whole sectors of the drive.
+    #[error(
+        "{length_bytes} bytes at {offset_bytes}: expected whole sectors of {sector_bytes} bytes within the {capacity_bytes} bytes of the drive"
+    )]
+    Range {
+        /// First byte.
+        offset_bytes: u64,
+        /// Length.
+        length_bytes: u64,
+        /// Size of a sector.
+        sector_bytes: u64,
+        /// Size of the drive.
+        capacity_bytes: u64,
+    },
     /// The drive ended while it was aged.
     #[error("ageing ended: {0}")]
     Ageing(String),

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Pages that are written before others get the lock.
 const WEAR_PAGES: u64 = 4096;
@@ -179,20 +179,23 @@ impl Server {
         self.shared.with(Core::drop_off)
     }
 
-    /// Nothing is answered for so long.
-    pub fn stall(&self, ns: u64) {
-        self.shared.with(|core, now, _| core.stall(ns, now));
+    /// Nothing is answered for this time of the host's clock, whatever the speed of the drive's.
+    pub fn stall(&self, time: Duration) {
+        self.shared.with(|core, now, _| core.stall(time, now));
     }
 
-    /// Reading a range fails until it is written.
-    pub fn damage(&self, offset_bytes: u64, length_bytes: u64) {
-        self.shared.with(|core, _, _| core.medium().damage(offset_bytes, length_bytes));
+    /// Reading a range fails until it is written; the number of its sectors.
+    ///
+    /// # Errors
+    /// The range is not one of whole sectors of the drive.
+    pub fn damage(&self, offset_bytes: u64, length_bytes: u64) -> Result<u64, ServeError> {
+        self.shared.with(|core, _, _| core.damage(offset_bytes, length_bytes))
     }
 
     /// End all faults that were injected; the number of sectors that can be read again.
     pub fn heal(&self) -> usize {
         self.shared.with(|core, now, _| {
-            core.stall(0, now);
+            core.stall(Duration::ZERO, now);
             core.medium().heal()
         })
     }

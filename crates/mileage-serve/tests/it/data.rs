@@ -82,7 +82,7 @@ fn ageing_wears_the_drive_and_leaves_its_data() {
 #[test]
 fn damage_and_stall_and_drop_off_end_as_documented() {
     let server = serve("intel-x25e-64gb", Speed::Unbounded);
-    server.damage(0, 512);
+    assert_eq!(server.damage(0, 512).unwrap(), 1);
     assert_eq!(ask(&server, HostRequestKind::Read, 0, PAGE, &[]), Err(Failure::Io));
     assert!(ask(&server, HostRequestKind::Read, 512, 512, &[]).is_ok());
     ask(&server, HostRequestKind::Write, 0, 512, &[3; 512]).unwrap();
@@ -91,6 +91,40 @@ fn damage_and_stall_and_drop_off_end_as_documented() {
     assert_eq!(ask(&server, HostRequestKind::Read, 0, 512, &[]), Err(Failure::Io));
     server.power_on().unwrap();
     assert_eq!(ask(&server, HostRequestKind::Read, 0, 512, &[]).unwrap(), [3; 512]);
+}
+
+#[test]
+fn stall_ends_by_the_clock_of_the_host_at_every_speed() {
+    for speed in [Speed::Unbounded, Speed::Times(0.001), Speed::Times(1000.0)] {
+        let server = serve("optane-16gb", speed);
+        let stall = std::time::Duration::from_millis(30);
+        let began = std::time::Instant::now();
+        server.stall(stall);
+        ask(&server, HostRequestKind::Read, 0, 512, &[]).unwrap();
+        assert!(began.elapsed() >= stall, "{speed:?}");
+    }
+    let server = serve("optane-16gb", Speed::Unbounded);
+    server.stall(std::time::Duration::from_secs(3600));
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| ask(&server, HostRequestKind::Read, 0, 512, &[]));
+        while server.stats().outstanding == 0 {
+            std::thread::yield_now();
+        }
+        server.heal();
+        asked.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn damage_that_is_not_of_whole_sectors_of_the_drive_is_refused() {
+    let server = serve("plain-64gib", Speed::Unbounded);
+    let end = server.capacity_bytes();
+    for (at, length) in [(1, 512), (0, 100), (end, 512), (end - 512, 1024), (u64::MAX - 511, 512), (0, 0)] {
+        let refusal = server.damage(at, length).unwrap_err().to_string();
+        assert!(refusal.contains("expected whole sectors of 512 bytes"), "{refusal}");
+    }
+    assert_eq!(server.damage(end - 4096, 4096).unwrap(), 8);
+    assert_eq!(server.heal(), 8);
 }
 
 proptest! {
