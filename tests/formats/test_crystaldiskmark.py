@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from mileage.app.importer import name_settings
 from mileage.errors import Refused
 from tests.formats.made_results import CRYSTALDISKMARK_3, CRYSTALDISKMARK_6, CRYSTALDISKMARK_8
 from tests.formats.sample_reader import by_cell, of, of_text
@@ -66,7 +68,8 @@ def test_the_figure_is_noted_as_the_best_and_its_latency_is_of_another_repetitio
     assert "the best of 3 repetitions" in first.notes[0]
     assert run.levels == {
         "profile": "Default",
-        "test size": "1 GiB (x5) [D: 12% (57/466GiB)]",
+        "drive": "D:",
+        "test size": "1 GiB (x5)",
         "mode": "[Admin]",
         "time": "Measure 5 sec / Interval 5 sec",
     }
@@ -97,3 +100,31 @@ def test_a_line_outside_read_and_write_is_reported(tmp_path: Path) -> None:
     result = of_text(tmp_path, CRYSTALDISKMARK_8.replace("[Read]\n", ""))
     assert len(result.runs) == 2
     assert len(result.unread) == 4
+
+
+def test_a_test_that_was_not_run_is_no_rate_of_zero(tmp_path: Path) -> None:
+    text = CRYSTALDISKMARK_8.replace("180.442 MB/s [  44053.2", "0.000 MB/s [      0.0")
+    result = of_text(tmp_path, text)
+    assert [run.cell for run in result.runs if "random_write" in run.cell] == []
+    assert result.facts["line 16"] == "random_write: not run (0.000 MB/s)"
+    zeros = re.sub(r"[0-9]+\.[0-9]{3} MB/s", "0.000 MB/s", CRYSTALDISKMARK_8)
+    with pytest.raises(Refused, match=r"each test has 0\.000 MB/s: none was run"):
+        of_text(tmp_path, zeros)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_fuller_drive_is_no_other_cell_and_another_drive_is(tmp_path: Path, text: str) -> None:
+    """The letter of the drive stands before its fill level, as in D: 12% (57/466GiB)."""
+    letter = re.findall(r"\[([A-Z]): [0-9]", text)[0]
+    fuller = re.sub(r": [0-9.]+% \([0-9.]+/", ": 77% (300.1/", text)
+    assert fuller != text
+    for other, cells in ((fuller, 1), (fuller.replace(f"[{letter}:", "[X:"), 2)):
+        files = [of_text(tmp_path, one).runs for one in (text, other)]
+        name_settings(files)
+        first = files[0][0].cell.partition(", drive")[0]
+        assert len({run.cell for runs in files for run in runs if run.cell.startswith(first)}) == cells
+    assert set(of_text(tmp_path, text).facts.values()) <= {
+        "D: 12% (57/466GiB)",
+        "C: 26.4% (122.8/465.2 GiB)",
+        "G: 0.1% (5.0/931.4 GB)",
+    }

@@ -63,7 +63,7 @@ NO_SETTINGS: Final = (
 )
 """Facts of a file that are no settings: two runs that differ in nothing else are repetitions."""
 INCIDENTAL: Final = (
-    *("job", "filename", "directory", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
+    *("job", "filename", "directory", "drive", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
 )
 """Settings in which two studies, or two files of one, may differ and still have measured the same."""
 

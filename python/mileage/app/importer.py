@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -49,6 +50,8 @@ _HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
     "time": ("time", "throughput", "iops"),
 }
 """The figure a kind of run is judged by, and what takes its place where the tool does not say it."""
+_DEVICE: Final = re.compile(r"/dev/|[A-Z]:\Z")
+"""A device of Unix, a drive of Windows."""
 _DATES: Final = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
 
 
@@ -245,7 +248,7 @@ def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
         found.setdefault(at, set()).add(run.levels.get(name))
     values = {value for one in found.values() for value in one}
     return any(len(one) > 1 for one in found.values()) or all(
-        (value or "").startswith("/dev/") for value in values
+        _DEVICE.match(value or "") for value in values
     )
 
 

@@ -3,6 +3,7 @@
 Scope: each line of a result is a run. MB are 10^6 bytes, as its heading states. The rate is the best of the repetitions
 that CrystalDiskMark made (x5), IOPS are derived from it, and the microseconds are the least mean latency, of another
 repetition perhaps (DiskBench.cpp of CrystalDiskMark 8), so that they stand in `printed` and are no latency of this run.
+0.000 MB/s is a test that was not run.
 What it refuses: a text whose heading does not state what MB means, and lines without the name of a test.
 """
 
@@ -42,6 +43,8 @@ _FACT: Final = re.compile(r"\s*(Test|Mode|Time|Date|OS|Profile|Comment)\s*:\s*(.
 _RULE: Final = re.compile(r"-{20,}|\s*Crystal Dew World\s*:.*|\* (?:KB|MB|GB) = .*")
 _ORDERS: Final = {"SEQ": "sequential", "RND": "random", "Sequential": "sequential", "Random": "random"}
 _COUNT: Final = re.compile(r"\(x([0-9]{1,2})\)")
+_DRIVE: Final = re.compile(r"\s*\[(?P<drive>[A-Z]:) *(?P<used>[0-9.]{1,6} ?% ?\([^()]{1,40}\))\]\s*")
+"""The drive and how full it is, in the line of the test size."""
 
 
 def knows(source: Source) -> bool:
@@ -80,7 +83,10 @@ def read(source: Source) -> Result:
             result.unread.append(Unread(at, shown(line), "no line of CrystalDiskMark that can stand here"))
     _settle(result, begun)
     if not result.runs:
-        raise Refused(source.path, "no result of CrystalDiskMark was understood", code="not-understood")
+        zeros = "each test has 0.000 MB/s: none was run" if result.facts else ""
+        raise Refused(
+            source.path, "no result of CrystalDiskMark was understood", advice=zeros, code="not-understood"
+        )
     return result
 
 
@@ -96,6 +102,9 @@ def _row(result: Result, at: int, call: int, section: str, found: re.Match[str])
     places: dict[str, str] = dict(re.findall(r"(QD|Q|T)=\s*([0-9]+)", groups["where"] or ""))
     depth, threads = int(places.get("QD") or places.get("Q") or 1), int(places.get("T") or 1)
     test = f"{_ORDERS[found['order']]}_{verb.lower()}"
+    if rate == 0:
+        result.facts[f"line {at}"] = f"{test}: not run (0.000 MB/s)"
+        return
     words = [f"crystaldiskmark.{test}" + (f" {format_bytes(size)}" if size else "")]
     words += [f"depth {depth}"] if depth > 1 else []
     words += [f"{threads} threads"] if threads > 1 else []
@@ -120,13 +129,22 @@ def _row(result: Result, at: int, call: int, section: str, found: re.Match[str])
 
 
 def _fact(result: Result, begun: int, name: str, text: str) -> None:
-    """Settings of all runs of a text: its size and number of repetitions, its mode and its date."""
+    """Settings of all runs of a text: its size and number of repetitions, its mode and its date.
+
+    How full the drive is differs from text to text, so that it is no setting.
+    """
     if name == "OS":
         result.machine.setdefault("os", text)
     elif name == "Date":
         result.began = result.began or text
     elif text:
-        for run in result.runs[begun:]:
+        own = result.runs[begun:]
+        if name == "Test" and own and (found := _DRIVE.search(text)):
+            text = f"{text[: found.start()]} {text[found.end() :]}".strip()
+            result.facts[f"used, test of line {own[0].line}"] = f"{found['drive']} {found['used']}"
+            for run in own:
+                run.levels["drive"] = found["drive"]
+        for run in own:
             run.levels[{"Test": "test size"}.get(name, name.lower())] = text
 
 
