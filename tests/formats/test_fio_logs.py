@@ -202,3 +202,26 @@ def test_logs_of_one_name_in_two_folders_are_two_runs(tmp_path: Path) -> None:
         ("fio.log x, 1", 1000 * 1024),
         ("fio.log x, 1", 3000 * 1024),
     ]
+
+
+@pytest.mark.parametrize("begin_ms", [1_795_637_630_089, 14_830_264])
+@pytest.mark.parametrize("window_ms", [0, 500])
+def test_times_of_a_clock_are_refused(tmp_path: Path, begin_ms: int, window_ms: int) -> None:
+    """Of log_unix_epoch, and of log_alternate_epoch with the clock of the machine's uptime."""
+    lines: list[tuple[int, ...]] = [
+        ((window_ms or 5) * at, 200, 0, 0 if window_ms else 4096, 0) for at in range(1, 7)
+    ]
+    path = log(tmp_path, "x_iops.1.log", [(begin_ms + line[0], *line[1:]) for line in lines])
+    with pytest.raises(Refused, match=r"the times are of a clock.*log_unix_epoch"):
+        run_of(path)
+    assert run_of(log(tmp_path, "y_iops.1.log", lines)).elapsed_s == lines[-1][0] / 1000
+
+
+def test_a_late_first_entry_that_is_a_window_or_a_small_part_is_read(tmp_path: Path) -> None:
+    windows: list[tuple[int, ...]] = [(120_000 * at, 200, 0, 0, 0) for at in range(1, 4)]
+    assert run_of(log(tmp_path, "x_iops.1.log", windows)).elapsed_s == 360
+    assert run_of(log(tmp_path, "one_iops.1.log", windows[:1])).elapsed_s == 120
+    pause: list[tuple[int, ...]] = [(61_000 * at, 2000, 0, 4096, 0) for at in range(1, 20)]
+    assert run_of(log(tmp_path, "pause_lat.1.log", pause)).ops_read == 19
+    with pytest.raises(Refused, match="the beginning is lost"):
+        run_of(log(tmp_path, "tail_lat.1.log", pause[9:]))

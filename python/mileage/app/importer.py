@@ -247,9 +247,7 @@ def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
     for at, run in same:
         found.setdefault(at, set()).add(run.levels.get(name))
     values = {value for one in found.values() for value in one}
-    return any(len(one) > 1 for one in found.values()) or all(
-        _DEVICE.match(value or "") for value in values
-    )
+    return any(len(one) > 1 for one in found.values()) or all(_DEVICE.match(value or "") for value in values)
 
 
 def _distinguishes_more(name: str, chosen: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:

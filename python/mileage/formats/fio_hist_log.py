@@ -3,15 +3,20 @@
 Scope: each file is a run with the histogram of completion latency of each direction, summed over its intervals; a bin
 counts where fio's JSON+ has it, in the middle of the latencies that it holds. With --log_hist_coarseness several bins
 are one. Operations are counted up to the last entry of each direction, as fio may omit the interval after it.
-What it refuses: a file without a whole line. Lines with another number of bins than the first are reported.
+The number that fio gives each job of a call (`numjobs`) is in the name of the cell.
+What it refuses: a file without a whole line, and times of a clock (log_unix_epoch). Lines with another number of bins
+than the first are reported.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from statistics import median
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats.fio_log_head import require_job_time
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
@@ -40,6 +45,7 @@ def read(source: Source) -> Result:
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
     counts: list[list[int]] = []
     last_ms = [0, 0, 0]
+    times: list[int] = []
     width = 0
     for at, line in enumerate(source.lines(), 1):
         if not line.strip():
@@ -55,8 +61,11 @@ def read(source: Source) -> Result:
         counts = counts or [[0] * width for _ in _DIRECTIONS]
         counts[direction] = [total + more for total, more in zip(counts[direction], bins, strict=True)]
         last_ms[direction] = max(last_ms[direction], time_ms)
+        times.append(time_ms)
     if not any(map(any, counts)):
         raise Refused(source.path, "no histogram of fio was understood", code="not-understood")
+    steps = [after - before for before, after in pairwise(sorted(set(times)))]
+    require_job_time(source.path, min(times), max(times), median(steps) if steps else 0.0)
     result.runs.append(_run(source, counts, last_ms))
     return result
 
@@ -76,7 +85,8 @@ def _run(source: Source, counts: list[list[int]], last_ms: list[int]) -> ToolRun
     """The run of a log: histograms by direction, and rates up to the last entry of each."""
     named = _NAME.fullmatch(source.path.name)
     prefix = named["prefix"] if named else source.path.stem
-    run = ToolRun(cell=f"fio.{prefix}", kind="iops", line=1, levels={"log": source.path.name})
+    job = f", job {named['number']}" if named and named["number"] else ""
+    run = ToolRun(cell=f"fio.{prefix}{job}", kind="iops", line=1, levels={"log": source.path.name})
     width = len(counts[0])
     rates = []
     for name, bins, ms in zip(_DIRECTIONS, counts, last_ms, strict=True):

@@ -5,8 +5,8 @@ gives operations, bytes, a histogram and the series per interval exactly; one of
 gives rates per interval, each of whole windows, and of latencies only their mean. Bandwidth is in KiB/s, latency in
 nanoseconds (fio 2: microseconds), time in milliseconds since the job began. Files are read by DuckDB in bounded memory,
 whatever their size.
-What it refuses: files whose name does not say what they hold, files without one line that is understood, and latencies
-whose unit is ambiguous.
+What it refuses: files whose name does not say what they hold, files without one line that is understood, latencies
+whose unit is ambiguous, and times of a clock (log_unix_epoch).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_log_head import Head, head_of, require_unit
+from mileage.formats.fio_log_head import Head, head_of, require_job_time, require_unit
 from mileage.formats.histogram import quantile_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
@@ -102,6 +102,13 @@ def read_group(sources: Sequence[Source], unit_ns: int | None = None) -> Result:
         for source in sources:
             if _kind(source) in _LATENCIES:
                 require_unit(source.path, heads[source.path])
+    begun = min(sources, key=lambda source: heads[source.path].first_ms)
+    require_job_time(
+        begun.path,
+        heads[begun.path].first_ms,
+        max(head.last_ms for head in heads.values()),
+        heads[begun.path].window_ms or 0.0,
+    )
     interval_ms = _interval_ms(list(heads.values()))
     kinds: dict[str, list[Source]] = {}
     for source in sources:
