@@ -34,9 +34,9 @@ def test_each_raw_value_is_a_run_in_the_unit_of_its_scale(tmp_path: Path) -> Non
 def test_the_cell_is_test_and_description_and_kinds_follow_the_scale(tmp_path: Path) -> None:
     runs = of_text(tmp_path, PHORONIX).runs
     assert {(run.cell, run.kind) for run in runs} == {
-        ("phoronix.fio-2.1.0 Type: Random Read - Block Size: 4KB", "iops"),
-        ("phoronix.iozone-1.9.6 Record Size: 4Kb - Disk Test: Write Performance", "throughput"),
-        ("phoronix.unpack-linux-1.2.0 linux-5.19.tar.xz", "time"),
+        ("phoronix.fio-2.1.0 Type: Random Read - Block Size: 4KB, IOPS", "iops"),
+        ("phoronix.iozone-1.9.6 Record Size: 4Kb - Disk Test: Write Performance, MB/s", "throughput"),
+        ("phoronix.unpack-linux-1.2.0 linux-5.19.tar.xz, Seconds", "time"),
     }
     assert "the mean of its repetitions only" in next(run for run in runs if run.ops_per_s == 41000).notes[0]
 
@@ -46,6 +46,37 @@ def test_a_scale_that_is_not_known_is_reported(tmp_path: Path) -> None:
     assert [(entry.line, entry.text, entry.why.rpartition(" ")[2]) for entry in result.unread] == [
         (63, "pgbench-1.14.0", "'TPS'")
     ]
+
+
+def test_two_scales_of_one_test_are_two_cells(tmp_path: Path) -> None:
+    """The suite's fio has IOPS and MB/s below one description."""
+    second = PHORONIX.replace("<Title>IOzone</Title>", "<Title>Flexible IO Tester</Title>").replace(
+        "pts/iozone-1.9.6", "pts/fio-2.1.0"
+    )
+    second = second.replace(
+        "Record Size: 4Kb - Disk Test: Write Performance", "Type: Random Read - Block Size: 4KB"
+    )
+    runs = of_text(tmp_path, second).runs
+    name = "phoronix.fio-2.1.0 Type: Random Read - Block Size: 4KB"
+    kinds = {(run.cell, run.kind) for run in runs if run.cell.startswith(name)}
+    assert kinds == {(f"{name}, IOPS", "iops"), (f"{name}, MB/s", "throughput")}
+
+
+def test_a_proportion_that_its_scale_cannot_have_is_reported(tmp_path: Path) -> None:
+    """The suite says whether higher (HIB) or lower (LIB) is better."""
+    for scale, word, other in (("IOPS", "HIB", "LIB"), ("Seconds", "LIB", "HIB")):
+        text = PHORONIX.replace("<Proportion>HIB</Proportion>\n", "")
+        found = [
+            of_text(
+                tmp_path,
+                text.replace(
+                    f"<Scale>{scale}</Scale>", f"<Scale>{scale}</Scale>\n<Proportion>{one}</Proportion>"
+                ),
+            )
+            for one in (word, other)
+        ]
+        assert len(found[0].runs) - len(found[1].runs) == (4 if scale == "IOPS" else 2)
+        assert f"expected the Proportion {word} of a figure in {scale}" in found[1].unread[0].why
 
 
 def test_entities_and_documents_on_one_line_are_refused(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Phoronix Test Suite's composite.xml: one element on a line, as the suite writes it.
 
 Scope: each value of RawString is a run, as these are the repetitions of the suite; where it is empty, Value is one. The
-scale is a unit of a rate, of operations or of a time; the test, its description and the system make the cell.
-What it refuses: a scale that is none of these, by a report for each result; entities other than the five of XML; and a
-document on one line.
+scale is a unit of a rate, of operations or of a time; test, description and scale make the cell, with the arguments and
+the system where they differ.
+What it refuses: a scale that is none of these, and one of which the suite takes the other direction for better, by a
+report for each result; entities other than the five of XML; and a document on one line.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _PROLOGUE: Final = re.compile(r"\s*<\?xml.*\?>\s*|\s*<!--.*-->\s*")
 _ENTITY: Final = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#[0-9]{1,7};)")
 _SECONDS: Final = {"Seconds": 1.0, "Milliseconds": 1e-3, "Microseconds": 1e-6, **TIMES_S}
 _OPERATIONS: Final = {"IOPS": 1.0, "Operations Per Second": 1.0, "Files/s": 1.0, "Requests Per Second": 1.0}
+_BETTER: Final = {"throughput": "HIB", "iops": "HIB", "time": "LIB"}
+"""What is better of a kind, higher or lower, in the suite's word (Proportion)."""
 _REPETITIONS_MAX: Final = 10_000
 
 
@@ -115,6 +118,12 @@ def _close(result: Result, item: _Item) -> None:
         why = f"expected a scale such as MB/s, MiB/s, IOPS or Seconds; found {scale[:40]!r}"
         result.unread.append(Unread(item.line, shown(f"{test} {description}"), why))
         return
+    if (better := item.words.get("Proportion", "")) not in ("", _BETTER[kind]):
+        why = f"expected the Proportion {_BETTER[kind]} of a figure in {scale}; found {better[:20]!r}"
+        result.unread.append(Unread(item.line, shown(f"{test} {description}"), why))
+        return
+    cell = ", ".join([f"phoronix.{test}" + (f" {description}" if description else ""), scale])
+    levels = {"version": item.words.get("AppVersion", ""), "arguments": item.words.get("Arguments", "")}
     for at, entry in item.entries:
         texts = [part for part in entry.get("RawString", "").split(":") if part] or [entry.get("Value", "")]
         values = [number(text) for text in texts[:_REPETITIONS_MAX]]
@@ -124,13 +133,13 @@ def _close(result: Result, item: _Item) -> None:
             continue
         for value in known:
             run = ToolRun(
-                cell=f"phoronix.{test}" + (f" {description}" if description else ""),
+                cell=cell,
                 key=CellKey(f"phoronix.{test}"),
                 kind=kind,
                 title=item.words.get("Title", ""),
                 line=at,
                 call=item.line,
-                levels={"system": entry.get("Identifier", ""), "version": item.words.get("AppVersion", "")},
+                levels={"system": entry.get("Identifier", ""), **levels},
                 printed=[(scale, value)],
             )
             run.levels = {name: text for name, text in run.levels.items() if text}
