@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from mileage import app
-from mileage.app.importer import make_study, read_files
+from mileage.app.importer import make_study, name_settings, read_files
 from mileage.errors import Refused
+from mileage.model.imported_settings import INCIDENTAL
 from tests.formats.made_results import SAMPLES_CSV
-from tests.formats.sample_reader import of_text
+from tests.formats.sample_reader import SAMPLES, of_text
 
 FACTORS = {
     "IOPS": 1,
@@ -122,3 +123,49 @@ def test_latencies_that_are_not_judged_are_kept(tmp_path: Path) -> None:
     text = HEAD.replace("\n", ",metric\n") + "a,1,5,ms,p50\na,1,7,ms,p99\na,1,4000,us,mean\n"
     (run,) = of_text(tmp_path, text).runs
     assert (run.latency_p99_ns, run.quantiles_ns) == (7e6, {"p50": 5e6, "p99": 7e6, "mean": 4e6})
+
+
+@pytest.mark.parametrize("name", INCIDENTAL)
+def test_every_column_is_a_setting_whatever_its_name(tmp_path: Path, name: str) -> None:
+    """Also names that distinguish no cells in the files of a tool, in one table and in two."""
+    head = HEAD.replace("\n", f",{name}\n")
+    tables = {"one": ["a,1,5,MB/s,x", "a,1,6,MB/s,y"], "left": ["a,1,5,MB/s,x"], "right": ["a,1,6,MB/s,y"]}
+    for table, rows in tables.items():
+        (tmp_path / table).write_text(head + "\n".join(rows) + "\n")
+    for files in (["one"], ["left", "right"]):
+        found = [result.runs for _, result in read_files([tmp_path / file for file in files])]
+        name_settings(found)
+        assert [run.cell for runs in found for run in runs] == [
+            f"a, column {name} x",
+            f"a, column {name} y",
+        ]
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_repetitions_of_a_cell_with_different_figures_are_refused(tmp_path: Path, files: int) -> None:
+    rows = ["x,1,10,MB/s,", "x,2,20,IOPS,"]
+    paths = [tmp_path / f"table-{at}.csv" for at in range(files)]
+    for path, own in zip(paths, [rows] if files == 1 else [rows[:1], rows[1:]], strict=True):
+        path.write_text(HEAD.replace("\n", ",metric\n") + "\n".join(own) + "\n")
+    with pytest.raises(Refused, match=r"line [23].*iops of x, of which .*line 2 has throughput"):
+        make_study(read_files(paths), tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_damaged_file_of_a_tool_adds_no_run_with_another_figure_to_a_cell(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.json"
+    path.write_text(
+        re.sub(r'"iops" : [1-9][0-9.]*', '"iops" : -1', (SAMPLES / "fio-one-job.json").read_text())
+    )
+    study = make_study(read_files([SAMPLES / "fio-one-job.json", path]), tmp_path / "study")
+    cells = {(sample.cell, sample.metric) for sample in app.load(study.path).samples()}
+    name = next(iter(cells))[0].removesuffix(", throughput only")
+    assert (name, "ops_per_s") in cells
+    assert (f"{name}, throughput only", "rate_bytes_per_s") in cells
+
+
+def test_settings_may_have_different_figures(tmp_path: Path) -> None:
+    text = HEAD.replace("\n", ",depth\n") + "x,1,10,MB/s,1\nx,1,20,IOPS,2\n"
+    assert [run.kind for run in of_text(tmp_path, text).runs] == ["throughput", "iops"]
+    study = make_study(read_files([tmp_path / "file"]), tmp_path / "study")
+    assert {sample.cell for sample in app.load(study.path).samples()} == {"x, depth 1", "x, depth 2"}

@@ -21,6 +21,7 @@ from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
 from mileage.judge.rate_over_time import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.model.imported_record import ImportedRecord
+from mileage.model.imported_settings import INCIDENTAL
 from mileage.model.journal_entries import ImportedRun, SourceFile
 from mileage.plan import Plan
 from mileage.plan.iozone_suite import Suite
@@ -49,23 +50,6 @@ _MEMORY_BY_NAME: Final = ("hdparm.cached", "hdparm.cached_direct")
 """Tests that read from memory on purpose."""
 _DIRECT_BY_NAME: Final = ("hdparm.cached_direct", "hdparm.buffered_direct")
 """Tests whose name states that they bypass the page cache."""
-NO_SETTINGS: Final = (
-    *(
-        "write_lat_log",
-        "write_bw_log",
-        "write_iops_log",
-        "log",
-        "concurrent",
-        "began",
-        "label",
-        "repetitions",
-    ),
-)
-"""Facts of a file that are no settings: two runs that differ in nothing else are repetitions."""
-INCIDENTAL: Final = (
-    *("job", "filename", "directory", "drive", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
-)
-"""Settings in which two studies, or two files of one, may differ and still have measured the same."""
 
 
 def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:

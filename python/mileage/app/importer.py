@@ -19,9 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.analysis.imported_study import INCIDENTAL, NO_SETTINGS
 from mileage.errors import Refused
-from mileage.formats import fio_logs, vdbench
+from mileage.formats import fio_logs, samples_csv, vdbench
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
@@ -29,6 +28,7 @@ from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sanitize import TEXT_MAX
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
+from mileage.model.imported_settings import INCIDENTAL, NO_SETTINGS
 from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
 from mileage.model.journal_entries import Study as JournalHead
 from mileage.plan import Plan, Study, TargetFacts
@@ -189,6 +189,7 @@ def make_study(
     # Runs without a figure stay in the source entries of the journal, so that the report can list what is missing.
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
     name_settings([[run for run in result.runs if run.measured] for _, result in found])
+    _separate_metrics(runs)
     if len(runs) > RUNS_MAX:
         raise Refused("", f"{len(runs):,} runs", advice=f"a study has at most {RUNS_MAX:,}", code="too-large")
     plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
@@ -204,6 +205,31 @@ def make_study(
     finally:
         journal.close()
     return folder
+
+
+def _separate_metrics(runs: Sequence[tuple[Source, Result, ToolRun]]) -> None:
+    """Make runs of one cell that have different figures different cells: they are no repetitions of one thing.
+
+    Raises Refused for a table that a person wrote; a tool's file lacks a figure where it is damaged.
+    """
+    first: dict[str, tuple[str, Source, ToolRun]] = {}
+    for source, result, run in runs:
+        for metric in [word for word in metrics_of(run) if word != "p99"]:
+            other, before, twin = first.setdefault(run.cell, (metric, source, run))
+            if other == metric:
+                continue
+            if result.layout == samples_csv.LAYOUT:
+                raise Refused(
+                    f"{source.path}, line {run.line}",
+                    f"{metric} of {run.cell[:80]}, of which {before.path}, line {twin.line} has {other}",
+                    expected="one figure in all repetitions of a cell",
+                    advice="give what is another measurement another cell",
+                    code="mismatch",
+                )
+            run.notes.append(
+                f"{run.cell}: a run without {other}, which others of the cell have, is of a cell of its own"
+            )
+            run.cell = f"{run.cell[: TEXT_MAX - 40]}, {metric} only"
 
 
 def name_settings(files: Sequence[Sequence[ToolRun]]) -> None:

@@ -1,8 +1,8 @@
 """A plain table of samples: one figure of one repetition of one cell in each row, for tools without a reader.
 
 Scope: one header row with the columns `cell`, `repetition`, `value` and `unit`; optionally `metric`; every other column
-is a setting. Rows of one cell, repetition and setting are figures of one run, and rows of one repetition number
-were measured together. Fields are separated by commas, semicolons or tabs, whichever the header has.
+is a setting, whatever its name. Rows of one cell, repetition and setting are figures of one run, and rows of one
+repetition number were measured together. Fields are separated by commas, semicolons or tabs, whichever the header has.
 What it refuses: a unit that has two meanings or none, a metric that does not fit its unit, a time without a metric, and
 a figure that is given twice. A row with another number of fields, or whose value is no number, is reported as not
 understood.
@@ -23,6 +23,7 @@ from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Kind, Result, ToolRun, Unread
 from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S, choice_of
 from mileage.model.cell_key import CellKey
+from mileage.model.imported_settings import INCIDENTAL
 
 LAYOUT: Final = "samples-csv"
 COLUMNS: Final = ("cell", "repetition", "value", "unit")
@@ -119,7 +120,12 @@ def _row(source: Source, at: int, names: list[str], fields: list[str]) -> _Row |
     if not found["cell"]:
         return "the cell has no name"
     metric, scale = _meaning(f"{source.path}, line {at}", found.get(METRIC, ""), found["unit"])
-    levels = {name: text for name, text in found.items() if name and text and name not in (*COLUMNS, METRIC)}
+    levels = {
+        # A name that distinguishes no cells in the files of a tool does so here.
+        f"column {name}" if name in INCIDENTAL else name: text
+        for name, text in found.items()
+        if name and text and name not in (*COLUMNS, METRIC)
+    }
     named = f"{metric} [{found['unit']}]"
     return _Row(at, found["cell"], repetition, metric, value * scale, (named, value), levels)
 
@@ -183,9 +189,9 @@ def _runs(source: Source, rows: list[_Row]) -> list[ToolRun]:
             setattr(run, _JUDGED[row.metric][0], row.value)
         if row.metric not in ("throughput", "iops", "time"):
             run.quantiles_ns[row.metric] = row.value
-    by_cell: dict[str, list[ToolRun]] = {}
+    by_cell: dict[tuple[object, ...], list[ToolRun]] = {}
     for run in runs.values():
-        by_cell.setdefault(run.cell, []).append(run)
+        by_cell.setdefault((run.cell, *run.levels.items()), []).append(run)
     for same in by_cell.values():
         kind = _kind(same)
         for run in same:
