@@ -183,6 +183,16 @@ ELBENCHO_JSON: Final = (
     '"last_done":{"elapsed_time_ms":"12","entries\\/s":"8000","entries":"96"}}\n'
 )
 
+ELBENCHO_CSV: Final = (
+    "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random aligned,"
+    "IO depth,shared paths,truncate,operation,time ms [first],time ms [last],entries/s [first],entries/s [last],"
+    "IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],MiB [first],MiB [last],IO lat us [min],IO lat us [avg],"
+    "IO lat us [max],version,command\n"
+    "2026-11-22T02:03:04,first,file,1,1,4,,,1073741824,4096,1,1,1,8,,0,WRITE,10011,10020,,,40211,40201,157,157,1564,"
+    '1573,90,795,20011,3.0-1,"elbencho" "-w"\n'
+)
+"""The first phase of that JSON."""
+
 PHORONIX: Final = """\
 <?xml version="1.0"?>
 <!--Phoronix Test Suite v10.8.4-->

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from mileage.app.importer import read_files
 from mileage.errors import Refused
 from mileage.formats.input_file import open_source
 from mileage.formats.readers import layout_of
-from tests.formats.made_results import VDBENCH_50407
-from tests.formats.sample_reader import of
+from tests.formats.made_results import ELBENCHO_CSV, ELBENCHO_JSON, VDBENCH_50407
+from tests.formats.sample_reader import SAMPLES, of
 from tests.formats.test_hostile import CORPUS
 
 TEXTS = [name for name, data in CORPUS.items() if not name.endswith((".log", ".xls")) and b"\0" not in data]
@@ -62,3 +63,43 @@ def test_a_file_with_one_run_more_holds_copies(tmp_path: Path) -> None:
     for files in (paths, paths[::-1]):
         with pytest.raises(Refused, match="has the same figures"):
             read_files(files)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_elbencho_writes_one_call_to_two_files(tmp_path: Path, order: int) -> None:
+    """The CSV file has whole MiB, so its rates are not those of the JSON file."""
+    paths = [tmp_path / "e.csv", tmp_path / "e.json"]
+    paths[0].write_text(ELBENCHO_CSV)
+    paths[1].write_text(ELBENCHO_JSON)
+    assert of(paths[0]).runs[0].rate_bytes_per_s != of(paths[1]).runs[0].rate_bytes_per_s
+    with pytest.raises(Refused, match="has the same figures"):
+        read_files(paths[::order])
+    paths[0].write_text(ELBENCHO_CSV.replace(",40201,", ",40202,"))
+    assert len(read_files(paths)) == 2
+
+
+def test_the_text_and_the_json_of_one_call_of_fio_are_one_run(tmp_path: Path) -> None:
+    """All runs of one file are in the other one; a call with another count of operations is a repetition."""
+    paths = [SAMPLES / "fio-status.out", tmp_path / "status.json"]
+    (run,) = of(paths[0]).runs
+    job = {
+        "jobname": "four",
+        "groupid": 0,
+        "job options": {"rw": "randread", "bs": "4k", "numjobs": "2"},
+        "read": {
+            "io_bytes": run.bytes_read,
+            "total_ios": run.ops_read,
+            "bw_bytes": round(run.rate_bytes_per_s or 0),
+            "iops": round(run.ops_per_s or 0, 1),
+            "runtime": 3001,
+        },
+    }
+    for ops, same in ((run.ops_read, True), ((run.ops_read or 0) + 1, False)):
+        job["read"]["total_ios"] = ops
+        paths[1].write_text(json.dumps({"fio version": "fio-3.33", "jobs": [job]}))
+        assert [other.cell for other in of(paths[1]).runs] == [run.cell]
+        if same:
+            with pytest.raises(Refused, match="has the same figures"):
+                read_files(paths)
+        else:
+            assert len(read_files(paths)) == 2

@@ -8,19 +8,10 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused
-from tests.formats.made_results import ELBENCHO_JSON
+from tests.formats.made_results import ELBENCHO_CSV, ELBENCHO_JSON
 from tests.formats.sample_reader import by_cell, of_text
 
 WRITE = json.loads(ELBENCHO_JSON.splitlines()[0])
-
-CSV = (
-    "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random aligned,"
-    "IO depth,shared paths,truncate,operation,time ms [first],time ms [last],entries/s [first],entries/s [last],"
-    "IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],MiB [first],MiB [last],IO lat us [min],IO lat us [avg],"
-    "IO lat us [max],version,command\n"
-    "2026-11-22T02:03:04,first,file,1,1,4,,,1073741824,4096,1,1,1,8,,0,WRITE,10011,10020,,,40211,40201,157,157,1564,"
-    '1573,90,795,20011,3.0-1,"elbencho" "-w"\n'
-)
 
 
 def test_a_phase_has_the_figures_of_the_last_thread(tmp_path: Path) -> None:
@@ -41,7 +32,7 @@ def test_phases_without_data(tmp_path: Path) -> None:
 
 
 def test_the_csv_file_of_the_same_call_has_the_same_cell_and_settings(tmp_path: Path) -> None:
-    ours, theirs = of_text(tmp_path, ELBENCHO_JSON).runs[0], of_text(tmp_path, CSV).runs[0]
+    ours, theirs = of_text(tmp_path, ELBENCHO_JSON).runs[0], of_text(tmp_path, ELBENCHO_CSV).runs[0]
     assert (ours.cell, ours.kind, ours.levels, ours.outstanding) == (
         theirs.cell,
         theirs.kind,

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from mileage.app.duplicate_results import check_duplicates, duplicate
 from mileage.errors import Refused
-from mileage.formats import fio_logs, samples_csv, vdbench
+from mileage.formats import fio_logs, samples_csv
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
@@ -84,7 +85,7 @@ def read_files(
             # Two runs hardly ever agree to the last byte, so equal files are almost surely copies, which would narrow
             # the interval.
             if other.sha256 == source.sha256 and not (equal and not other.path.samefile(source.path)):
-                raise _twin(path, f"has the same content as {other.path}", copy=not equal)
+                raise duplicate(path, f"has the same content as {other.path}", copy=not equal)
         sources.append(source)
     if not sources:
         raise Refused(paths[0], "an empty file", advice="the tool wrote nothing", code="empty")
@@ -103,7 +104,7 @@ def read_files(
             )
     if not any(run.measured for _, result in found for run in result.runs):
         raise Refused(sources[0].path, "not one figure was understood", code="not-understood")
-    _check_twins(found, equal=equal)
+    check_duplicates(found, equal=equal)
     return found
 
 
@@ -112,64 +113,11 @@ def _file_of(path: Path) -> Path:
     return path / SUMMARY if (path / SUMMARY).is_file() else path
 
 
-def _twin(path: Path, found: str, *, copy: bool) -> Refused:
-    more = ", or add --equal-files if each is of a run of its own" if copy else ""
-    return Refused(path, found, advice=f"name one of them{more}", code="repeated")
-
-
 def _first_unread(result: Result) -> str:
     if result.unread:
         first = result.unread[0]
         return f"; line {first.line} has {first.text!r}: {first.why}"
     return f"; {result.lost[0]}" if result.lost else ""
-
-
-def _check_twins(found: list[tuple[Source, Result]], *, equal: bool) -> None:
-    """Raises Refused when two files are of one run; with `equal`, two of one layout get a note instead.
-
-    Two files of one layout are duplicates when the facts of all runs of one are in the other; equal rates alone may be
-    asked for. Two layouts, such as a text and a spreadsheet, hold different facts: there the rates decide.
-    """
-    contents: list[tuple[Source, Result, frozenset[bytes]]] = []
-    headlines: dict[frozenset[Any], tuple[str, Source]] = {}
-    for source, result in found:
-        runs = [run for run in result.runs if run.measured]
-        if not runs:
-            continue
-        facts = _facts(result, runs)
-        headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
-        # The text and the spreadsheet of one run hold different facts: only the headline figures can show that they are
-        # one run.
-        layout, twin = headlines.setdefault(headline, (result.layout, source))
-        if layout == result.layout:
-            same = [
-                other for other, theirs, own in contents if theirs.layout == layout and _overlap(own, facts)
-            ]
-            twin = same[0] if same else source
-        contents.append((source, result, facts))
-        if twin is source:
-            continue
-        text = f"has the same figures as {twin.path}"
-        if not equal or layout != result.layout:
-            raise _twin(source.path, text, copy=layout == result.layout)
-        runs[0].notes.append(f"{source.path.name} {text}, and counts as a repetition (--equal-files)")
-
-
-def _facts(result: Result, runs: list[ToolRun]) -> frozenset[bytes]:
-    """The facts of each run by which copies are found.
-
-    Positions and notes depend on the file and not on the run, so they must not hide a duplicate. The files of one run
-    of vdbench repeat its averages below other lines.
-    """
-    if result.layout == vdbench.LAYOUT:
-        return frozenset(msgspec.json.encode([run.cell, run.printed]) for run in runs)
-    bare = [msgspec.structs.replace(run, line=0, call=0, notes=[]) for run in runs]
-    return frozenset(msgspec.json.encode([result.began, run]) for run in bare)
-
-
-def _overlap(a: frozenset[bytes], b: frozenset[bytes]) -> bool:
-    """Whether all runs of one file are in the other."""
-    return a <= b or b <= a
 
 
 def make_study(
