@@ -95,9 +95,22 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
             max: INTERVAL_MAX_NS,
         }));
     }
+    check_cache_drop(options)?;
     check_touch(workload, options)?;
     check_comparison(workload, options)?;
     cpu_affinity::check(&options.pin_cpus)
+}
+
+/// Check that the page cache can be dropped between passes.
+fn check_cache_drop(options: &Options) -> Result<(), Error> {
+    let because = match options.api {
+        _ if options.drop_cache_every_bytes == 0 => return Ok(()),
+        Api::Positioned | Api::Seek | Api::Vectored { .. } if !options.direct => return Ok(()),
+        Api::Positioned | Api::Seek | Api::Vectored { .. } => "whose direct I/O leaves nothing in the page cache",
+        _ => "of which the page cache is not dropped between passes: choose positioned, seek or vectored",
+    };
+    let (api, found) = (name(options.api), options.drop_cache_every_bytes.to_string());
+    Err(Error::Api { api, what: "drop_cache_every_bytes", found, because })
 }
 
 /// Check that the read data can be touched.

@@ -37,6 +37,9 @@ pub struct Options {
     /// read counts as complete: as hdparm makes sure that the data have arrived. In bytes, up to the record; 0 for none.
     /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
     pub touch_bytes: u32,
+    /// Each time a thread has moved this many bytes, the target is dropped from the page cache before its next call; in
+    /// bytes, 0 for never. With the span: before each pass but the first. For `positioned`, `seek` and `vectored`.
+    pub drop_cache_every_bytes: u64,
     /// Expected identity of the target, or with a file for each thread those of `PATH.0`, `PATH.1` and so on. Symbolic
     /// links are not followed then. Empty: any target is accepted.
     pub expects: Vec<Identity>,

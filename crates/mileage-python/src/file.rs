@@ -21,10 +21,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
 /// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`,
-/// `touch_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty times a second; when it
-/// answers true the run is interrupted. An I/O error is in the record. Its key `audit` has the kernel's own count
-/// of bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when
-/// the file, the workload or the options cannot be used, and `OSError` when the run is void.
+/// `touch_bytes`, `drop_cache_every_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty
+/// times a second; when it answers true the run is interrupted. An I/O error is in the record. Its key `audit` has the
+/// kernel's own count of bytes and calls for each worker thread, or null where the kernel keeps none. Raises
+/// `mileage.errors.Refused` when the file, the workload or the options cannot be used, and `OSError` when the run is void.
 #[pyfunction]
 #[pyo3(signature = (path, workload, options = "{}", poll = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]

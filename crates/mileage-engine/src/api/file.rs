@@ -56,6 +56,11 @@ impl TargetFile {
         }
     }
 
+    /// Drop the whole file or device from the page cache; what is not written back yet stays.
+    pub(crate) fn drop_cache(&self) -> Result<(), Errno> {
+        rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed)
+    }
+
     /// Do an operation that moves no bytes and is no sync.
     pub(crate) fn command(&self, op: &Op) -> Result<(), Errno> {
         match op.kind {

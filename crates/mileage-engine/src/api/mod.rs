@@ -1,6 +1,7 @@
 //! I/O APIs: the system or library calls that read and write the target. An API of one operation at a time implements
 //! [`Transfer`]; the loop `worker::sync_loop` is compiled once for each.
 
+pub(crate) mod cache_drop;
 #[expect(unsafe_code, reason = "calls ioctl")]
 mod discard;
 pub(crate) mod file;
@@ -42,6 +43,11 @@ pub(crate) trait Transfer {
 
     /// Do an operation that moves no bytes and is no sync.
     fn command(&mut self, op: &Op) -> Result<(), Errno>;
+
+    /// Drop the target from the page cache, where this API goes through it and can.
+    fn drop_cache(&mut self) -> Result<(), Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
 
     /// Hand over what is still kept back in a buffer, before the run's time ends.
     fn finish(&mut self) -> Result<(), Errno> {

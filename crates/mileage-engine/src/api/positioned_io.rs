@@ -29,4 +29,8 @@ impl Transfer for PositionedFile {
     fn command(&mut self, op: &Op) -> Result<(), Errno> {
         self.0.command(op)
     }
+
+    fn drop_cache(&mut self) -> Result<(), Errno> {
+        self.0.drop_cache()
+    }
 }

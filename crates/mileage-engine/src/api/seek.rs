@@ -58,4 +58,8 @@ impl Transfer for Seek {
     fn command(&mut self, op: &Op) -> Result<(), Errno> {
         self.file.command(op)
     }
+
+    fn drop_cache(&mut self) -> Result<(), Errno> {
+        self.file.drop_cache()
+    }
 }

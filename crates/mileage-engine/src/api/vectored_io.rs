@@ -71,4 +71,8 @@ impl Transfer for VectoredFile {
     fn command(&mut self, op: &Op) -> Result<(), Errno> {
         self.file.command(op)
     }
+
+    fn drop_cache(&mut self) -> Result<(), Errno> {
+        self.file.drop_cache()
+    }
 }

@@ -17,6 +17,7 @@ pub(crate) mod timed_wait;
 pub(crate) use run_state::{SharedState, Tally};
 pub(crate) use thread_result::{CurrentWork, Part};
 
+use crate::api::cache_drop::CacheDropper;
 use crate::api::file::TargetFile;
 use crate::api::mmap::MappedWindow;
 use crate::api::null::Null;
@@ -73,6 +74,9 @@ pub(crate) fn work<O: Observer>(
     if let Some(settings) = Settings::of(options) {
         return work_loop(shared, thread, || RingLoop::new(shared, thread, file.into_fd(), settings, observer));
     }
+    if options.drop_cache_every_bytes > 0 {
+        return drop_cache(shared, thread, file, observer);
+    }
     match options.api {
         Api::Seek => work_loop(shared, thread, || SyncLoop::new(shared, thread, Seek::new(file), observer)),
         Api::Vectored { parts } => {
@@ -91,6 +95,24 @@ pub(crate) fn work<O: Observer>(
         Api::Positioned | Api::Uring { .. } | Api::Null => {
             work_loop(shared, thread, || SyncLoop::new(shared, thread, PositionedFile(file), observer))
         }
+    }
+}
+
+/// The loops of targets that are dropped from the page cache while they are worked on; not those of the hot path.
+#[cold]
+fn drop_cache<O: Observer>(shared: &SharedState, thread: u32, file: TargetFile, observer: O) -> Result<Part, Error> {
+    let every_bytes = shared.options.drop_cache_every_bytes;
+    match shared.options.api {
+        Api::Seek => work_loop(shared, thread, || {
+            SyncLoop::new(shared, thread, CacheDropper::new(Seek::new(file), every_bytes), observer)
+        }),
+        Api::Vectored { parts } => work_loop(shared, thread, || {
+            let inner = VectoredFile::new(file, parts);
+            SyncLoop::new(shared, thread, CacheDropper::new(inner, every_bytes), observer)
+        }),
+        _ => work_loop(shared, thread, || {
+            SyncLoop::new(shared, thread, CacheDropper::new(PositionedFile(file), every_bytes), observer)
+        }),
     }
 }
 

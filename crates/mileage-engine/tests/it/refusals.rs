@@ -181,3 +181,23 @@ fn a_touch_without_effect_or_that_spoils_a_comparison() {
     }
     assert!(start(reads(), touched(plain().record_bytes, Api::Positioned)).is_ok());
 }
+
+#[test]
+fn dropping_the_page_cache_where_an_api_cannot() {
+    let (_folder, path) = file_of(4 << 20);
+    let dropped = |api, direct| Options { drop_cache_every_bytes: 1 << 20, api, direct, ..Options::new(&path) };
+    let ring = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
+    let cases = [
+        (Api::Positioned, true, "direct I/O leaves nothing"),
+        (ring, false, "choose positioned, seek or vectored"),
+        (Api::Mmap, false, "choose positioned, seek or vectored"),
+        (Api::Null, false, "choose positioned, seek or vectored"),
+    ];
+    for (api, direct, because) in cases {
+        let refused = refusal(reads(), dropped(api, direct));
+        assert!(refused.starts_with("drop_cache_every_bytes is ") && refused.contains(because), "{refused}");
+    }
+    for api in [Api::Positioned, Api::Seek, Api::Vectored { parts: 1 }] {
+        assert!(start(reads(), dropped(api, false)).is_ok());
+    }
+}
