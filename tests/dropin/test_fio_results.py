@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from mileage.dropin.fio_run import _remove
+import pytest
+
+from mileage.dropin.fio_process import remove
 from tests.command import mileage
 
 
@@ -50,12 +54,85 @@ def test_copies_of_a_job_may_share_a_file_that_is_removed(tmp_path: Path) -> Non
 def test_only_regular_files_are_removed(tmp_path: Path) -> None:
     node = tmp_path / "node"
     os.mkfifo(node)
-    _remove(str(node))
+    remove(str(node))
     assert node.exists()
-    _remove(str(tmp_path / "nothing"))
+    remove(str(tmp_path / "nothing"))
 
 
 def test_one_log_holds_the_lines_of_all_copies(tmp_path: Path) -> None:
     words = ("--name=a", "--rw=write", "--size=64k", "--numjobs=3", "--write_bw_log=x")
     assert mileage("fio", *words, "--per_job_logs=0", cwd=tmp_path).returncode == 0
     assert len((tmp_path / "x_bw.log").read_text().splitlines()) >= 3
+
+
+def document(place: Path, *words: str) -> list[dict[str, Any]]:
+    done = mileage("fio", *words, "--output-format=json", cwd=place)
+    assert done.returncode == 0, done.stderr
+    jobs: list[dict[str, Any]] = json.loads(done.stdout)["jobs"]
+    return jobs
+
+
+def test_a_log_that_cannot_be_written_does_not_keep_the_results_back(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=write", "--size=64k", "--write_bw_log=missing/x", "--output-format=json")
+    done = mileage("fio", *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "missing/x_bw.1.log" in done.stderr
+    assert json.loads(done.stdout)["jobs"][0]["write"]["io_bytes"] == 65536
+
+
+def test_the_runtime_of_a_limited_rate_is_the_whole_time(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=write", "--size=1m", "--time_based", "--runtime=700ms", "--rate_iops=3")
+    (job,) = document(tmp_path, *words)
+    # The third operation is due after 667 ms, and another one after the end.
+    assert job["write"]["total_ios"] == 3
+    assert 700 <= job["write"]["runtime"] <= job["job_runtime"]
+
+
+def test_an_ended_job_ends_its_group_with_exitall(tmp_path: Path) -> None:
+    long = ("--name=a", "--rw=read", "--size=64k", "--time_based", "--runtime=100", "--exitall")
+    a, b = document(tmp_path, *long, "--name=b", "--rw=write", "--size=64k", "--exitall")
+    assert a["error"] == 0
+    assert a["read"]["runtime"] < 60_000
+    assert b["write"]["io_bytes"] == 65536
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_the_page_cache_is_dropped_before_each_pass(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "mileage", "fio", "--name=a", "--rw=read", "--size=64k"]
+    trace = tmp_path / "trace"
+    for more, count in (("--loops=3", 3), ("--loops=3 --invalidate=0", 0)):
+        command = ["strace", "-f", "-o", str(trace), "-e", "trace=fadvise64", *words, *more.split()]
+        subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+        assert trace.read_text().count("POSIX_FADV_DONTNEED") == count
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--rw=randwrite", "--norandommap"),
+        ("--rw=randwrite", "--random_distribution=zipf:1.2"),
+        ("--rw=write", "--number_ios=5"),
+        ("--rw=write", "--io_size=2m"),
+        ("--rw=randwrite", "--bssplit=4k/50:16k/50"),
+        ("--rw=write", "--numjobs=3", "--filename=f"),
+        ("--rw=write", "--nrfiles=3", "--loops=2"),
+    ],
+)
+def test_no_damage_is_found_where_there_is_none(tmp_path: Path, words: tuple[str, ...]) -> None:
+    jobs = document(tmp_path, "--name=a", "--size=256k", "--verify=md5", *words)
+    assert all(job["error"] == 0 and job["read"]["total_ios"] > 0 for job in jobs)
+
+
+def test_a_reading_job_compares_what_another_one_wrote(tmp_path: Path) -> None:
+    base = ("--filename=f", "--size=256k", "--verify=crc32c", "--output-format=json")
+    assert mileage("fio", "--name=w", "--rw=randwrite", "--do_verify=0", *base, cwd=tmp_path).returncode == 0
+    read = ("fio", "--name=r", "--rw=read", *base)
+    done = mileage(*read, cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["jobs"][0]["read"]["total_ios"]) == (0, 64)
+    with open(tmp_path / "f", "r+b") as file:
+        file.seek(5000)
+        file.write(b"\xff\xff\xff\xff")
+    damaged = mileage(*read, cwd=tmp_path)
+    assert damaged.returncode == 1
+    assert json.loads(damaged.stdout)["jobs"][0]["error"] == 84
+    assert "1 blocks differ" in damaged.stderr

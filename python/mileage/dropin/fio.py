@@ -6,22 +6,23 @@ files of the jobs, as with fio itself.
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import Final, TextIO
 
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
-from mileage.dropin.fio_logs import LOGS, write_logs
-from mileage.dropin.fio_plan import FioWork, is_direct, refuse_devices, works_of
+from mileage.dropin.fio_logs import write_logs
+from mileage.dropin.fio_plan import FioWork, refuse_devices, works_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused, RunFailed
 from mileage.formats import fio_print
-from mileage.formats.fio_print import PERCENTILES, Shown
+from mileage.formats.fio_results import PERCENTILES, JobResult
 
-_ACCEPTED: Final = "Accepted: "
-"""Help of an option that is taken and does not do what it does in fio begins so."""
+MOST_PERCENTILES: Final = 20
 INTERRUPTED: Final = 128
 """Exit status of fio after an interrupt."""
 _FORMATS: Final = ("normal", "terse", "json", "json+")
@@ -34,12 +35,13 @@ def run(given: GivenFlags) -> int:
         return 0
     if given.has("--study"):
         raise Refused("fio: --study", "is not built", advice="`mileage run --job JOB.fio`", code="not-built")
+    began = time.monotonic()
     forms = _forms(given)
     jobs = jobs_of(given)
     works = [works_of(job) for job in jobs]
     if given.has("--parse-only"):
         return 0
-    for line in notes_of(jobs):
+    for line in notes_of(jobs, works):
         sys.stderr.write(f"fio: {line}\n")
     refuse_devices([work for copies in works for work in copies], given.every("--destroy"))
     is_normal = "normal" in forms
@@ -54,11 +56,35 @@ def run(given: GivenFlags) -> int:
             text += f"{line}\n"
 
     lay_out([work for copies in works for work in copies], say)
-    interrupted = False
     if output is None:
         sys.stdout.write(text)
         sys.stdout.flush()
         text = ""
+    results, status = _do_jobs(works)
+    shown = results_of(results)
+    for form in forms:
+        if form == "normal":
+            text += fio_print.normal(shown, results[-1].group + 1)
+        elif form == "terse":
+            text += fio_print.terse(shown)
+        else:
+            text += fio_print.document(shown, jobs[0].shared, time.monotonic() - began, plus=form == "json+")
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        with output:
+            output.write(text)
+    # Last: a log that cannot be written must not keep the results back.
+    try:
+        write_logs(results)
+    except OSError as error:
+        raise RunFailed.from_os_error(f"fio: {error.filename}", error) from error
+    return status
+
+
+def _do_jobs(works: Sequence[Sequence[FioWork]]) -> tuple[list[FioResult], int]:
+    """Do the jobs, group after group; the results, and the exit status."""
     results: list[FioResult] = []
     status = 0
     group = -1
@@ -75,23 +101,8 @@ def run(given: GivenFlags) -> int:
                 sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
         if interrupted:
             sys.stderr.write("\nfio: terminating on signal 2\n")
-            status = INTERRUPTED
-            break
-    if any(log in result.work.job.options for result in results for log in LOGS):
-        write_logs(results)
-    shown = _shown(results)
-    for form in forms:
-        if form == "normal":
-            text += fio_print.normal(shown, group + 1)
-        else:
-            text += fio_print.terse(shown) if form == "terse" else fio_print.document(shown, {})
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        with output:
-            output.write(text)
-    return status
+            return results, INTERRUPTED
+    return results, status
 
 
 def open_output(name: str) -> TextIO:
@@ -102,14 +113,12 @@ def open_output(name: str) -> TextIO:
         raise RunFailed.from_os_error(f"fio: --output={name}", error) from error
 
 
-def notes_of(jobs: Sequence[FioJob]) -> list[str]:
+def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[FioWork]]) -> list[str]:
     """What options that are on and have another effect than in fio, or none, mean here; each once."""
-    given = {key for job in jobs for key, value in job.options.items() if value != "0"}
-    return [
-        f"{flag.spelling.removeprefix('--')}: {flag.summary.removeprefix(_ACCEPTED).rstrip('.')}"
-        for flag in FIO.flags
-        if flag.spelling.removeprefix("--") in given and flag.summary.startswith(_ACCEPTED)
-    ]
+    given = {key for job in jobs for key, value in job.options.items() if value not in ("0", "never")}
+    found = [f"{flag.name}: {flag.ignored}" for flag in FIO.flags if flag.name in given and flag.ignored]
+    found += [note for copies in works for work in copies for note in work.notes]
+    return list(dict.fromkeys(found))
 
 
 def _forms(given: GivenFlags) -> list[str]:
@@ -133,49 +142,68 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
         job = copies[0].job
         if group < 0 or job.is_on("stonewall") or job.is_on("new_group"):
             group += 1
-        size = f"{copies[0].workload['record_bytes']}B"
-        sizes = f"(R) {size}-{size}, (W) {size}-{size}, (T) {size}-{size}"
+        ranges = [
+            f"({letter}) {least}B-{most}B"
+            for letter, (least, most) in zip("RWT", copies[0].sizes, strict=True)
+        ]
         depth, engine = job.number("iodepth", 1), job.text("ioengine", "psync")
-        lines.append(fio_print.head_line(job.name, group, job.text("rw", "read"), sizes, engine, depth))
+        lines.append(
+            fio_print.head_line(job.name, group, job.text("rw", "read"), ", ".join(ranges), engine, depth)
+        )
         lines += ["...\n"] if len(copies) > 1 else []
-    count = sum(len(copies) for copies in works)
-    threads = [job_is_thread(copies[0].job) for copies in works]
-    kind = "thread" if all(threads) else "process"
-    plural = "" if count == 1 else "s" if kind == "thread" else "es"
-    return "".join(lines) + f"{fio_print.VERSION}\nStarting {count} {kind}{plural}\n"
+    threads = sum(len(copies) for copies in works if copies[0].job.is_on("thread"))
+    processes = sum(len(copies) for copies in works) - threads
+    kinds = [
+        f"{count} {word if count == 1 else plural}"
+        for count, word, plural in ((threads, "thread", "threads"), (processes, "process", "processes"))
+        if count
+    ]
+    return "".join(lines) + f"{fio_print.VERSION}\nStarting {' and '.join(kinds)}\n"
 
 
-def job_is_thread(job: FioJob) -> bool:
-    """Whether fio would do the job in a thread."""
-    return job.is_on("thread")
-
-
-def _shown(results: Sequence[FioResult]) -> list[Shown]:
+def results_of(results: Sequence[FioResult]) -> list[JobResult]:
     """Results as they are printed: of each process, or of a group."""
-    found: list[Shown] = []
+    found: list[JobResult] = []
     for result in results:
-        job = result.work.job
-        together = job.is_on("group_reporting") and found and found[-1].group == result.group
-        if not together:
-            wanted = tuple(float(part) for part in job.text("percentile_list").split(":") if part)
+        work, job = result.work, result.work.job
+        if not (job.is_on("group_reporting") and found and found[-1].group == result.group):
             found.append(
-                Shown(
+                JobResult(
                     job.name,
                     result.group,
-                    0,
                     result.pid,
-                    job.number("iodepth", 1) if is_direct(job) or job.text("ioengine") != "libaio" else 1,
-                    dict(job.given),
-                    wanted=wanted or PERCENTILES,
+                    depth=job.number("iodepth", 1),
+                    level=work.workload["depth"],
+                    options=dict(job.given),
+                    wanted=_percentiles(job),
+                    percentiles_of=_kinds_of_percentiles(job),
                     description=job.text("description"),
                 )
             )
-        shown = found[-1]
-        shown.jobs += 1
-        shown.error = shown.error or result.errno
-        shown.elapsed_s = max(shown.elapsed_s, result.elapsed_s)
-        for record in result.records:
-            shown.add(record)
-            if result.work.verifies and "verified" in record and not record.get("bytes_read"):
-                shown.add({**record["verified"], "bytes_written": 0, "ops_written": 0})
+        one = found[-1]
+        one.jobs += 1
+        if result.errno and not one.error:
+            one.error, one.error_text = result.errno, os.strerror(result.errno)
+        one.process_ms += result.process_ms
+        one.major_faults += result.major_faults
+        one.minor_faults += result.minor_faults
+        # What was read back is the reading of a job that writes.
+        one.add_process([*result.records, *result.verified], job.number("bwavgtime", 500))
     return found
+
+
+def _percentiles(job: FioJob) -> tuple[float, ...]:
+    """The wanted percentiles, ascending. Raises Refused."""
+    try:
+        found = sorted(float(part) for part in job.text("percentile_list").split(":") if part)
+    except ValueError:
+        found = [-1.0]
+    if not all(0 < percent <= 100 for percent in found) or len(found) > MOST_PERCENTILES:
+        raise job.refuse("percentile_list", expected="up to 20 numbers above 0, at most 100, such as 50:99.9")
+    return tuple(found) or PERCENTILES
+
+
+def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
+    """Latencies of which percentiles are printed: clat, unless it is off; lat, when it is on."""
+    wanted = {"clat": job.is_on("clat_percentiles", True), "lat": job.is_on("lat_percentiles")}
+    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted)

@@ -10,10 +10,12 @@ from typing import Final
 from mileage.dropin.flags import Flag, Tool
 
 
-def _option(name: str, summary: str, value: str = "VALUE", example: str = "1", *also: str) -> Flag:
+def _option(
+    name: str, summary: str, value: str = "VALUE", example: str = "1", *also: str, ignored: str = ""
+) -> Flag:
     """An option of jobs."""
     spellings = tuple(f"--{other}" for other in also)
-    return Flag(f"--{name}", summary, value, also=spellings, example=example, optional=True)
+    return Flag(f"--{name}", summary, value, also=spellings, example=example, optional=True, ignored=ignored)
 
 
 _OUTPUT: Final = (
@@ -21,12 +23,20 @@ _OUTPUT: Final = (
     _option("output-format", "normal, terse, json or json+, several joined by commas.", "FORMAT", "json"),
     _option("minimal", "Terse output, as --output-format=terse.", "ON"),
     _option("terse-version", "Version of the terse output: 3.", "N", "3"),
-    _option("eta", "Accepted: no progress is shown.", "WHEN", "never"),
-    _option("eta-newline", "Accepted: no progress is shown.", "TIME", "1"),
+    _option("eta", "When progress is shown.", "WHEN", "never", ignored="no progress is shown"),
+    _option(
+        "eta-newline", "Time between two lines of progress.", "TIME", "1", ignored="no progress is shown"
+    ),
     _option("section", "Do only the job of this name.", "NAME", "job"),
     _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
     _option("parse-only", "Read the jobs and end.", "ON"),
-    _option("bandwidth-log", "Accepted: 0 only.", "ON", "0"),
+    _option(
+        "bandwidth-log",
+        "A log of the rate of all jobs.",
+        "ON",
+        "0",
+        ignored="no log of all jobs together is written",
+    ),
 )
 _JOB: Final = (
     _option("name", "Begin a job.", "NAME", "job"),
@@ -35,22 +45,32 @@ _JOB: Final = (
     _option("bs", "Block size; READ,WRITE may differ.", "SIZE", "4k", "blocksize"),
     _option("bssplit", "Sizes with shares, SIZE/PERCENT:...; READ,WRITE may differ.", "LIST", "4k/50:8k/50"),
     _option("bsrange", "Sizes from MIN to MAX, in steps of MIN.", "MIN-MAX", "4k-16k", "blocksize_range"),
-    _option("size", "Bytes of the files of a job, or percent of a file that is there.", "SIZE", "1m"),
+    _option("size", "Bytes of all files of a job, or percent of files that are there.", "SIZE", "1m"),
     _option("filesize", "Bytes of each file.", "SIZE", "1m"),
-    _option("io_size", "Bytes to move, more or less than the size.", "SIZE", "1m", "io_limit"),
-    _option("number_ios", "Operations to do at most.", "N", "10"),
-    _option("offset", "First byte.", "SIZE", "0"),
-    _option("offset_increment", "Added to the offset for each further job of numjobs.", "SIZE", "1m"),
+    _option("io_size", "Bytes to move in all files, or percent of the size.", "SIZE", "1m", "io_limit"),
+    _option("number_ios", "Operations to do at most in all files.", "N", "10"),
+    _option("offset_align", "Alignment of an offset in percent; default: the block.", "SIZE", "4k"),
+    _option("offset", "First byte, or percent of a file that is there.", "SIZE", "0"),
+    _option(
+        "offset_increment",
+        "Added to the offset for each further copy of numjobs; bytes or percent.",
+        "SIZE",
+        "1m",
+    ),
     _option("filename", "Files or devices, joined by colons.", "NAMES", "file"),
     _option(
         "filename_format", "Names made of $jobname, $jobnum and $filenum.", "FORMAT", "f.$jobnum.$filenum"
     ),
     _option("directory", "Directory of the files.", "DIR", "."),
     _option("nrfiles", "Files of a job.", "N", "1"),
-    _option("openfiles", "Accepted: a file is open while it is worked on.", "N", "1"),
     _option(
-        "file_service_type", "sequential; files are worked on one after the other.", "TYPE", "sequential"
+        "openfiles",
+        "Files of a job that are open at the same time.",
+        "N",
+        "1",
+        ignored="a file is open while it is worked on",
     ),
+    _option("file_service_type", "sequential; roundrobin is taken and noted.", "TYPE", "sequential"),
     _option(
         "ioengine",
         "psync, sync, pvsync, pvsync2, vsync, libaio, posixaio, io_uring, mmap or null.",
@@ -59,84 +79,169 @@ _JOB: Final = (
     ),
     _option("iodepth", "Outstanding operations of an asynchronous engine.", "N", "4"),
     _option("iodepth_batch", "Operations submitted with one call at most.", "N", "1", "iodepth_batch_submit"),
-    _option("iodepth_batch_complete", "Accepted up to the depth.", "N", "1", "iodepth_batch_complete_min"),
-    _option("iodepth_batch_complete_max", "Accepted up to the depth.", "N", "1"),
-    _option("iodepth_low", "Accepted up to the depth.", "N", "1"),
+    _option(
+        "iodepth_batch_complete",
+        "Completions that are waited for at least.",
+        "N",
+        "1",
+        "iodepth_batch_complete_min",
+        ignored="the engine takes completions as they come",
+    ),
+    _option(
+        "iodepth_batch_complete_max",
+        "Completions that are taken at most.",
+        "N",
+        "1",
+        ignored="the engine takes completions as they come",
+    ),
+    _option(
+        "iodepth_low",
+        "Depth down to which completions are taken.",
+        "N",
+        "1",
+        ignored="the engine keeps the depth",
+    ),
     _option("direct", "Bypass the page cache.", "ON", "1"),
     _option("buffered", "0 is direct=1.", "ON", "1"),
-    _option("invalidate", "Drop the file from the page cache before.", "ON", "1"),
-    _option("sync", "Writes are durable when they return.", "KIND", "0"),
+    _option("invalidate", "Drop the files from the page cache before each pass.", "ON", "1"),
+    _option("sync", "none, or sync and dsync (O_DSYNC in both cases).", "KIND", "0"),
     _option("fsync", "fsync after every N writes.", "N", "0"),
     _option("fdatasync", "fdatasync after every N writes.", "N", "0"),
     _option("end_fsync", "fsync at the end.", "ON", "1"),
-    _option("fsync_on_close", "fsync at the end.", "ON", "1"),
+    _option("fsync_on_close", "fsync at the end, not in the time of the job.", "ON", "1"),
     _option("io_submit_mode", "inline only.", "MODE", "inline"),
-    _option("blockalign", "Accepted when it equals the block size, as by default.", "SIZE", "4k", "ba"),
-    _option("continue_on_error", "Accepted: none only.", "KIND", "none"),
-    _option("exitall_on_error", "Accepted.", "ON", "0"),
-    _option("experimental_verify", "Accepted.", "ON", "0"),
+    _option("blockalign", "Alignment of places; the block, as by default.", "SIZE", "4k", "ba"),
+    _option("continue_on_error", "none.", "KIND", "none"),
+    _option(
+        "exitall_on_error", "End all jobs when one has failed.", "ON", "0", ignored="the other jobs continue"
+    ),
+    _option(
+        "experimental_verify",
+        "Verify from the order of places.",
+        "ON",
+        "0",
+        ignored="places are compared in the order of writing in any case",
+    ),
     _option("numjobs", "Copies of the job that run at the same time.", "N", "2"),
-    _option("thread", "Accepted: jobs are processes.", "ON", "1"),
+    _option("thread", "Copies of a job are threads.", "ON", "1", ignored="jobs are processes"),
     _option("group_reporting", "One result for all jobs of a group.", "ON", "1"),
     _option("new_group", "Begin a group of results.", "ON", "1"),
     _option("stonewall", "Wait for the jobs before.", "ON", "1", "wait_for_previous"),
-    _option("exitall", "0 only: nothing is ended when a job has ended.", "ON", "0"),
+    _option("exitall", "End all jobs of a group when one has ended.", "ON", "0"),
     _option("startdelay", "Rest before the job.", "TIME", "0", "start_delay"),
     _option("time_based", "Repeat until the time is over.", "ON", "1"),
     _option("ramp_time", "Time at the start that is not counted.", "TIME", "0"),
     _option("loops", "Repeat the work.", "N", "1"),
     _option("rwmixread", "Percent of reads.", "PERCENT", "50"),
     _option("rwmixwrite", "Percent of writes.", "PERCENT", "50"),
-    _option("rate", "Bytes per second of a job at most.", "SIZE", "1m"),
-    _option("rate_iops", "Operations per second of a job at most.", "N", "1000"),
+    _option(
+        "rate",
+        "Bytes per second of a job at most, for each direction; READ,WRITE may differ; 0: no limit.",
+        "SIZE",
+        "1m",
+    ),
+    _option("rate_iops", "Operations per second likewise.", "N", "1000"),
     _option("rate_process", "linear or poisson.", "KIND", "linear"),
     _option("thinktime", "Pause; microseconds.", "TIME", "10"),
     _option("thinktime_blocks", "Operations between two pauses.", "N", "1"),
     _option("norandommap", "Places may come again before all were visited.", "ON", "1"),
-    _option("random_distribution", "random or zipf:THETA.", "KIND", "random"),
+    _option("random_distribution", "random, zipf:THETA, or zoned with two zones.", "KIND", "random"),
     _option("percentage_random", "Percent of places that are random.", "PERCENT", "100"),
-    _option("random_generator", "Accepted: places follow from the seed.", "NAME", "lfsr"),
+    _option(
+        "random_generator",
+        "Generator of places.",
+        "NAME",
+        "lfsr",
+        ignored="places follow from the seed by the engine's own generator",
+    ),
     _option("randrepeat", "0: the seed is the time.", "ON", "1", "allrandrepeat"),
     _option("randseed", "The seed.", "N", "1", "random_seed"),
     _option(
         "verify",
-        "Read back what was written and compare it, whatever the kind of checksum.",
+        "Read back what was written and compare it whole, whatever the kind of checksum; null reads back only.",
         "KIND",
         "crc32c",
     ),
     _option("do_verify", "0: do not read back.", "ON", "1"),
     _option("verify_only", "Only compare what an equal job has written.", "ON", "0"),
-    _option("verify_fatal", "Accepted: a difference always ends the job.", "ON", "1"),
-    _option("verify_async", "Accepted.", "N", "1"),
-    _option("verify_dump", "Accepted: differences are listed on standard error.", "ON", "0"),
-    _option("verify_backlog", "Accepted: what was written is compared when all is.", "N", "1"),
-    _option("verify_state_save", "Accepted: 0 only.", "ON", "0"),
-    _option("verify_interval", "Accepted: every block is compared whole.", "SIZE", "4k"),
+    _option(
+        "verify_fatal",
+        "End the job at a difference.",
+        "ON",
+        "1",
+        ignored="differences are counted to the end of the file",
+    ),
+    _option("verify_async", "Threads that compare.", "N", "1", ignored="the job compares by itself"),
+    _option(
+        "verify_dump",
+        "Write blocks that differ to files.",
+        "ON",
+        "0",
+        ignored="differences are listed on standard error",
+    ),
+    _option(
+        "verify_backlog",
+        "Blocks to write before they are compared.",
+        "N",
+        "1",
+        ignored="what was written is compared when all is",
+    ),
+    _option("verify_state_save", "0.", "ON", "0"),
+    _option(
+        "verify_interval",
+        "Part of a block with a checksum of its own.",
+        "SIZE",
+        "4k",
+        ignored="every block is compared whole",
+    ),
     _option("zero_buffers", "Write zeros.", "ON", "1"),
-    _option("refill_buffers", "Accepted: what is written is always new.", "ON", "1"),
-    _option("scramble_buffers", "Accepted: what is written is always new.", "ON", "1"),
+    _option("refill_buffers", "New data for each write.", "ON", "1", ignored="what is written is always new"),
+    _option(
+        "scramble_buffers",
+        "Slightly changed data for each write.",
+        "ON",
+        "1",
+        ignored="what is written is always new",
+    ),
     _option("buffer_compress_percentage", "Percent that a compressor saves.", "PERCENT", "50"),
     _option("dedupe_percentage", "Percent of blocks that equal another.", "PERCENT", "50"),
-    _option("fallocate", "none: files grow as they are written.", "KIND", "none"),
+    _option("fallocate", "native; none and truncate: files grow as they are written.", "KIND", "none"),
     _option("overwrite", "Write the files before.", "ON", "1"),
-    _option("create_on_open", "Accepted.", "ON", "1"),
-    _option("create_serialize", "Accepted.", "ON", "1"),
+    _option(
+        "create_on_open",
+        "Make a file when it is opened.",
+        "ON",
+        "1",
+        ignored="files are made before the jobs begin",
+    ),
+    _option(
+        "create_serialize",
+        "Make files one job at a time.",
+        "ON",
+        "1",
+        ignored="files are made one after the other",
+    ),
     _option("create_only", "Only make the files.", "ON", "0"),
     _option("unlink", "Remove the files at the end.", "ON", "0"),
     _option("cpus_allowed", "Processors of the job.", "LIST", "0"),
-    _option("cpus_allowed_policy", "shared or split.", "KIND", "shared"),
+    _option("cpus_allowed_policy", "shared, or split: one processor for each copy.", "KIND", "shared"),
     _option("registerfiles", "Registered files of io_uring.", "ON", "1"),
     _option("fixedbufs", "Registered buffers of io_uring.", "ON", "1"),
     _option("sqthread_poll", "A thread of the kernel submits.", "ON", "0"),
     _option("hipri", "Completions are polled for.", "ON", "0"),
-    _option("gtod_reduce", "Accepted: times are taken all the same.", "ON", "1"),
+    _option("gtod_reduce", "Take fewer times.", "ON", "1", ignored="times are taken all the same"),
     *(
-        _option(name, "Accepted: it is printed all the same.", "ON", "1")
+        _option(name, "Print less.", "ON", "1", ignored="it is printed all the same")
         for name in ("disable_lat", "disable_clat", "disable_slat", "disable_bw", "disable_bw_measurement")
     ),
-    *(
-        _option(name, "Accepted; percentiles are those of whole latencies.", "ON", "0")
-        for name in ("clat_percentiles", "lat_percentiles", "slat_percentiles")
+    _option("clat_percentiles", "Percentiles of completion; on by default.", "ON", "0"),
+    _option("lat_percentiles", "Percentiles of whole latencies.", "ON", "0"),
+    _option(
+        "slat_percentiles",
+        "Percentiles of submission.",
+        "ON",
+        "0",
+        ignored="submission is a part of completion",
     ),
     _option("percentile_list", "Percentiles to print, joined by colons.", "LIST", "50:99"),
     _option("write_bw_log", "Write rates of intervals to NAME_bw.N.log.", "NAME", "log"),
@@ -147,9 +252,16 @@ _JOB: Final = (
     _option("per_job_logs", "0: the logs have no number.", "ON", "0"),
     _option("unified_rw_reporting", "0 only.", "KIND", "0"),
     _option("kb_base", "1024 or 1000.", "N", "1024"),
-    _option("unit_base", "Accepted.", "N", "0"),
-    _option("bwavgtime", "Accepted.", "MS", "500"),
-    _option("iopsavgtime", "Accepted.", "MS", "500"),
+    _option("unit_base", "8 (bytes), or 0 for the default.", "N", "0"),
+    _option(
+        "bwavgtime",
+        "Interval of the rates of which least, mean and greatest are printed; default 500 ms.",
+        "MS",
+        "500",
+    ),
+    _option(
+        "iopsavgtime", "Likewise, of operations.", "MS", "500", ignored="the interval is that of bwavgtime"
+    ),
 )
 
 FIO: Final = Tool(

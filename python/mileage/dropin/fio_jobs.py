@@ -19,7 +19,8 @@ from mileage.dropin.flags import GivenFlags, read
 from mileage.errors import Refused
 
 _SIZES: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_TIMES_NS: Final = {"us": 1_000, "usec": 1_000, "ms": 10**6, "msec": 10**6, "s": 10**9, "sec": 10**9}
+_OTHER_BASE: Final = {1000: 1024, 1024: 1000}
+_TIMES_NS: Final = {"us": 1_000, "usec": 1_000, "ms": 10**6, "msec": 10**6, "s": 10**9}
 _TIMES_NS_LONG: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _GLOBAL_ONLY: Final = (
     *(
@@ -52,6 +53,8 @@ class FioJob:
     options: dict[str, str] = field(default_factory=dict)
     given: dict[str, str] = field(default_factory=dict)
     """Its own options as they were written, for the JSON."""
+    shared: dict[str, str] = field(default_factory=dict)
+    """Options of [global], or before the first --name; likewise."""
 
     def refuse(self, key: str, text: str = "", *, expected: str = "", code: str = "wrong-value") -> Refused:
         """A refusal of one option."""
@@ -87,7 +90,7 @@ class FioJob:
         value = self.options.get(key)
         if value is None:
             return None
-        found = size_of(value, 1000 if self.text("kb_base") == "1000" else 1024)
+        found = size_of(value, self.base)
         if found is None:
             raise self.refuse(key, expected="a size such as 4k or 1g")
         return found
@@ -100,16 +103,51 @@ class FioJob:
         found = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", value.lower())
         units = {**_TIMES_NS, **_TIMES_NS_LONG}
         if found is None or (found[2] and found[2] not in units):
-            raise self.refuse(key, expected="a time such as 30, 30s, 5m or 100ms")
+            raise self.refuse(key, expected="a time such as 30, 30s, 5m, 100ms or 10us")
         return int(found[1]) * units[found[2] or unit]
+
+    @property
+    def base(self) -> int:
+        """What k means: 1024 or 1000."""
+        if self.text("kb_base", "1024") not in ("1024", "1000"):
+            raise self.refuse("kb_base", expected="1024 or 1000")
+        return int(self.text("kb_base", "1024"))
+
+    def sides(self, key: str) -> tuple[int, int] | None:
+        """Values for reads and for writes, READ,WRITE or one for both; None where the option is not given."""
+        if key not in self.options:
+            return None
+        found = [size_of(part, self.base) if part else 0 for part in self.text(key).split(",")]
+        if None in found or not 1 <= len(found) <= 3:
+            raise self.refuse(key, expected="one number, or READ,WRITE")
+        numbers = [number or 0 for number in found]
+        return numbers[0], numbers[min(1, len(numbers) - 1)]
+
+    def percent_or_size(self, key: str) -> tuple[int | None, int | None]:
+        """A share in percent, or bytes; both None where the option is not given."""
+        if percent := re.fullmatch(r"([0-9]{1,3})%", self.text(key).strip()):
+            if int(percent[1]) > 100:
+                raise self.refuse(key, expected="100% at most")
+            return int(percent[1]), None
+        return None, self.size(key)
+
+    def set(self, key: str, value: str) -> None:
+        """Set an option; the order of the options is that of their last setting."""
+        self.options.pop(key, None)
+        self.options[key] = value
+        self.given[key] = value
 
 
 def size_of(text: str, base: int) -> int | None:
-    """A number with a unit as fio reads it; None where it is none."""
-    found = re.fullmatch(r"([0-9]{1,18})([kmgtp]?)(i?)b?", text.strip().lower())
+    """A number with a unit as fio reads it; None where it is none.
+
+    k, m, g, t and p are powers of kb_base (1024 by default); kib, mib, ... are powers of the other one, 1000.
+    """
+    found = re.fullmatch(r"([0-9]{1,18})(?:([kmgtp]?)(b?)|([kmgtp])ib)", text.strip().lower())
     if found is None:
         return int(text, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,15}", text.strip()) else None
-    # With kb_base=1024, fio takes k and ki both as 1024.
+    if found[4]:
+        return int(found[1]) * int(_OTHER_BASE[base] ** _SIZES[found[4]])
     return int(found[1]) * int(base ** _SIZES[found[2]])
 
 
@@ -125,17 +163,15 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
         if key == "name":
             if current is not None and not current.name and not found:
                 shared = current.options
-            current = FioJob(value, dict(shared), {"name": value})
+            current = FioJob(value, dict(shared), {"name": value}, shared)
             if value == "global":
                 current.options, current.name = shared, ""
                 continue
             found.append(current)
             continue
-        if current is None or not current.name:
-            shared[key] = value or "1"
-        else:
-            current.options[key] = value or "1"
-            current.given[key] = value or "1"
+        if current is None:
+            current = FioJob("", shared)
+        current.set(key, value or "1")
     for name in given.operands:
         found += _of_file(Path(name), shared)
     wanted = given.every("--section")
@@ -159,7 +195,7 @@ def _of_file(path: Path, before: dict[str, str]) -> list[FioJob]:
         if not words or words[0] in "#;":
             continue
         if section := re.fullmatch(r"\[(.+)\]", words):
-            current = FioJob(section[1], dict(shared), {"name": section[1]})
+            current = FioJob(section[1], dict(shared), shared=shared)
             if section[1] == "global":
                 current.options = shared
             else:
@@ -173,8 +209,7 @@ def _of_file(path: Path, before: dict[str, str]) -> list[FioJob]:
             )
         key, _, value = (part.strip() for part in _expanded(words).partition("="))
         for flag, read_value in _options([f"--{key.lower()}" + (f"={value}" if value else "")]):
-            current.options[flag] = read_value or "1"
-            current.given[flag] = read_value or "1"
+            current.set(flag, read_value or "1")
     return found
 
 

@@ -7,15 +7,16 @@ What it refuses: combinations that the engine does not do, by the option's name.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from mileage.dropin.fio_files import FioFile, files_of
 from mileage.dropin.fio_jobs import FioJob, size_of
+from mileage.dropin.fio_rates import load_of
+from mileage.dropin.fio_verify import Verification, verification_of
 from mileage.errors import Refused
 
 _BACKWARD: Final = re.compile(r"(read|write|rw):-")
@@ -28,7 +29,6 @@ _READS: Final = {
     "readwrite": 50,
     "randrw": 50,
 }
-_SYNCHRONOUS: Final = ("psync", "sync", "mmap")
 _API: Final[dict[str, Any]] = {
     "psync": "positioned",
     "sync": "seek",
@@ -39,7 +39,9 @@ _API: Final[dict[str, Any]] = {
     "null": "null",
 }
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
-_FOREVER_NS: Final = 10**9 * 86400 * 300
+_SEED: Final = 0x5EED
+_DROPPING: Final = ("positioned", "seek")
+"""Calls of which the engine drops the page cache between passes; the vectored one too."""
 
 
 @dataclass
@@ -49,20 +51,39 @@ class FioWork:
     job: FioJob
     number: int
     """Of the copies of numjobs."""
-    paths: list[str]
-    file_bytes: int
-    """Length that each file must have."""
+    files: list[FioFile]
     workload: dict[str, Any]
+    """Without the part of a file and the limits."""
     options: dict[str, Any]
     reads: int
     """Percent of reads."""
-    verifies: bool
-    passes: int = 1
+    verification: Verification
+    limit_ns: int = 0
+    """The runtime; 0 for no limit."""
+    timed: bool = False
+    """Whether the work is repeated until the runtime is over."""
+    processors: list[int] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    """Least and greatest block of reads, of writes and of trims."""
+    drops_cache: bool = False
+    """Whether each file leaves the page cache before each of its passes."""
+    notes: list[str] = field(default_factory=list)
+    """What is not as in fio, for the user."""
 
     @property
     def writes(self) -> bool:
         """Whether it writes."""
         return self.reads < 100
+
+    @property
+    def paths(self) -> list[str]:
+        """Its files."""
+        return [file.path for file in self.files]
+
+    @property
+    def is_visited_once(self) -> bool:
+        """Whether a pass visits each block of a file once."""
+        return self.workload["pattern"] in ("sequential", "backward", "shuffled")
 
 
 def works_of(job: FioJob) -> list[FioWork]:
@@ -82,75 +103,32 @@ def _reads(job: FioJob) -> int:
     reads = _READS[mode]
     if reads != 50:
         return reads
-    if "rwmixread" in job.options:
-        reads = job.number("rwmixread", 50)
-    elif "rwmixwrite" in job.options:
-        reads = 100 - job.number("rwmixwrite", 50)
-    if not 0 <= reads <= 100:
-        raise job.refuse("rwmixread", expected="0 to 100")
+    # The one that was given last counts.
+    for key in job.options:
+        if key in ("rwmixread", "rwmixwrite"):
+            share = job.number(key, 50)
+            if not 0 <= share <= 100:
+                raise job.refuse(key, expected="0 to 100")
+            reads = share if key == "rwmixread" else 100 - share
     return reads
 
 
-def _paths(job: FioJob, number: int) -> list[str]:
-    """The files of one copy: those that are named, or fio's own names."""
-    directory = job.text("directory").split(":")[0]
-    named = [name.replace("\\:", ":") for name in re.split(r"(?<!\\):", job.text("filename")) if name]
-    if not named:
-        count = max(job.number("nrfiles", 1), 1)
-        form = job.text("filename_format", "$jobname.$jobnum.$filenum")
-        base = job.name.replace("/", "_")
-        named = [
-            form.replace("$jobname", base).replace("$jobnum", str(number)).replace("$filenum", str(file))
-            for file in range(count)
-        ]
-    return [os.path.join(directory, name) if directory else name for name in named]
+_BlockSizes = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+"""Sizes with percents, of reads and of writes."""
 
 
-def length_of(path: str) -> int | None:
-    """Bytes of a file or block device; None where it is not there. Raises Refused for anything else."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    if stat.S_ISBLK(found.st_mode):
-        with open(path, "rb") as device:
-            return device.seek(0, os.SEEK_END)
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"fio: {path}", "is neither a file nor a block device", code="unsupported")
-    return found.st_size
+def _wanted(sizes: _BlockSizes, reads: int) -> list[int]:
+    """The sizes of what is done."""
+    return [
+        size for side in (sizes[:1] if reads else ()) + (sizes[1:] if reads < 100 else ()) for size, _ in side
+    ]
 
 
-def _span(job: FioJob, paths: list[str], offset: int) -> int:
-    """Bytes of each file that are worked on. Raises Refused."""
-    text = job.text("size").strip()
-    own = job.size("filesize")
-    if percent := re.fullmatch(r"([0-9]{1,3})%", text):
-        held = length_of(paths[0])
-        if not held:
-            raise job.refuse("size", f"{paths[0]} has no size that percents could be of")
-        return held * int(percent[1]) // 100 - offset
-    size = job.size("size") if text else None
-    if own is not None:
-        return min(own, size) if size else own
-    if size is None:
-        held = 1 << 40 if job.text("ioengine") == "null" else length_of(paths[0])
-        if not held:
-            raise Refused(
-                f"fio: [{job.name}]",
-                "no size: there is no file that has one",
-                expected="size=",
-                code="missing",
-            )
-        return held - offset
-    return size // len(paths)
-
-
-def _sizes(job: FioJob) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _sizes(job: FioJob) -> _BlockSizes:
     """Sizes with percents, of reads and of writes. Raises Refused."""
-    base = 1000 if job.text("kb_base") == "1000" else 1024
 
     def one(key: str, text: str) -> int:
-        found = size_of(text, base)
+        found = size_of(text, job.base)
         if not found:
             raise job.refuse(key, expected="sizes such as 4k")
         return found
@@ -194,38 +172,81 @@ def _split(job: FioJob, text: str, one: Any) -> list[tuple[int, int]]:
     return [(size, share) for size, share in found if share]
 
 
-def _pattern(job: FioJob, reads: int, timed: bool) -> tuple[Any, int, int]:
+def _pattern(job: FioJob, reads: int, sizes: _BlockSizes) -> tuple[Any, int, int]:
     """The engine's pattern, its record and its percent of reads."""
     mode = job.text("rw", "read")
     random = mode.startswith("rand")
-    of_reads, of_writes = _sizes(job)
-    wanted = [*(of_reads if reads else ()), *(of_writes if reads < 100 else ())]
-    if len({size for size, _ in wanted}) > 1:
+    of_reads, of_writes = sizes
+    wanted = _wanted(sizes, reads)
+    if len(set(wanted)) > 1:
         lines = [
             {
                 "size_bytes": size,
                 "share_percent": share * part // 100,
                 "read_percent": kind,
                 "random_percent": 100 * random,
+                # Random places are multiples of the least block, as in fio.
+                "align_bytes": min(side)[0] if random else 0,
             }
-            for sizes, part, kind in ((of_reads, reads, 100), (of_writes, 100 - reads, 0))
-            for size, share in sizes
+            for side, part, kind in ((of_reads, reads, 100), (of_writes, 100 - reads, 0))
+            for size, share in side
             if share * part // 100
         ]
         lines[0]["share_percent"] += 100 - sum(line["share_percent"] for line in lines)
         lines = [{**line, "burst": 1} for line in lines]
-        return {"access": {"lines": lines}}, max(size for size, _ in wanted), 100
-    record = wanted[0][0]
-    kind, _, figure = job.text("random_distribution", "random").partition(":")
-    if kind == "zipf" and random:
-        return {"zipf": {"theta_hundredths": max(round(100 * float(figure or "1.1")), 1)}}, record, reads
-    if kind != "random":
-        raise job.refuse("random_distribution", expected="random or zipf:THETA", code="unsupported")
-    if "percentage_random" in job.options:
-        return {"partly_sequential": {"random_percent": job.number("percentage_random", 100)}}, record, reads
-    if random:
-        return "random" if job.is_on("norandommap") or timed else "shuffled", record, reads
-    return "backward" if _BACKWARD.match(mode) else "sequential", record, reads
+        _refuse_with_sizes(job, random)
+        return {"access": {"lines": lines}}, max(wanted), 100
+    record = wanted[0]
+    if not random:
+        return "backward" if _BACKWARD.match(mode) else "sequential", record, reads
+    if distribution := _distribution(job):
+        return distribution, record, reads
+    if (jumps := _percent_random(job, reads)) < 100:
+        return {"partly_sequential": {"random_percent": jumps}}, record, reads
+    return "random" if job.is_on("norandommap") else "shuffled", record, reads
+
+
+def _refuse_with_sizes(job: FioJob, random: bool) -> None:
+    """Refuse what the engine does not do with blocks of several sizes. Raises Refused."""
+    if _BACKWARD.match(job.text("rw", "read")):
+        raise job.refuse("rw", "backwards in blocks of several sizes is not built", code="not-built")
+    for key in ("random_distribution", "percentage_random"):
+        if random and job.text(key, "random") not in ("random", "100"):
+            raise job.refuse(key, "is not built with blocks of several sizes", code="not-built")
+
+
+def _distribution(job: FioJob) -> dict[str, Any] | None:
+    """The engine's pattern of a random distribution; None for the uniform one. Raises Refused."""
+    text = job.text("random_distribution", "random")
+    kind, _, figure = text.partition(":")
+    if text == "random":
+        return None
+    if kind == "zipf" and re.fullmatch(r"([0-9]+\.?[0-9]*)?", figure):
+        theta = round(100 * float(figure or "1.1"))
+        # fio refuses an exponent of 1.
+        if 1 <= theta <= 300 and theta != 100:
+            return {"zipf": {"theta_hundredths": theta}}
+    if kind == "zoned" and (zones := re.fullmatch(r"([0-9]+)/([0-9]+):([0-9]*)/([0-9]*)", figure)):
+        accesses, size = int(zones[1]), int(zones[2])
+        rest = (int(zones[3] or 100 - accesses), int(zones[4] or 100 - size))
+        if rest == (100 - accesses, 100 - size) and 1 <= size <= 99 and 0 <= accesses <= 100:
+            return {"hot_cold": {"hot_percent": size, "access_percent": accesses}}
+    raise job.refuse(
+        "random_distribution",
+        expected="random, zipf:THETA with 0.01 to 3 but not 1, or zoned with two zones that are 100 % together",
+        code="unsupported",
+    )
+
+
+def _percent_random(job: FioJob, reads: int) -> int:
+    """Percent of places that are random, of reads and of writes alike. Raises Refused."""
+    found = job.sides("percentage_random") or (100, 100)
+    share = found[0] if reads else found[1]
+    if share > 100 or (0 < reads < 100 and found[0] != found[1]):
+        raise job.refuse(
+            "percentage_random", expected="0 to 100, equal for reads and writes", code="unsupported"
+        )
+    return share
 
 
 _ONLY: Final = {
@@ -233,68 +254,90 @@ _ONLY: Final = {
     "continue_on_error": ("none", "0"),
     "unified_rw_reporting": ("0", "none"),
     "verify_state_save": ("0",),
-    "exitall_on_error": ("0", "1"),
-    "exitall": ("0",),
+    "sync": ("0", "none", "1", "sync", "dsync"),
+    "rate_process": ("linear", "poisson"),
+    "fallocate": ("none", "0", "posix", "native", "1", "truncate"),
+    "file_service_type": ("sequential", "roundrobin"),
+    "cpus_allowed_policy": ("shared", "split"),
+    "unit_base": ("0", "8"),
 }
 """Options of which only these values are done."""
 
 
-def _refuse_values(job: FioJob) -> None:
+def _refuse_values(job: FioJob, sizes: list[int]) -> None:
     for key, values in _ONLY.items():
         if key in job.options and job.options[key] not in values:
             raise job.refuse(key, expected=" or ".join(values), code="unsupported")
-    if "blockalign" in job.options and job.text("blockalign") != job.text("bs", "4k"):
+    if "blockalign" in job.options and set(job.sides("blockalign") or ()) != {min(sizes)}:
         raise job.refuse(
             "blockalign", "other places than multiples of the block are not built", code="not-built"
         )
 
 
 def _work(job: FioJob, number: int) -> FioWork:
-    _refuse_values(job)
     reads = _reads(job)
-    paths = _paths(job, number)
-    offset = (job.size("offset") or 0) + number * (job.size("offset_increment") or 0)
-    limit_ns = job.time_ns("runtime")
-    timed = job.is_on("time_based") and bool(limit_ns)
-    pattern, record, read_percent = _pattern(job, reads, timed)
-    span = _span(job, paths, offset) // record * record
-    if span <= 0:
-        raise job.refuse("size", "is smaller than a block", code="out-of-range")
-    verifies = job.text("verify", "0") not in ("0", "null")
-    stop: dict[str, int] = {"time_ns": max(limit_ns // len(paths), 1)} if limit_ns else {}
-    if not timed:
-        amount = job.size("io_size") or span
-        stop["bytes"] = max(amount // record, 1) * record * max(job.number("loops", 1), 1)
-        if "number_ios" in job.options:
-            stop = {**stop, "operations": max(job.number("number_ios", 1), 1)}
-    seed = job.number("randseed", 0x5EED)
-    if "randrepeat" in job.options and not job.is_on("randrepeat"):
-        seed = time.time_ns() & 0xFFFFFFFF
+    sizes = _sizes(job)
+    _refuse_values(job, _wanted(sizes, reads))
+    limit_ns = job.time_ns("runtime") or 0
+    timed = job.is_on("time_based") and limit_ns > 0
+    pattern, record, read_percent = _pattern(job, reads, sizes)
+    wanted = _wanted(sizes, reads)
+    files = files_of(job, number, record, min(wanted), timed=timed)
+    verification = verification_of(job, reads, timed=timed)
+    load, limited_percent = load_of(job, reads, wanted)
+    if limited_percent is not None and read_percent != 100:
+        read_percent = limited_percent
     sync, every = _sync(job)
     workload = {
         "pattern": pattern,
         "read_percent": read_percent,
         "record_bytes": record,
-        "span_start_bytes": offset,
-        "span_bytes": span,
         "depth": _depth(job),
         "threads": 1,
-        "stop": stop,
-        "seed": seed + number,
-        "content": _content(job) if not verifies else "incompressible",
+        "seed": _seed(job, number, verification),
+        "content": "incompressible" if verification.kind else _content(job),
         "sync": sync,
-        "sync_timed": True,
+        # fsync_on_close syncs after the time of the job, as a sync that is only the last one of fsync=N.
+        "sync_timed": job.is_on("end_fsync"),
         "sync_every": every,
-        "load": _load(job),
-        "verify": "off",
+        "load": load,
+        "verify": "all" if verification.kind == "compare" and reads == 100 else "off",
     }
-    return FioWork(
-        job, number, paths, offset + span, workload, _options(job), reads, verifies and reads < 100
-    )
+    work = FioWork(job, number, files, workload, _options(job), reads, verification, limit_ns, timed)
+    work.processors = _processors(job, number)
+    work.sizes = [(min(side)[0], max(side)[0]) for side in (*sizes, sizes[0])]
+    if len(files) > 1:
+        work.notes.append("nrfiles: files are worked on one after the other")
+    work.notes += verification.notes
+    _set_cache_drop(work)
+    return work
+
+
+def _seed(job: FioJob, number: int, verification: Verification) -> int:
+    if verification.kind:
+        # What is written follows from the seed and the place: with one seed any job can compare what any other wrote.
+        return _SEED
+    if "randrepeat" in job.options and not job.is_on("randrepeat"):
+        return (time.time_ns() & 0xFFFFFFFF) + number
+    return job.number("randseed", _SEED) + number
+
+
+def _set_cache_drop(work: FioWork) -> None:
+    """Drop the page cache before each pass, as fio does, where the engine can."""
+    job, api, pattern = work.job, work.options["api"], work.workload["pattern"]
+    has_passes = work.is_visited_once or ("access" in pattern and not job.is_on("norandommap"))
+    if not (job.is_on("invalidate", True) and not is_direct(job) and api != "null" and has_passes):
+        return
+    if api in _DROPPING or "vectored" in api:
+        work.drops_cache = True
+    elif work.timed or any(file.amount > file.span for file in work.files):
+        work.notes.append("invalidate: the page cache is dropped before the first pass only")
 
 
 def _sync(job: FioJob) -> tuple[str, int]:
     every, data = job.number("fsync", 0), job.number("fdatasync", 0)
+    if every and data:
+        raise job.refuse("fdatasync", "is not built together with fsync", code="conflict")
     if every or data:
         return ("fsync" if every else "fdatasync"), every or data
     return ("fsync" if job.is_on("end_fsync") or job.is_on("fsync_on_close") else "none"), 0
@@ -329,46 +372,27 @@ def _options(job: FioJob) -> dict[str, Any]:
             }
     if api is None:
         raise job.refuse("ioengine", expected=f"one of {', '.join((*_API, *_RINGS))}", code="unsupported")
-    found: dict[str, Any] = {
-        "create": True,
+    return {
+        "create": api not in ("null", "mmap"),
         "api": api,
         "direct": is_direct(job) and engine != "null",
         "dsync": job.text("sync", "0") not in ("0", "none"),
     }
-    if "cpus_allowed" in job.options:
-        found["pin_cpus"] = _cpus(job)
-    return found
 
 
-def _cpus(job: FioJob) -> list[int]:
+def _processors(job: FioJob, number: int) -> list[int]:
+    """The processors of one copy; empty for all. Raises Refused."""
+    if "cpus_allowed" not in job.options:
+        return []
     found: list[int] = []
     for part in job.text("cpus_allowed").split(","):
         low, _, high = part.partition("-")
         if not (low.isdecimal() and (not high or high.isdecimal())):
             raise job.refuse("cpus_allowed", expected="processors such as 0-3,5")
         found += range(int(low), int(high or low) + 1)
+    if job.text("cpus_allowed_policy") == "split":
+        return [found[number % len(found)]]
     return found
-
-
-def _load(job: FioJob) -> dict[str, Any]:
-    """Limits of the rate, think time and warm-up."""
-    load: dict[str, Any] = {"warm_up_ns": job.time_ns("ramp_time") or 0}
-    if "rate_iops" in job.options:
-        load["cap"] = {"operations_per_s": max(job.number("rate_iops", 1), 1)}
-    elif "rate" in job.options:
-        rates = [size_of(part, 1024) for part in job.text("rate").split(",") if part]
-        if not rates or None in rates:
-            raise job.refuse("rate", expected="bytes per second")
-        load["cap"] = {"bytes_per_s": max(sum(rate or 0 for rate in rates) // len(rates), 1)}
-    if job.text("rate_process") == "poisson" and "cap" in load:
-        if "operations_per_s" not in load["cap"]:
-            raise job.refuse("rate_process", "needs rate_iops", code="conflict")
-        rate = load.pop("cap")["operations_per_s"]
-        load["open"] = {"operations_per_s": rate, "spacing": "poisson"}
-    pause_ns = job.time_ns("thinktime", "us")
-    if pause_ns:
-        load["think"] = {"pause_ns": pause_ns, "every_operations": max(job.number("thinktime_blocks", 1), 1)}
-    return load
 
 
 def _content(job: FioJob) -> Any:

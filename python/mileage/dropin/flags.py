@@ -46,6 +46,8 @@ class Flag:
 
     `summary` then says what the original does.
     """
+    ignored: str = ""
+    """What is done in place of what a flag does in the original, or why nothing is; printed when the flag is used."""
     example: str = ""
     """A value that can be had, for tests and pages."""
     choices: tuple[str, ...] = ()
@@ -54,6 +56,11 @@ class Flag:
     """For a long option: whether its value, after `=`, is optional."""
     several: bool = False
     """Whether every word up to the next flag is a value of this flag, as with `-F f1 f2`."""
+
+    @property
+    def name(self) -> str:
+        """The spelling without dashes: the key of a job file."""
+        return self.spelling.lstrip("-")
 
     @property
     def spellings(self) -> tuple[str, ...]:

@@ -10,13 +10,19 @@ from mileage.dropin.flags import OWN, Flag, Tool
 _WIDTH = 80
 
 
+def _effect(flag: Flag) -> str:
+    """What a flag does, and where that is not what it does in the original."""
+    note = f" Note: {flag.trap}." if flag.trap else ""
+    return flag.summary + note + (f" Here: {flag.ignored}." if flag.ignored else "")
+
+
 def help_text(tool: Tool) -> str:
     """Output of `--help`, ending in a newline."""
     usage = textwrap.wrap(f"Usage: mileage {tool.name} {tool.usage}", _WIDTH, subsequent_indent=" " * 4)
     lines = [*usage, "", *textwrap.wrap(tool.title, _WIDTH), ""]
     done = [flag for flag in tool.flags if not flag.instead]
     for flag in (*done, *OWN):
-        lines += _item(_spelled(tool, flag), flag.summary + (f" Note: {flag.trap}." if flag.trap else ""))
+        lines += _item(_spelled(tool, flag), _effect(flag))
     refused = [flag for flag in tool.flags if flag.instead]
     if refused:
         lines += ["", "Not built, and refused:"]
@@ -54,8 +60,8 @@ def page_section(tool: Tool) -> str:
     lines += ["| flag | what it does |", "|---|---|"]
     for flag in tool.flags:
         if not flag.instead:
-            trap = f" **Note:** {flag.trap}." if flag.trap else ""
-            lines.append(f"| `{_spelled(tool, flag)}` | {_cell(flag.summary + trap)} |")
+            effect = _effect(flag).replace(" Note:", " **Note:**").replace(" Here:", " **Here:**")
+            lines.append(f"| `{_spelled(tool, flag)}` | {_cell(effect)} |")
     refused = [flag for flag in tool.flags if flag.instead]
     if refused:
         lines += ["", "Refused:", "", "| flag | in the original | instead |", "|---|---|---|"]
@@ -115,7 +121,7 @@ def manual(tool: Tool, version: str) -> str:
         ".SH OPTIONS",
     ]
     for flag in tool.all_flags:
-        text = flag.summary + (f" Note: {flag.trap}." if flag.trap else "")
+        text = _effect(flag)
         if flag.instead:
             text = f"Not built. In the original: {flag.summary} Here: {flag.instead}"
         lines += [".TP", f".B {_troff(_spelled(tool, flag))}", _troff(text)]

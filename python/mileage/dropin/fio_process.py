@@ -1,0 +1,207 @@
+"""One process of a fio job: its files one after the other, and what is read back.
+
+Scope: runs the engine on each file within the limits of the job, and writes the engine's records as JSON to a pipe.
+Signals end the engine; what was done until then is in the records.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+
+from mileage import _core
+from mileage.dropin.fio_files import FioFile
+from mileage.dropin.fio_plan import FioWork
+
+_SHOWN: Final = 3
+"""Differences that are printed."""
+
+
+def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
+    """Do the work of one process once the gate opens, write its results to the link, and end."""
+    status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0}
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    began = time.monotonic()
+    try:
+        interrupt = _Interrupt()
+        os.read(gate, 1)
+        interrupt.sleep((work.job.time_ns("startdelay") or 0) / 1e9)
+        began = time.monotonic()
+        if work.processors:
+            os.sched_setaffinity(0, work.processors)
+        if not work.job.is_on("create_only"):
+            _do_files(work, interrupt, status)
+        if work.job.is_on("unlink"):
+            for path in work.paths:
+                remove(path)
+    except Exception as error:
+        status["error"], status["errno"] = str(error), getattr(error, "errno", None) or errno.EINVAL
+    finally:
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        status["process_ms"] = max(round(1000 * (time.monotonic() - began)), 1)
+        status["major_faults"] = after.ru_majflt - before.ru_majflt
+        status["minor_faults"] = after.ru_minflt - before.ru_minflt
+        text = memoryview(json.dumps(status).encode())
+        while text:
+            text = text[os.write(link, text) :]
+        os._exit(0)
+
+
+class _Interrupt:
+    """Whether a signal has asked this process to end."""
+
+    def __init__(self) -> None:
+        self.came = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._come)
+
+    def _come(self, *_: object) -> None:
+        self.came = True
+
+    def poll(self, *_: object) -> bool:
+        """Whether the engine is to stop."""
+        return self.came
+
+    def sleep(self, seconds: float) -> None:
+        """Rest, but not longer than until the signal."""
+        until = time.monotonic() + seconds
+        while not self.came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.05))
+
+
+def _do_files(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
+    """Do all files, then read back what was written."""
+    until_ns = time.monotonic_ns() + work.limit_ns
+    for at, file in enumerate(work.files):
+        left = len(work.files) - at
+        limit_ns = max((until_ns - time.monotonic_ns()) // left, 0) if work.limit_ns else 0
+        if interrupt.came or (work.limit_ns and not limit_ns):
+            break
+        _invalidate(work, file)
+        record: dict[str, Any] = {}
+        if not work.job.is_on("verify_only"):
+            record = _run(file, work, interrupt, _stop_of(work, file, limit_ns), warms_up=at == 0)
+            _lengthen(record, work, file, limit_ns, interrupt)
+        status["records"].append(record)
+        if _failed(status, record):
+            return
+    if work.verification.reads_back:
+        _read_back(work, interrupt, status)
+
+
+def _stop_of(work: FioWork, file: FioFile, limit_ns: int) -> dict[str, int]:
+    """The limits of a file."""
+    stop: dict[str, int] = {}
+    if limit_ns:
+        stop["time_ns"] = limit_ns
+    if file.amount:
+        stop["bytes"] = file.amount
+    if file.operations is not None:
+        stop["operations"] = file.operations
+    return stop
+
+
+def _lengthen(
+    record: dict[str, Any], work: FioWork, file: FioFile, limit_ns: int, interrupt: _Interrupt
+) -> None:
+    """Count the rest of the time in which a limited rate or a pause let nothing begin, as fio does."""
+    moved = record["bytes_read"] + record["bytes_written"]
+    operations = record["ops_read"] + record["ops_written"]
+    is_done = bool(file.amount and moved >= file.amount) or operations == file.operations
+    if limit_ns and not is_done and not record.get("error") and not interrupt.came:
+        record["elapsed_ns"] = max(record["elapsed_ns"], limit_ns)
+
+
+def _invalidate(work: FioWork, file: FioFile) -> None:
+    """Drop a file or device from the page cache; what is dirty is written first."""
+    if not work.job.is_on("invalidate", True) or work.options["api"] == "null":
+        return
+    with suppress(FileNotFoundError), open(file.path, "rb") as opened:
+        os.fdatasync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _run(
+    file: FioFile,
+    work: FioWork,
+    interrupt: _Interrupt,
+    stop: dict[str, int],
+    *,
+    warms_up: bool = True,
+    **changes: Any,
+) -> dict[str, Any]:
+    """The engine's record of one file."""
+    workload = {
+        **work.workload,
+        "span_start_bytes": file.start,
+        "span_bytes": file.span,
+        "stop": stop,
+        **changes,
+    }
+    if not warms_up:
+        workload["load"] = {**workload["load"], "warm_up_ns": 0}
+    options = dict(work.options)
+    if work.drops_cache:
+        options["drop_cache_every_bytes"] = file.span
+    found: dict[str, Any] = json.loads(
+        _core.run_file(file.path, json.dumps(workload), json.dumps(options), interrupt.poll)
+    )
+    return found
+
+
+def _failed(status: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Take over the error of a record, or what differed."""
+    if wrong := record.get("ops_mismatched"):
+        for place in record["mismatches"][:_SHOWN]:
+            sys.stderr.write(f"verify: bad block at {place}\n")
+        status["error"], status["errno"] = f"{wrong} blocks differ", errno.EILSEQ
+    elif error := record.get("error"):
+        status["error"], status["errno"] = (
+            str(error.get("message", error)),
+            int(error.get("errno") or errno.EIO),
+        )
+    return bool(status["error"])
+
+
+def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
+    """Visit the places that were written, in the same order, and compare them."""
+    only = work.job.is_on("verify_only")
+    pattern = work.workload["pattern"]
+    if isinstance(pattern, dict) and "access" in pattern:
+        lines = [{**line, "read_percent": 100} for line in pattern["access"]["lines"]]
+        pattern = {"access": {"lines": lines}}
+    changes = {
+        "pattern": pattern,
+        "read_percent": 100,
+        "sync": "none",
+        "sync_every": 0,
+        "load": {},
+        "verify": "all" if work.verification.kind == "compare" else "off",
+    }
+    for file, record in zip(work.files, status["records"], strict=False):
+        blocks = file.span // work.workload["record_bytes"]
+        count = blocks if only else record["ops_written"]
+        if only and file.amount:
+            count = min(max(file.amount // work.workload["record_bytes"], 1), blocks)
+        if work.is_visited_once:
+            count = min(count, blocks)
+        if interrupt.came or not count:
+            continue
+        checked = _run(file, work, interrupt, {"operations": count}, **changes)
+        status["verified"].append(checked)
+        if _failed(status, checked):
+            return
+
+
+def remove(path: str) -> None:
+    """Remove a file of a job; copies of a job may share it, and a device node stays."""
+    if os.path.isfile(path):
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,58 @@
+"""Limits of the rate, think time and warm-up of a fio job as the engine's load.
+
+Scope: rate and rate_iops hold for each direction by itself, as in fio; 0 is no limit. A mix whose directions are both
+limited runs at the sum of both, in the proportion of the limits, which is what fio settles at on a device that
+keeps up.
+What it refuses: a mix with one limited direction, and one with blocks of several sizes limited in bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mileage.dropin.fio_jobs import FioJob
+
+
+def load_of(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, Any], int | None]:
+    """The engine's load, and the percent of reads where the limits say it. Raises Refused."""
+    load: dict[str, Any] = {"warm_up_ns": job.time_ns("ramp_time") or 0}
+    rate, share = _limit(job, reads, sizes)
+    if rate is not None:
+        if job.text("rate_process") == "poisson":
+            load["open"] = {"operations_per_s": _operations(job, rate, sizes), "spacing": "poisson"}
+        else:
+            load["cap"] = rate
+    pause_ns = job.time_ns("thinktime", "us")
+    if pause_ns:
+        load["think"] = {"pause_ns": pause_ns, "every_operations": max(job.number("thinktime_blocks", 1), 1)}
+        if "open" in load:
+            raise job.refuse("thinktime", "is not built together with rate_process=poisson", code="conflict")
+    return load, share
+
+
+def _limit(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, int] | None, int | None]:
+    given = {key: job.sides(key) for key in ("rate", "rate_iops")}
+    limits = {key: sides for key, sides in given.items() if sides is not None and any(sides)}
+    if len(limits) > 1:
+        raise job.refuse("rate_iops", "fio does not take it together with rate either", code="conflict")
+    for key, (read, write) in limits.items():
+        unit = "bytes_per_s" if key == "rate" else "operations_per_s"
+        if reads in (0, 100):
+            own = read if reads else write
+            return ({unit: own} if own else None), None
+        if not (read and write):
+            raise job.refuse(key, "limits one direction of a mix, which is not built", code="not-built")
+        if key == "rate" and len(set(sizes)) > 1:
+            raise job.refuse(
+                key, "is not built for a mix of blocks of several sizes: rate_iops", code="not-built"
+            )
+        return {unit: read + write}, round(100 * read / (read + write))
+    return None, None
+
+
+def _operations(job: FioJob, rate: dict[str, int], sizes: list[int]) -> int:
+    if "operations_per_s" in rate:
+        return rate["operations_per_s"]
+    if len(set(sizes)) > 1:
+        raise job.refuse("rate_process", "needs rate_iops with blocks of several sizes", code="conflict")
+    return max(rate["bytes_per_s"] // sizes[0], 1)

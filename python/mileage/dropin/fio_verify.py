@@ -1,0 +1,66 @@
+"""Verification of a fio job: whether what was written is read back, and what is compared.
+
+Scope: blocks of the engine have an identity that follows from their place; they are compared whole, whatever the kind
+of checksum, and any job can compare what another one wrote with verify. fio's own headers are not written or read.
+What it refuses: kinds that fio does not know, contents without an identity, and mixes of reads and writes, whose
+blocks are not all written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from mileage.dropin.fio_jobs import FioJob
+
+_KINDS: Final = (
+    *("md5", "crc64", "crc32", "crc32c", "crc32c-intel", "crc16", "crc7", "xxhash", "meta"),
+    *("sha1", "sha256", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512"),
+)
+_CONTENTS: Final = ("zero_buffers", "buffer_compress_percentage", "dedupe_percentage")
+_PLACES: Final = ("randseed", "randrepeat")
+
+
+@dataclass
+class Verification:
+    """What is verified."""
+
+    kind: str = ""
+    """`compare`; `read`, which reads back without comparing; empty for nothing."""
+    reads_back: bool = False
+    """Whether a writing job reads back what it wrote."""
+    notes: list[str] = field(default_factory=list)
+
+
+def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
+    """The verification of a job. Raises Refused."""
+    wanted = job.text("verify", "0")
+    if wanted == "0":
+        return Verification()
+    if wanted == "null":
+        found = Verification("read", reads < 100)
+    elif wanted in _KINDS:
+        found = Verification("compare", reads < 100)
+    else:
+        raise job.refuse("verify", expected=f"0, null, {', '.join(_KINDS)}", code="unsupported")
+    _refuse(job, reads)
+    if reads < 100:
+        found.reads_back = job.is_on("do_verify", True)
+        if timed and found.reads_back and "verify_backlog" not in job.options:
+            # As in fio: writing takes the whole runtime.
+            found.reads_back = False
+            found.notes.append("verify: nothing is read back, since writing uses all of the runtime")
+    found.notes += [
+        f"{key}: with verify, places and data follow from one seed" for key in _PLACES if key in job.options
+    ]
+    return found
+
+
+def _refuse(job: FioJob, reads: int) -> None:
+    if 0 < reads < 100:
+        raise job.refuse("verify", "is not built for a mix of reads and writes", code="not-built")
+    if job.text("ioengine") == "null":
+        raise job.refuse("verify", "the engine null keeps nothing that could be compared", code="conflict")
+    for key in _CONTENTS:
+        if job.options.get(key, "0") != "0":
+            raise job.refuse(key, "is not built together with verify", code="conflict")

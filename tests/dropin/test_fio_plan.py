@@ -1,0 +1,247 @@
+"""Options of fio's jobs as work of the engine: units, files, limits, rates, verification, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage.dropin.fio import results_of
+from mileage.dropin.fio_flags import FIO
+from mileage.dropin.fio_jobs import jobs_of, size_of
+from mileage.dropin.fio_plan import FioWork, works_of
+from mileage.dropin.fio_run import FioResult
+from mileage.dropin.flags import read
+from mileage.errors import Refused
+from tests.house.repository import ROOT
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def works(*words: str) -> list[FioWork]:
+    """The work of all copies of the jobs of a command line."""
+    jobs = jobs_of(read(FIO, ["--name=a", *words]))
+    return [work for job in jobs for work in works_of(job)]
+
+
+def work(*words: str) -> FioWork:
+    (found,) = works(*words)
+    return found
+
+
+def refusal(*words: str) -> str:
+    with pytest.raises(Refused) as refused:
+        works(*words)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "found"),
+    [
+        ("4k", 1024, 4096),
+        ("4KB", 1024, 4096),
+        ("4kib", 1024, 4000),
+        ("4k", 1000, 4000),
+        ("4KiB", 1000, 4096),
+        ("1m", 1024, MIB),
+        ("0x1000", 1024, 4096),
+        ("12b", 1024, 12),
+        ("1.5g", 1024, None),
+        ("-4k", 1024, None),
+        ("4ki", 1024, None),
+    ],
+)
+def test_units_are_those_of_fio(text: str, base: int, found: int | None) -> None:
+    assert size_of(text, base) == found
+
+
+def test_a_time_with_a_unit_that_fio_does_not_know_is_refused() -> None:
+    assert work("--size=4k", "--runtime=100ms").limit_ns == 10**8
+    assert work("--size=4k", "--runtime=2m").limit_ns == 120 * 10**9
+    assert "runtime" in refusal("--size=4k", "--runtime=30sec")
+
+
+def test_a_size_is_that_of_all_files_together() -> None:
+    three = work("--rw=write", "--size=1m", "--nrfiles=3", "--bs=4k")
+    # As in fio, what is less than a block of a third of 1 MiB is not done.
+    assert [file.span for file in three.files] == [85 * 4096] * 3
+    assert [file.amount for file in three.files] == [file.span for file in three.files]
+    each = work("--rw=write", "--filesize=1m", "--size=1m", "--nrfiles=4")
+    assert [(file.span, file.amount) for file in each.files] == [(MIB, MIB // 4)] * 4
+
+
+def test_limits_of_a_job_are_dealt_to_its_files() -> None:
+    moved = work("--rw=write", "--size=4m", "--nrfiles=4", "--io_size=40k", "--loops=2")
+    assert sum(file.amount for file in moved.files) == 80 * KIB
+    counted = work("--rw=write", "--size=4m", "--nrfiles=4", "--number_ios=10")
+    assert [file.operations for file in counted.files] == [3, 3, 2, 2]
+    few = work("--rw=write", "--size=4m", "--nrfiles=4", "--number_ios=3")
+    assert [file.operations for file in few.files] == [1, 1, 1]
+
+
+def test_shares_of_a_file_count_from_its_offset(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(bytes(MIB))
+    where = f"--filename={path}"
+
+    def part(*words: str) -> tuple[int, int]:
+        (file,) = work(where, *words).files
+        return file.start, file.span
+
+    assert part("--size=50%") == (0, MIB // 2)
+    assert part("--size=100%", "--offset=256k") == (256 * KIB, 768 * KIB)
+    assert part("--size=50%", "--offset=256k") == (256 * KIB, 512 * KIB)
+    assert part("--offset=75%") == (768 * KIB, 256 * KIB)
+    assert part("--size=64k", "--offset=33%") == (-(-MIB * 33 // 100 // 4096) * 4096, 64 * KIB)
+    assert work(where, "--io_size=25%").files[0].amount == 256 * KIB
+    assert "size=101%" in refusal(where, "--size=101%")
+    assert "no size" in refusal(f"--filename={tmp_path / 'missing'}", "--size=50%")
+
+
+def test_copies_are_dealt_to_the_directories() -> None:
+    copies = works("--rw=write", "--size=4k", "--directory=x:y", "--numjobs=3")
+    assert [copy.paths for copy in copies] == [["x/a.0.0"], ["y/a.1.0"], ["x/a.2.0"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "cap", "percent"),
+    [
+        (("--rw=read", "--rate=1m"), {"bytes_per_s": MIB}, 100),
+        (("--rw=write", "--rate=1m,2m"), {"bytes_per_s": 2 * MIB}, 0),
+        (("--rw=write", "--rate=1m,"), None, 0),
+        (("--rw=read", "--rate_iops=0"), None, 100),
+        (("--rw=rw", "--rate=1m"), {"bytes_per_s": 2 * MIB}, 50),
+        (("--rw=rw", "--rwmixread=70", "--rate_iops=300,100"), {"operations_per_s": 400}, 75),
+    ],
+)
+def test_a_rate_holds_for_each_direction(
+    words: tuple[str, ...], cap: dict[str, int] | None, percent: int
+) -> None:
+    found = work("--size=1m", *words).workload
+    assert (found["load"].get("cap"), found["read_percent"]) == (cap, percent)
+
+
+def test_poisson_arrivals_are_operations() -> None:
+    load = work("--size=1m", "--rate=4m", "--bs=4k", "--rate_process=poisson").workload["load"]
+    assert load["open"] == {"operations_per_s": 1024, "spacing": "poisson"}
+    assert "rate_process" in refusal("--size=1m", "--rate=4m", "--rate_process=uniform")
+
+
+def test_the_last_mix_counts() -> None:
+    assert work("--size=1m", "--rw=rw", "--rwmixread=70", "--rwmixwrite=40").reads == 60
+    assert work("--size=1m", "--rw=rw", "--rwmixwrite=40", "--rwmixread=70").reads == 70
+    both = ("--rwmixread=10", "--rwmixwrite=40", "--rwmixread=20")
+    assert work("--size=1m", "--rw=rw", *both).reads == 20
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--verify=crc99",),
+        ("--verify=pattern",),
+        ("--sync=maybe",),
+        ("--rw=randrw", "--verify=crc32c"),
+        ("--rw=write", "--verify=md5", "--zero_buffers"),
+        ("--rw=write", "--verify=md5", "--dedupe_percentage=50"),
+        ("--rw=rw", "--rate=1m,"),
+        ("--rw=rw", "--bs=4k,8k", "--rate=1m"),
+        ("--rate=1m", "--rate_iops=100"),
+        ("--rw=randread", "--random_distribution=zipf:1.2:0.5"),
+        ("--rw=randread", "--random_distribution=zipf:x"),
+        ("--rw=randread", "--random_distribution=zoned:50/5:30/15:20/"),
+        ("--rw=randread", "--percentage_random=120"),
+        ("--rw=write", "--fsync=4", "--fdatasync=4"),
+        ("--fallocate=keep",),
+        ("--kb_base=1023",),
+        ("--cpus_allowed=a",),
+        ("--rw=write", "--size=1000"),
+    ],
+)
+def test_a_value_that_is_not_done_is_refused_with_its_option(words: tuple[str, ...]) -> None:
+    name = words[-1].removeprefix("--").partition("=")[0]
+    said = refusal("--size=1m", *words)
+    assert any(word.removeprefix("--").partition("=")[0] in said for word in words), (name, said)
+
+
+def test_verification_reads_back_what_a_writer_wrote_and_compares_what_a_reader_reads() -> None:
+    writer = work("--size=1m", "--rw=write", "--verify=md5")
+    reader = work("--size=1m", "--rw=read", "--verify=md5", "--numjobs=1", "--randseed=7")
+    assert (writer.verification.reads_back, writer.workload["verify"]) == (True, "off")
+    assert (reader.verification.reads_back, reader.workload["verify"]) == (False, "all")
+    assert writer.workload["seed"] == reader.workload["seed"]
+    assert work("--size=1m", "--rw=write", "--verify=null").verification.kind == "read"
+    timed = work("--size=1m", "--rw=write", "--verify=md5", "--time_based", "--runtime=1")
+    assert not timed.verification.reads_back
+    assert "nothing is read back" in timed.notes[0]
+
+
+def test_the_page_cache_is_dropped_between_passes_where_fio_does() -> None:
+    assert work("--size=1m", "--rw=read").drops_cache
+    assert work("--size=1m", "--rw=randread", "--ioengine=libaio").drops_cache
+    for words in (
+        ("--rw=read", "--direct=1"),
+        ("--rw=read", "--invalidate=0"),
+        ("--rw=randread", "--norandommap"),
+        ("--rw=read", "--ioengine=null"),
+        ("--rw=read", "--ioengine=mmap"),
+    ):
+        assert not work("--size=1m", *words).drops_cache, words
+    ring = work("--size=1m", "--rw=read", "--ioengine=io_uring", "--loops=2")
+    assert any(note.startswith("invalidate:") for note in ring.notes)
+
+
+def test_percentiles_are_printed_in_ascending_order() -> None:
+    one = work("--size=1m", "--percentile_list=99:50:90.5")
+    (shown,) = results_of([FioResult(one, 0)])
+    assert shown.wanted == (50, 90.5, 99)
+    wrong = work("--size=1m", "--percentile_list=0:101")
+    with pytest.raises(Refused, match="percentile_list"):
+        results_of([FioResult(wrong, 0)])
+
+
+def test_random_places_of_blocks_of_several_sizes_are_multiples_of_the_least() -> None:
+    words = ("--size=1m", "--rw=randrw", "--bssplit=4k/50:16k/50,8k/100", "--rwmixread=50")
+    lines = work(*words).workload["pattern"]["access"]["lines"]
+    assert [(line["size_bytes"], line["read_percent"], line["align_bytes"]) for line in lines] == [
+        (4096, 100, 4096),
+        (16384, 100, 4096),
+        (8192, 0, 8192),
+    ]
+
+
+def test_processors_are_shared_or_split() -> None:
+    words = ("--size=1m", "--numjobs=3", "--cpus_allowed=0-1,4")
+    assert [one.processors for one in works(*words)] == [[0, 1, 4]] * 3
+    assert [one.processors for one in works(*words, "--cpus_allowed_policy=split")] == [[0], [1], [4]]
+
+
+def test_global_options_are_apart_from_those_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "j.fio").write_text("[global]\nbs=8k\nbs=4k\n[b]\nrw=write\n")
+    (job,) = jobs_of(read(FIO, [str(tmp_path / "j.fio")]))
+    assert (job.shared, job.given) == ({"bs": "4k"}, {"rw": "write"})
+    (job,) = jobs_of(read(FIO, ["--bs=4k", "--name=c", "--rw=read"]))
+    assert (job.shared, job.given) == ({"bs": "4k"}, {"name": "c", "rw": "read"})
+
+
+def _words_of(names: str) -> set[str]:
+    """All texts in the code of the modules that read flags."""
+    found: set[str] = set()
+    for path in (ROOT / "python" / "mileage" / "dropin").glob(names):
+        if path.name.endswith("_flags.py"):
+            continue
+        nodes = ast.walk(ast.parse(path.read_text()))
+        texts: list[Any] = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        found |= {text for text in texts if isinstance(text, str)}
+    return found
+
+
+def test_every_option_is_read_ignored_with_a_note_or_refused() -> None:
+    texts = _words_of("fio*.py")
+    silent = [
+        flag.name
+        for flag in FIO.flags
+        if not (flag.instead or flag.ignored or {flag.name, flag.spelling} & texts)
+    ]
+    assert silent == []
