@@ -47,9 +47,17 @@ def append_records(folder: Path, first: int) -> None:
 
 
 def check_records(folder: Path) -> dict[str, Any]:
-    """The transactions whose record is whole, and those before the end of the file whose record is not."""
+    """The transactions whose record is whole, and those before the end of the file whose record is not.
+
+    "found" is null when the file cannot be read.
+    """
     path = folder / "log"
-    data = path.read_bytes() if path.exists() else b""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        return {"found": None, "damaged": [], "corrupt": f"log: {error.strerror}", "open": ""}
     count = len(data) // RECORD_BYTES
     whole = [n for n in range(count) if data[n * RECORD_BYTES : (n + 1) * RECORD_BYTES] == record(n)]
     damaged = sorted(set(range(count)) - set(whole))
@@ -76,8 +84,11 @@ def insert_rows(folder: Path, first: int, option: str) -> None:
 
 
 def check_rows(folder: Path, option: str) -> dict[str, Any]:
-    """The rows that are there and whole, after SQLite's own recovery and its integrity check."""
-    result: dict[str, Any] = {"found": [], "damaged": [], "corrupt": "", "open": ""}
+    """The rows that are there and whole, after SQLite's own recovery and its integrity check.
+
+    "found" is null when they cannot be read.
+    """
+    result: dict[str, Any] = {"found": None, "damaged": [], "corrupt": "", "open": ""}
     try:
         connection = _connect(folder, option)
         tables = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 't'").fetchone()

@@ -7,9 +7,11 @@ What it refuses: an unknown application, with the names of those that are known,
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import pwd
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,14 +21,20 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
+from mileage.app.power_cut_process import call, end, has_ended, start
 from mileage.errors import Refused, RunFailed, closest
 from mileage.targets.programs import find_program
 
 _CHECK_S: Final = 120.0
+_UP_S: Final = 60.0
+_DOWN_S: Final = 10.0
+_LOOK_S: Final = 0.05
+_NOT_EXECUTED: Final = (126, 127)
+"""Exit statuses of a shell that could not execute a program (POSIX, Shell Command Language, 2.8.2)."""
 _STATEMENTS: Final = 20_000
 """Transactions of one start of PostgreSQL: more than can be done before a cut."""
 _POSTGRES_USER: Final = "postgres"
@@ -52,8 +60,8 @@ commit by `full` and `extra` only (sqlite.org/pragma.html, synchronous).
 class AppState(msgspec.Struct, frozen=True, kw_only=True):
     """What an application has after a cut."""
 
-    found: frozenset[int]
-    """Transactions that are there and whole."""
+    found: frozenset[int] | None
+    """Transactions that are there and whole; None when nobody could look."""
     damaged: frozenset[int] = frozenset()
     """Transactions that are there and not whole."""
     corrupt: str = ""
@@ -105,21 +113,15 @@ class CommitLoop(App):
         return [sys.executable, "-m", "mileage.app.commit_loop", self._kind, str(folder), first, *option]
 
     def start(self, folder: Path, first: int) -> subprocess.Popen[bytes]:
-        return _start(self._words(folder, str(first)))
+        return start(self._words(folder, str(first)), cwd=Path("/"))
 
     def state(self, folder: Path) -> AppState:
-        try:
-            done = subprocess.run(
-                self._words(folder, "check"), capture_output=True, text=True, check=False, timeout=_CHECK_S
-            )
-        except subprocess.TimeoutExpired as error:
-            raise RunFailed(f"{self.name}: its check has not ended after {_CHECK_S:g} s") from error
-        if done.returncode != 0:
-            last = done.stderr.strip().splitlines()[-1:] or ["no output"]
-            return AppState(found=frozenset(), open=last[0])
-        answer: dict[str, Any] = json.loads(done.stdout)
+        done = call(self.name, self._words(folder, "check"), _CHECK_S, cwd=Path("/"))
+        if done.status != 0:
+            raise RunFailed(f"{self.name}: its check failed: {done.last_line}", cause="program")
+        answer: dict[str, Any] = json.loads(done.output)
         return AppState(
-            found=frozenset(answer["found"]),
+            found=frozenset(answer["found"]) if answer["found"] is not None else None,
             damaged=frozenset(answer["damaged"]),
             corrupt=answer["corrupt"],
             open=answer["open"],
@@ -127,13 +129,17 @@ class CommitLoop(App):
 
 
 class Postgres(App):
-    """PostgreSQL, with a row per transaction."""
+    """PostgreSQL, with a row per transaction.
+
+    Its server is a child of this process: what a file of the file system under test says about it is not believed.
+    """
 
     def __init__(self, option: str) -> None:
         self._fsync = "on" if option == "fsync" else "off"
         self._option = option
         self.name = f"postgres {option}"
         self._programs = postgres_programs()
+        self._server: subprocess.Popen[bytes] | None = None
 
     @property
     def asks_for_durability(self) -> bool:
@@ -142,22 +148,14 @@ class Postgres(App):
     def _as_user(self, *words: str) -> list[str]:
         if os.geteuid() != 0:
             return list(words)
-        return ["setpriv", f"--reuid={_POSTGRES_USER}", "--regid=postgres", "--clear-groups", *words]
+        user = (f"--reuid={_POSTGRES_USER}", f"--regid={_POSTGRES_USER}", "--clear-groups")
+        return ["setpriv", *user, "--pdeathsig=QUIT", *words]
 
-    def _call(self, *words: str, allowed: Sequence[int] = (0,)) -> str:
-        done = subprocess.run(
-            self._as_user(*words),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_CHECK_S,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-        )
-        if done.returncode not in allowed:
-            lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-            raise RunFailed(f"{self.name}: {Path(words[0]).name}: {lines[-1]}")
-        return done.stdout
+    def _call(self, *words: str) -> str:
+        done = call(self.name, self._as_user(*words), _CHECK_S, cwd=Path("/"))
+        if done.status != 0:
+            raise RunFailed(f"{self.name}: {Path(words[0]).name}: {done.last_line}", cause="program")
+        return done.output
 
     def set_up(self, folder: Path) -> None:
         folder.chmod(0o755)
@@ -170,27 +168,45 @@ class Postgres(App):
                 f"fsync = {self._fsync}\nlisten_addresses = ''\nunix_socket_directories = '{place}'\n"
                 "max_wal_size = '64MB'\nmin_wal_size = '32MB'\nlogging_collector = off\n"
             )
-        self._up(folder)
+        self._up_or_fail(folder)
         self._call(*self._psql(folder), "-c", "CREATE TABLE t (number bigint PRIMARY KEY, data text)")
-        self._call(self._programs["pg_ctl"], "-D", str(place), "-m", "fast", "-w", "stop")
+        self._down(signal.SIGINT)
 
     def _psql(self, folder: Path) -> tuple[str, ...]:
         return (self._programs["psql"], "-X", "-q", "-A", "-t", "-h", str(folder / "data"), "-d", "postgres")
 
-    def _up(self, folder: Path) -> None:
-        place = folder / "data"
-        words = ("-D", str(place), "-w", "-t", "60", "-l", "/dev/null", "start")
-        self._call(self._programs["pg_ctl"], *words)
+    def _up(self, folder: Path) -> str:
+        """Start the server, which recovers; why it does not, empty when it does. Raises RunFailed when it hangs."""
+        self._down(signal.SIGQUIT)
+        words = self._as_user(self._programs["postgres"], "-D", str(folder / "data"))
+        with tempfile.TemporaryFile() as log:
+            server = start(words, stdout=subprocess.DEVNULL, stderr=log, cwd=Path("/"))
+            self._server = server
+            end_by = time.monotonic() + _UP_S
+            while time.monotonic() < end_by:
+                if has_ended(server, 0):
+                    self._down(how=signal.SIGQUIT)
+                    return _why_it_ended(log, server.returncode)
+                if self._answers(folder):
+                    return ""
+                time.sleep(_LOOK_S)
+        self._down(signal.SIGQUIT)
+        raise RunFailed(f"{self.name}: the server does not answer after {_UP_S:g} s", cause="ETIMEDOUT")
+
+    def _up_or_fail(self, folder: Path) -> None:
+        if why := self._up(folder):
+            raise RunFailed(f"{self.name}: {why}", cause="program")
 
     def start(self, folder: Path, first: int) -> subprocess.Popen[bytes]:
-        if not (folder / "data" / "postmaster.pid").exists() or not self._answers(folder):
-            self._up(folder)
+        if self._server is None or has_ended(self._server, 0) or not self._answers(folder):
+            self._up_or_fail(folder)
         with tempfile.TemporaryFile() as script:
             for number in range(first, first + _STATEMENTS):
                 row = f"INSERT INTO t VALUES ({number}, repeat('{number % 10}', 500));"
                 script.write(f"{row}\n\\echo {number}\n".encode())
             script.seek(0)
-            return _start(self._as_user(*self._psql(folder), "-v", "ON_ERROR_STOP=1"), stdin=script.fileno())
+            words = self._as_user(*self._psql(folder), "-v", "ON_ERROR_STOP=1")
+            return start(words, stdin=script.fileno(), cwd=Path("/"))
 
     def _answers(self, folder: Path) -> bool:
         try:
@@ -200,28 +216,21 @@ class Postgres(App):
         return True
 
     def stop(self, folder: Path) -> None:
-        """Kill the server: what it would write now, it cannot."""
-        try:
-            number = int((folder / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
-        except (OSError, ValueError):
+        self._down(signal.SIGQUIT)
+
+    def _down(self, how: signal.Signals) -> None:
+        """End the server; with SIGQUIT it does not write first, which it cannot without a drive."""
+        server, self._server = self._server, None
+        if server is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(number, signal.SIGQUIT)
-        for _ in range(200):
-            try:
-                os.kill(number, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.05)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
+        server.send_signal(how)
+        has_ended(server, _DOWN_S)
+        end(server)
 
     def state(self, folder: Path) -> AppState:
         (folder / "data" / "postmaster.pid").unlink(missing_ok=True)
-        try:
-            self._up(folder)
-        except RunFailed as failure:
-            return AppState(found=frozenset(), open=str(failure))
+        if why := self._up(folder):
+            return AppState(found=None, open=why)
         try:
             text = self._call(
                 *self._psql(folder),
@@ -229,65 +238,83 @@ class Postgres(App):
                 "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;"
                 " SELECT number, data = repeat((number % 10)::text, 500) FROM t",
             )
-            rows = [line.split("|") for line in text.split()]
-            found = frozenset(int(number) for number, whole in rows if whole == "t")
-            damaged = frozenset(int(number) for number, whole in rows if whole != "t")
         except RunFailed as failure:
-            return AppState(found=frozenset(), corrupt=str(failure))
+            return AppState(found=None, corrupt=str(failure))
+        rows = [line.partition("|") for line in text.split()]
+        found = frozenset(int(number) for number, _, whole in rows if whole == "t")
+        damaged = frozenset(int(number) for number, _, whole in rows if whole != "t")
         return AppState(found=found, damaged=damaged)
+
+
+def _why_it_ended(log: IO[bytes], status: int) -> str:
+    """The last line of a server's log that says why it ended."""
+    log.seek(0)
+    lines = log.read().decode(errors="replace").splitlines()
+    grave = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
+    last = [*lines[-1:], *grave[-1:]]
+    return last[-1].strip() if last else f"the server has ended with status {status}"
 
 
 class Command(App):
     """A command of the user's: `COMMAND run FOLDER FIRST` and `COMMAND check FOLDER`."""
 
     def __init__(self, command: str) -> None:
-        self._words = command.split()
-        self.name = command
-        if not self._words or find_program(self._words[0]) is None:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise Refused(f"--app {command!r}", f"is no command line: {error}", code="wrong-value") from error
+        place = find_program(words[0]) if words else None
+        if place is None:
             raise Refused(f"--app {command!r}", _unknown(command), code="unknown-name")
+        self._words = [os.path.abspath(place), *words[1:]]
+        self.name = command
 
     def start(self, folder: Path, first: int) -> subprocess.Popen[bytes]:
-        return _start([*self._words, "run", str(folder), str(first)])
+        return start([*self._words, "run", str(folder), str(first)])
 
     def state(self, folder: Path) -> AppState:
-        done = subprocess.run(
-            [*self._words, "check", str(folder)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_CHECK_S,
-        )
-        if done.returncode != 0:
-            lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
-            return AppState(found=frozenset(), corrupt=lines[-1])
-        return AppState(found=frozenset(int(word) for word in done.stdout.split()))
-
-
-def _start(words: Sequence[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True
-    )
+        done = call(self.name, [*self._words, "check", str(folder)], _CHECK_S)
+        if done.status in _NOT_EXECUTED:
+            raise RunFailed(f"{self.name}: its check was not executed: {done.last_line}", cause="program")
+        if done.status != 0:
+            return AppState(found=None, corrupt=done.last_line)
+        numbers = done.output.split()
+        if other := [word for word in numbers if not re.fullmatch(r"[0-9]{1,18}", word)]:
+            raise RunFailed(
+                f"{self.name}: its check printed {other[0]!r}; expected a number per transaction",
+                cause="program",
+            )
+        return AppState(found=frozenset(int(word) for word in numbers))
 
 
 def postgres_programs() -> dict[str, str]:
     """Paths of PostgreSQL's programs, of the newest version that is installed. Raises Refused."""
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
-    places = [str(folder) for folder in reversed(folders)]
+    folders = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if _version(path)]
+    places = [str(folder) for folder in sorted(folders, key=_version, reverse=True)]
     path = os.pathsep.join((*places, os.environ.get("PATH", os.defpath)))
-    found = {name: shutil.which(name, path=path) for name in ("initdb", "pg_ctl", "psql")}
+    found = {name: shutil.which(name, path=path) for name in ("initdb", "postgres", "psql")}
     if absent := [name for name, place in found.items() if place is None]:
         raise Refused(
             "--app postgres",
             f"{absent[0]} is not installed; on Debian it comes with postgresql",
             code="needs-program",
         )
+    try:
+        pwd.getpwnam(_POSTGRES_USER)
+    except KeyError as error:
+        raise Refused("--app postgres", f"there is no user {_POSTGRES_USER}", code="not-found") from error
     return {name: place for name, place in found.items() if place is not None}
+
+
+def _version(programs: Path) -> tuple[int, ...]:
+    """The version in the path of PostgreSQL's programs; empty without one."""
+    return tuple(int(part) for part in programs.parent.name.split(".") if part.isdigit())
 
 
 def _unknown(name: str) -> str:
     close = closest(name, ("fsync-loop", "sqlite", "postgres"))
     hint = f"; did you mean {close}?" if close else ""
-    return f"is neither fsync-loop, sqlite, postgres nor a program{hint}"
+    return f"is neither fsync-loop, sqlite, postgres nor a program that can be executed{hint}"
 
 
 def apps_of(names: Sequence[str]) -> list[App]:

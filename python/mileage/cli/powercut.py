@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mileage.app.power_cut_result import CombinationResult
+    from mileage.app.power_cut_result import CampaignResult
+    from mileage.store.safe_directory import Directory
 
 _SWITCH = {"on": [True], "off": [False], "on,off": [True, False]}
 _POWER = {"volatile": [False], "protected": [True], "volatile,protected": [False, True]}
@@ -80,59 +81,69 @@ def command(
     mileage powercut --app sqlite:delete-full --barriers on,off --cuts 20
     mileage powercut --app "./my-database-test.sh" --power protected
     """
+    from contextlib import ExitStack
+
+    import msgspec
+
+    from mileage.app.comparison_report import new_folder
+    from mileage.app.power_cut import PowerCutOptions, check_campaign, combinations_of, run_campaign
+    from mileage.app.power_cut_apps import apps_of
+    from mileage.app.power_cut_result import row_of, sentence_of
+    from mileage.report.power_cut_page import power_cut_text
+
+    kinds = fs.split(",")
+    options = PowerCutOptions(drive=drive, cuts=cuts, seed=seed, speed=speed)
+    check_campaign(kinds, _POWER[power], options)
+    pairs = list(combinations_of(kinds, apps_of(apps), _SWITCH[barriers], _POWER[power], _FLUSH[flush]))
+
+    def note(number: int, name: str, done: int) -> None:
+        if done % 10 == 0 or done == cuts:
+            click.echo(f"{number}/{len(pairs)} {name}: {done} of {cuts} cuts", err=True)
+
+    with ExitStack() as stack:
+        # Before the cuts: what came out after hours must not be refused then.
+        folder = stack.enter_context(new_folder(report, "--report")) if report is not None else None
+        campaign = run_campaign(pairs, options, note)
+        if folder is not None:
+            _write_page(folder, campaign)
+            click.echo(f"page: {folder.path / 'report.html'}", err=True)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(campaign), indent=2))
+    else:
+        rows = [row_of(result) for result in campaign.combinations]
+        click.echo(power_cut_text(sentence_of(campaign), rows), nl=False)
+    _judge(campaign)
+
+
+def _write_page(folder: Directory, campaign: CampaignResult) -> None:
     import shlex
     import sys
 
     import msgspec
 
-    from mileage.app.comparison_report import new_folder
-    from mileage.app.power_cut import (
-        FILE_SYSTEMS,
-        PowerCutOptions,
-        check_programs,
-        combinations_of,
-        run_combination,
-    )
-    from mileage.app.power_cut_apps import apps_of
     from mileage.app.power_cut_result import row_of, sentence_of
-    from mileage.errors import Refused
-    from mileage.report.power_cut_page import power_cut_text, render_power_cuts
+    from mileage.report.power_cut_page import render_power_cuts
 
-    kinds = fs.split(",")
-    if unknown := [kind for kind in kinds if kind not in FILE_SYSTEMS]:
-        raise Refused(f"--fs {unknown[0]}", expected=", ".join(FILE_SYSTEMS), code="unknown-word")
-    check_programs(set(kinds))
-    options = PowerCutOptions(drive=drive, cuts=cuts, seed=seed, speed=speed)
-    pairs = list(combinations_of(kinds, apps_of(apps), _SWITCH[barriers], _POWER[power], _FLUSH[flush]))
-    results = []
-    for number, (combination, app) in enumerate(pairs, start=1):
-        head = f"{number}/{len(pairs)} {combination.name}"
-
-        def note(done: int, head: str = head) -> None:
-            if done % 10 == 0 or done == cuts:
-                click.echo(f"{head}: {done} of {cuts} cuts", err=True)
-
-        results.append(run_combination(combination, app, options, note))
-    sentence, rows = sentence_of(results), [row_of(result) for result in results]
-    if report is not None:
-        line = shlex.join(["mileage", *sys.argv[1:]])
-        with new_folder(report, "--report") as folder:
-            folder.write("report.html", render_power_cuts(drive, sentence, rows, line).encode())
-            folder.write("cuts.json", msgspec.json.format(msgspec.json.encode(results), indent=2))
-        click.echo(f"page: {report / 'report.html'}", err=True)
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(results), indent=2))
-    else:
-        click.echo(power_cut_text(sentence, rows), nl=False)
-    _judge(results)
+    line = shlex.join(["mileage", *sys.argv[1:]])
+    rows = [row_of(result) for result in campaign.combinations]
+    page = render_power_cuts(campaign.drive, sentence_of(campaign), rows, line)
+    folder.write("report.html", page.encode())
+    folder.write("cuts.json", msgspec.json.format(msgspec.json.encode(campaign), indent=2))
 
 
-def _judge(results: list[CombinationResult]) -> None:
-    """Raise JudgedFailure when a promise was broken, and RunFailed when one was not examined."""
-    from mileage.errors import JudgedFailure, RunFailed
+def _judge(campaign: CampaignResult) -> None:
+    """Raise JudgedFailure when a promise was broken, and RunFailed when one was not examined, or not to the end."""
+    from mileage.errors import Interrupted, JudgedFailure, RunFailed
 
-    if any(result.is_judged and result.first_failure for result in results):
+    results = campaign.combinations
+    if any(result.is_judged and result.failures for result in results):
         raise JudgedFailure("a combination that must keep every acknowledged transaction failed")
+    if any(result.is_interrupted for result in results):
+        raise Interrupted("interrupted; the cuts until then are reported")
     for result in results:
         if result.combination.must_keep and result.why_not_judged:
             raise RunFailed(f"{result.combination.name}: not judged, because {result.why_not_judged}")
+        if result.ended:
+            raise RunFailed(
+                f"{result.combination.name}: ended after {len(result.cuts)} of {result.planned} cuts: {result.ended}"
+            )

@@ -22,10 +22,12 @@ HEADS: Final = (
         "flush",
         "must keep",
         "cuts",
+        "at stake",
         "flushes",
         "acknowledged",
         "lost",
         "torn",
+        "not examined",
     ),
     *("corrupt", "unreplayable", "recovery s", "seed", "again"),
 )
