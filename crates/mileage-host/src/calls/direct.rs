@@ -104,6 +104,12 @@ impl Host {
                 let (first, last) = ((offset / PAGE_BYTES) as u32, end.div_ceil(PAGE_BYTES) as u32);
                 self.state.cache.remove(file, first, last);
             }
+            let (first, end_page) = ((offset / PAGE_BYTES) as u32, end.div_ceil(PAGE_BYTES) as u32);
+            let missing = self.unmapped(file, first, end_page - first);
+            if let Some(progress) = self.wait_for_room(missing, cost_ns)? {
+                active.charged = true;
+                return Ok(progress);
+            }
             let extends = self.allocate_direct(file, offset, end)?;
             // A write that changes nothing but data is durable by FUA alone (iomap).
             let fua = dsync && !extends && self.profile.native_fua && self.profile.barrier;

@@ -75,7 +75,11 @@ impl Host {
             if let Some(progress) = self.fill_partial(file, at, until, cost_ns) {
                 return Ok(Some(progress));
             }
-            self.dirty_pages(file, page, count, until)?;
+            let missing = self.unmapped(file, page, count);
+            if let Some(progress) = self.wait_for_room(missing, cost_ns)? {
+                return Ok(Some(progress));
+            }
+            self.dirty_pages(file, page, count, until, missing);
             *cost_ns += f64::from(count) * self.profile.page_ns + (until - at) as f64 * self.profile.copy_ns_per_byte;
             active.done += until - at;
         }
@@ -114,12 +118,8 @@ impl Host {
     }
 
     /// Pages of a file become dirty, and the file at least so long.
-    fn dirty_pages(&mut self, file: FileId, page: u32, count: u32, until: u64) -> Result<(), CallError> {
+    fn dirty_pages(&mut self, file: FileId, page: u32, count: u32, until: u64, missing: u64) {
         let now_ns = self.state.now_ns;
-        let missing = self.unmapped(file, page, count);
-        if missing > 0 && self.state.files.delayed + missing > self.state.files.allocator.free_blocks() {
-            return Err(CallError::Full);
-        }
         let newly = self.state.cache.write(file, page, count);
         self.state.files.delayed += missing;
         self.state.counters.pages_dirtied += newly;
@@ -136,11 +136,32 @@ impl Host {
             (inode.tick, inode.atime_is_old) = (tick, true);
             self.state.files.log_inode(file, longer, now_ns);
         }
-        Ok(())
+    }
+
+    /// Wait until so many pages can get blocks. Blocks of removed files are free once their transaction has committed, so a
+    /// full file system commits before it gives up, as ext4 and xfs do.
+    pub(super) fn wait_for_room(&mut self, missing: u64, cost_ns: &mut f64) -> Result<Option<Progress>, CallError> {
+        if missing == 0 || self.state.files.delayed + missing <= self.state.files.allocator.free_blocks() {
+            return Ok(None);
+        }
+        if *cost_ns > 0.0 {
+            return Ok(Some(Progress::Again));
+        }
+        let journal = &self.state.files.journal;
+        let frees = journal.commit.as_ref().filter(|commit| !commit.transaction.freed.is_empty());
+        if let Some(commit) = frees {
+            return Ok(Some(Progress::Wait(Wait::Commit(commit.transaction.id))));
+        }
+        if journal.running.freed.is_empty() {
+            return Err(CallError::Full);
+        }
+        let id = journal.running.id;
+        self.request_commit(id);
+        Ok(Some(Progress::Wait(Wait::Commit(id))))
     }
 
     /// Pages in a range that have no block and are not dirty: each needs one once it is.
-    fn unmapped(&self, file: FileId, page: u32, count: u32) -> u64 {
+    pub(super) fn unmapped(&self, file: FileId, page: u32, count: u32) -> u64 {
         let inode = self.state.files.inode(file);
         if let Ok((_, mapped)) = inode.map(page, count)
             && mapped == count

@@ -2,7 +2,7 @@
 
 use crate::profiles::{drive, host};
 use mileage_drive::general_drive;
-use mileage_host::{Host, OpenMode, run};
+use mileage_host::{Call, Host, OpenHow, OpenMode, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
 
@@ -28,6 +28,7 @@ pub fn rate(record: &RunRecord) -> f64 {
     (record.bytes_read + record.bytes_written) as f64 * 1e3 / record.elapsed_ns as f64
 }
 
+const MIB: u64 = 1 << 20;
 const MEMORY: &[(&str, &str)] = &[("memory_bytes", "1073741824"), ("cache_bytes", "805306368")];
 
 #[test]
@@ -56,4 +57,31 @@ fn direct_requests_are_the_records() {
     let record = do_run(&mut host, &read, true);
     assert_eq!(record.counters["host_requests_read"], 16384);
     assert_eq!(record.counters["host_bytes_read"], 64 << 20);
+}
+
+#[test]
+fn a_file_system_that_is_full_of_removed_files_commits_before_it_refuses() {
+    for (family, direct) in [("ext4", false), ("ext4", true), ("xfs", false)] {
+        let family = format!("\"{family}\"");
+        let profile = host("server-2025", &[MEMORY, &[("file_system", &family)]].concat());
+        let mut host = Host::new(profile, general_drive(drive("optane-16gb")));
+        let how = OpenHow { create: true, direct, ..OpenHow::default() };
+        let bytes = host.free_bytes() * 3 / 5 / MIB * MIB;
+        for turn in 0..2 {
+            let path = format!("file{turn}");
+            host.call(Call::Open { path: path.clone(), handle: 1, how }).expect("open");
+            for offset in (0..bytes).step_by(MIB as usize) {
+                let call = Call::Write { handle: 1, offset, length: MIB };
+                host.call(call).unwrap_or_else(|error| panic!("{family} direct {direct} {turn}: {error}"));
+            }
+            host.files().check().expect("the blocks");
+            if turn == 1 {
+                let rest = (bytes..host.free_bytes() + bytes + MIB).step_by(MIB as usize);
+                let full = rest.map(|offset| host.call(Call::Write { handle: 1, offset, length: MIB }));
+                assert!(full.last().is_some_and(|last| last.is_err()), "nothing is refused");
+            }
+            host.call(Call::Close { handle: 1 }).expect("close");
+            host.call(Call::Unlink { path, directory: false }).expect("unlink");
+        }
+    }
 }
