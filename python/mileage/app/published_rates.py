@@ -9,7 +9,7 @@ What it refuses: profiles that no drive can have, and rates that the drive canno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -19,16 +19,14 @@ from mileage.execute.live_view import CountedProgress
 from mileage.execute.mpi.futures import spread
 from mileage.model.published_rate import PublishedRate
 from mileage.model.run_record import RunRecord
+from mileage.model.target_kind import SCALE
 from mileage.plan.content import ContentTable, MixedContent
 from mileage.plan.workload import Stop, Workload
-from mileage.targets.profiles import changed, load_profile, profile_figures
+from mileage.targets.profiles import changed, load_profile
 
 _FILL_BYTES: Final = 131_072
 IDLE_NS: Final = 600_000_000_000
 """Idle time before a drive is read: caches of one-bit cells are empty then."""
-_SIZES: Final = ("blocks_per_plane", "capacity_bytes", "slc_cache_bytes")
-"""The figures that a smaller drive has a part of."""
-_MIB: Final = 1 << 20
 _INCOMPRESSIBLE: Final = ContentTable(mixed=MixedContent(0, 0))
 
 
@@ -79,7 +77,7 @@ def simulate_rate(profile: str, rate: PublishedRate, name: str) -> float:
     """The rate of the drive of a profile's text, in the unit of `rate`. `name` is that of messages. Raises Refused."""
     part = rate.size_divided_by
     try:
-        drive = Drive(profile if part == 1 else _smaller(profile, part, name))
+        drive = Drive(profile if part == 1 else changed(profile, [f"{SCALE}=1/{part}"], f"virtual:{name}"))
     except ValueError as error:
         raise Refused(name, str(error), code="wrong-value") from error
     before = min(rate.written_before_bytes // part, drive.capacity_bytes) // _FILL_BYTES * _FILL_BYTES
@@ -139,19 +137,3 @@ def _work(
         seed=1,
         content=content,
     )
-
-
-def _smaller(profile: str, part: int, name: str) -> str:
-    """The profile of a drive with 1/`part` of the blocks, the capacity and the cache."""
-    changes = []
-    for key in _SIZES:
-        value: Any = profile_figures(profile).get(key)
-        value = value.get("value") if isinstance(value, dict) else value
-        if isinstance(value, int):
-            smaller = value // part
-            changes.append(f"{key}={smaller // _MIB * _MIB if key.endswith('_bytes') else smaller}")
-    if not any(change.startswith("blocks_per_plane=") for change in changes):
-        raise Refused(
-            name, "size_divided_by of a drive without flash", expected="a flash drive", code="unsupported"
-        )
-    return changed(profile, changes, f"virtual:{name}")

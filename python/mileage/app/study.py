@@ -22,6 +22,8 @@ from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, 
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.resolver import resolve
+from mileage.plan.scale import scaled
+from mileage.plan.sizes import scale_divisor
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, skipped_runs
@@ -74,11 +76,18 @@ def _study_text(name: str) -> str:
         raise Refused(name, f"cannot be read as a study file: {cause}", code="unreadable") from cause
 
 
-def study_of(name: str, target: str | None = None) -> Study:
-    """A built-in study by name or a study file, on another target if one is given. Raises Refused."""
+def study_of(name: str, target: str | None = None, scale: str | None = None) -> Study:
+    """A built-in study by name or a study file, on another target and at another scale if given. Raises Refused."""
     target = None if target is None else with_scheme(target)
     wanted = _read_study(name, target)
-    return wanted if target is None else _on_target(wanted, target)
+    wanted = wanted if target is None else _on_target(wanted, target)
+    if scale is None:
+        return scaled(wanted)
+    try:
+        scale_divisor(scale)
+    except ValueError as error:
+        raise Refused("--scale", str(error), code="wrong-value") from None
+    return scaled(msgspec.structs.replace(wanted, scale=scale))
 
 
 def plan(
@@ -88,13 +97,14 @@ def plan(
     quick: bool = False,
     seed: int | None = None,
     destroy: str | None = None,
+    scale: str | None = None,
 ) -> Plan:
-    """Resolve a study on its target; nothing is written.
+    """Resolve a study on its target; nothing is written. `scale`: "1/N", in place of the study's own.
 
     Raises:
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
-    return _planned(study or DEFAULT_STUDY, target, quick, seed, destroy)
+    return _planned(study or DEFAULT_STUDY, target, quick, seed, destroy, scale=scale)
 
 
 def _planned(
@@ -104,12 +114,13 @@ def _planned(
     seed: int | None,
     destroy: str | None,
     resumed: Plan | None = None,
+    scale: str | None = None,
 ) -> Plan:
     """Plan a study as :func:`plan` does.
 
     `resumed`: the plan of the unfinished study whose files may be on the targets.
     """
-    wanted = study_of(study, target)
+    wanted = study_of(study, target, scale)
     named = Path(study) if study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
     try:
@@ -162,6 +173,7 @@ def run(
     allow_commands: bool = False,
     report: str | None = None,
     band: bool | None = None,
+    scale: str | None = None,
 ) -> StudyResult:
     """Run a study to its end and write its report; resumes when `out` (or `study`) is an unfinished study folder.
 
@@ -172,6 +184,8 @@ def run(
     variable MILEAGE_REPORT says, or "full".
     `band`: whether the comparison is repeated over the choices that the profile of a virtual drive declares; None: as
     the study says. A finished study in a folder gets the band that it lacks.
+    `scale`: "1/N": sizes and counts of the study, virtual drives and the memory of their hosts are divided by N; None:
+    as the study says.
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used, or there can be no band.
@@ -180,7 +194,16 @@ def run(
     reporter = progress or Silent()
     report_level(report)
     folder, resolved, choices = _folder_and_plan(
-        study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands, band=band
+        study,
+        target,
+        quick,
+        out,
+        seed,
+        destroy,
+        labels or {},
+        allow_commands=allow_commands,
+        band=band,
+        scale=scale,
     )
     reporter.note(f"study folder: {folder.path}")
     session = session_now(resolved, labels or {})
@@ -191,16 +214,13 @@ def run(
             folder,
             destroy,
             reporter,
-            command=_command(study, resolved, quick),
+            command=_command(study, resolved, quick, scale),
             session=session,
             accept_change=accept_change,
         )
         result = StudyResult(folder, resolved)
         run_band(choices, folder, reporter, result.comparison)
-        level = report_level(report, resolved.study.report)
-        if level != "none":
-            reporter.stage("writing the report")
-            result.write_report(level)
+        _report(result, report, reporter)
     except (MileageError, OSError) as error:
         reporter.note(f"To resume: mileage run {here}{_label_options(session)}")
         if isinstance(error, OSError):
@@ -209,6 +229,14 @@ def run(
     for other in left:
         reporter.note(f"Still to do at {other}: mileage run {here}{_label_options(other)}")
     return result
+
+
+def _report(result: StudyResult, report: str | None, reporter: Progress) -> None:
+    """Write the report of a study that ended, as `run` was asked to or the study says."""
+    level = report_level(report, result.plan.study.report)
+    if level != "none":
+        reporter.stage("writing the report")
+        result.write_report(level)
 
 
 def time_left(study: str) -> tuple[float, int, int] | None:
@@ -233,12 +261,13 @@ def _label_options(session: str) -> str:
     return "".join(f" --label {shlex.quote(part)}" for part in session.split(", ") if part)
 
 
-def _command(study: str | None, resolved: Plan, quick: bool) -> str:
+def _command(study: str | None, resolved: Plan, quick: bool, scale: str | None) -> str:
     """The command that repeats a new study."""
     parts = ["mileage", "run", study or DEFAULT_STUDY]
     if not any(kind_of(name, factor) == "target" for name, factor in resolved.study.factor.items()):
         parts += ["--target", resolved.target]
     parts += ["--seed", str(resolved.study.seed)]
+    parts += ["--scale", scale] if scale else []
     return shlex.join(parts + (["--quick"] if quick else []))
 
 
@@ -253,6 +282,7 @@ def _folder_and_plan(
     *,
     allow_commands: bool,
     band: bool | None,
+    scale: str | None,
 ) -> tuple[StudyFolder, Plan, Choices]:
     """The folder to work in, its plan (an unfinished study's own, or a new one) and those of its model band."""
     given = Path(out) if out is not None else None
@@ -260,7 +290,7 @@ def _folder_and_plan(
     if unfinished is None and given is not None and os.path.lexists(given / "plan.json"):
         unfinished = str(given)
     if unfinished is None:
-        resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy, scale=scale)
         session_now(resolved, labels)
         check_commands(resolved, allowed=allow_commands)
         choices = choice_plans(resolved, asked=band)
@@ -270,11 +300,13 @@ def _folder_and_plan(
     resolved = load_plan(folder)
     check_runnable(resolved, folder)
     check_commands(resolved, allowed=allow_commands)
-    asked = {"target": target, "seed": seed, "quick": quick or None}
+    asked = {"target": target, "seed": seed, "quick": quick or None, "scale": scale}
     if any(value is not None for value in asked.values()) or (
         study and study != unfinished and given is not None
     ):
-        again = _planned(study or resolved.study.name, target, quick, seed, destroy, resumed=resolved)
+        again = _planned(
+            study or resolved.study.name, target, quick, seed, destroy, resumed=resolved, scale=scale
+        )
         if again.hash != resolved.hash:
             raise Refused(
                 folder.path,

@@ -18,6 +18,12 @@ from mileage.cli.json_output import print_json
 )
 @click.option("--quick", is_flag=True, help="Plan one small, short cycle, as run --quick does it.")
 @click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option(
+    "--scale",
+    metavar="1/N",
+    help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
+    "study's own, or 1.",
+)
 @click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(
     "--as",
@@ -37,6 +43,7 @@ def command(
     target: str | None,
     quick: bool,
     seed: int | None,
+    scale: str | None,
     destroy: str | None,
     other: str | None,
     as_json: bool,
@@ -68,7 +75,9 @@ def command(
             f"{study}: {done} of {needed} runs done; about {duration(left_s)} left, as fast as they were"
         )
         return
-    resolved = app.plan(study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy)
+    resolved = app.plan(
+        study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy, scale=scale
+    )
     if other is not None:
         from mileage.dropin.equivalents import in_words_of
 

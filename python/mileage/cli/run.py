@@ -27,6 +27,12 @@ from mileage.cli.report_output import print_report
     "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
 )
 @click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option(
+    "--scale",
+    metavar="1/N",
+    help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
+    "study's own, or 1.",
+)
 @click.option("--destroy", metavar="PATH", help="Allow the loss of the content of this file or device.")
 @click.option(
     "--allow-commands",
@@ -69,6 +75,7 @@ def command(
     quick: bool,
     out: Path | None,
     seed: int | None,
+    scale: str | None,
     destroy: str | None,
     accept_change: bool,
     allow_commands: bool,
@@ -105,6 +112,7 @@ def command(
             allow_commands=allow_commands,
             report=report,
             band=band,
+            scale=scale,
         )
     if as_json:
         print_json({"folder": str(result.folder.path), **result.figures()})

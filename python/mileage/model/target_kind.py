@@ -12,6 +12,9 @@ from typing import Final
 
 import msgspec
 
+SCALE: Final = "scale"
+"""Key in the name of a virtual target: a drive, and a host, of a part of the size."""
+
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of target. What is not given is what a real target without files or a device cannot do."""

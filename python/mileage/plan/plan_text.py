@@ -10,7 +10,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 
-from mileage.model.target_kind import capabilities_of
+from mileage.model.target_kind import SCALE, capabilities_of
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.external_program import Program
 from mileage.plan.factor_rows import factor_rows
@@ -18,6 +18,7 @@ from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
 from mileage.plan.privileged_steps import PrivilegedStep, steps_of
+from mileage.plan.scale import LIMITS
 from mileage.plan.sizes import duration, format_bytes
 from mileage.plan.study import Repeat, Stage, Study, Torture
 from mileage.plan.work_area import uses_file
@@ -51,6 +52,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from (
         ("target", other) for other in list(others)[:CELLS_MAX] if not other.startswith(f"{plan.target},")
     )
+    if f",{SCALE}=" in plan.target:
+        yield "scale", LIMITS
     drive = "drive" if facts.virtual else "target"
     if uses_file(study, facts):
         yield "work area", f"a work file: {format_bytes(plan.work_bytes)}"

@@ -273,11 +273,15 @@ def hash_of(
     return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
 
 
+_UNHASHED: Final = ("report", "band", "scale")
+"""Keys of a study that say nothing about its measurement; no plan has a scale."""
+
+
 def _hash_of(parts: dict[str, Any]) -> str:
     """The hash of a plan as plain values, as its JSON holds them."""
     everything = {
         "version": PLAN_VERSION,
-        "study": {name: value for name, value in parts["study"].items() if name not in ("report", "band")},
+        "study": {name: value for name, value in parts["study"].items() if name not in _UNHASHED},
         "target": _identity(parts["facts"]),
         "others": {target: _identity(found) for target, found in (parts.get("others") or {}).items()},
         "work_bytes": parts["work_bytes"],

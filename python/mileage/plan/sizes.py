@@ -1,7 +1,7 @@
 """Texts that name a size, a multiple or a time, and the exact whole numbers they mean.
 
 Scope: sizes in bytes ("4KiB", "64GB", 4096), shares ("25%") and multiples ("2.2x") of a work area,
-multiples of the memory ("2x memory"), and times ("10 s").
+multiples of the memory ("2x memory"), times ("10 s") and scales ("1/16").
 What it refuses: fractions of a byte or of a nanosecond, and bare letters ("4K"), about which tools disagree.
 
 Functions raise ValueError; the message says what was found and what is expected, and the caller adds where.
@@ -33,6 +33,8 @@ _LETTERS: Final = tuple("kKmMgGtT")
 """Units that tools disagree about."""
 _TIMES_NS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _TIME_NS_MAX: Final = (2**64 - 1) // 2
+SCALE_MAX: Final = 4096
+_SCALE: Final = re.compile(r"1\s*/\s*([1-9][0-9]{0,3})|1")
 _NUMBER: Final = re.compile(r"0*([0-9]{1,20}(?:\.[0-9]{1,9})?)(.*)", re.DOTALL)
 _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -134,6 +136,15 @@ def is_share(value: int | str) -> bool:
 def is_multiple(value: int | str) -> bool:
     """Whether a size of a work file is given as a multiple of the memory or of a limit."""
     return isinstance(value, str) and value.rstrip().endswith(("memory", "limit"))
+
+
+def scale_divisor(text: str) -> int:
+    """N of a scale "1/N", 1 to 4096. Raises ValueError."""
+    found = _SCALE.fullmatch(text.strip())
+    divisor = int(found.group(1) or 1) if found else 0
+    if not 1 <= divisor <= SCALE_MAX:
+        raise ValueError(f"{text!r} is not a scale: expected 1/N with N from 1 to {SCALE_MAX}, such as 1/16")
+    return divisor
 
 
 def parse_time_ns(text: str) -> int:

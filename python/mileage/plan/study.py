@@ -333,6 +333,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """On a virtual drive: whether the comparison is repeated for each alternative that its profile declares of a figure
     that is not published, one cycle each, and the range reported next to the interval. Other targets are no model, and
     have no band. Not part of the plan's hash."""
+    scale: str | None = None
+    """"1/N": sizes and counts of this file, virtual drives and the memory of their hosts are divided by N; None: 1. A
+    plan holds the sizes that result, and no scale."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

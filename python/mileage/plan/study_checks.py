@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -121,6 +122,8 @@ class _Check(ValueChecks):
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
         if study.report is not None:
             self.word("report", study.report, REPORT_LEVELS)
+        if study.scale is not None:
+            self.reads("scale", partial(sizes.scale_divisor, study.scale))
         self.word("state.on_change", study.state.on_change, ("stop", "mark"))
 
     def tables(self) -> None:

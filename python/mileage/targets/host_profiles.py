@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused, closest
-from mileage.model.target_kind import drive_and_host
+from mileage.model.target_kind import SCALE, drive_and_host
 from mileage.targets.profiles import (
     CHANGE,
     PROFILE_SUFFIX,
@@ -67,6 +67,7 @@ def load_hosted(name: str) -> tuple[str, str]:
     figures = profile_figures(host)
     of_host = [change for change in changes if change.partition("=")[0].strip() in figures]
     of_drive = [change for change in changes if change not in of_host]
+    of_host += [change for change in changes if change.partition("=")[0].strip() == SCALE]
     drive_text = load_profile(drive)
     return (
         changed(drive_text, of_drive, where) if of_drive else drive_text,

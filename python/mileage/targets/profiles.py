@@ -18,9 +18,10 @@ from typing import Any
 
 from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
-from mileage.model.target_kind import capabilities_of, drive_and_host
+from mileage.model.target_kind import SCALE, capabilities_of, drive_and_host
 from mileage.regular_file import read_regular
 from mileage.targets.array_names import array_text, expanded, is_array_name, split_outside
+from mileage.targets.scaled_profile import scaled_figures
 
 PROFILE_SUFFIX = ".toml"
 CHANGE = ","
@@ -196,6 +197,9 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     figures = dict(profile_figures(profile))
     for change in changes:
         key, equals, text = (part.strip() for part in change.partition("="))
+        if key == SCALE:
+            figures = scaled_figures(figures, text, where)
+            continue
         if key not in figures and key not in _known_figures():
             raise Refused(where, _unknown_figure(key), code="unknown-key")
         if not equals:

@@ -138,7 +138,7 @@ impl Host {
         }
     }
 
-    /// Wait until so many pages can get blocks. Blocks of removed files are free once their transaction has committed, so a
+    /// Wait until the missing pages can get blocks. Blocks of removed files are free once their transaction has committed, so a
     /// full file system commits before it gives up, as ext4 and xfs do.
     pub(super) fn wait_for_room(&mut self, missing: u64, cost_ns: &mut f64) -> Result<Option<Progress>, CallError> {
         if missing == 0 || self.state.files.delayed + missing <= self.state.files.allocator.free_blocks() {
