@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,6 @@ from mileage.dropin.fio_plan import FioWork, works_of
 from mileage.dropin.fio_run import FioResult
 from mileage.dropin.flags import read
 from mileage.errors import Refused
-from tests.house.repository import ROOT
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -223,25 +220,3 @@ def test_global_options_are_apart_from_those_of_a_job(tmp_path: Path) -> None:
     assert (job.shared, job.given) == ({"bs": "4k"}, {"rw": "write"})
     (job,) = jobs_of(read(FIO, ["--bs=4k", "--name=c", "--rw=read"]))
     assert (job.shared, job.given) == ({"bs": "4k"}, {"name": "c", "rw": "read"})
-
-
-def _words_of(names: str) -> set[str]:
-    """All texts in the code of the modules that read flags."""
-    found: set[str] = set()
-    for path in (ROOT / "python" / "mileage" / "dropin").glob(names):
-        if path.name.endswith("_flags.py"):
-            continue
-        nodes = ast.walk(ast.parse(path.read_text()))
-        texts: list[Any] = [node.value for node in nodes if isinstance(node, ast.Constant)]
-        found |= {text for text in texts if isinstance(text, str)}
-    return found
-
-
-def test_every_option_is_read_ignored_with_a_note_or_refused() -> None:
-    texts = _words_of("fio*.py")
-    silent = [
-        flag.name
-        for flag in FIO.flags
-        if not (flag.instead or flag.ignored or {flag.name, flag.spelling} & texts)
-    ]
-    assert silent == []

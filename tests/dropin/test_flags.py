@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -117,6 +118,39 @@ def test_completion_offers_the_flags_that_are_done(name: str) -> None:
         word.partition("=")[0] for word in offered
     }
     assert not offered & {flag.spelling for flag in tool.flags if flag.instead}
+
+
+def texts_of(*names: str) -> set[str]:
+    """All texts in the code of the modules that read the flags of a tool."""
+    found: set[str] = set()
+    for name in names:
+        for path in (ROOT / "python" / "mileage").glob(name):
+            if path.name.endswith("_flags.py"):
+                continue
+            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+            found |= {value for value in values if isinstance(value, str)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "modules"),
+    [
+        ("fio", ("dropin/fio*.py",)),
+        ("ior", ("dropin/ior.py", "dropin/ior_parameters.py", "dropin/task_values.py")),
+        ("mdtest", ("dropin/mdtest.py", "dropin/task_values.py")),
+    ],
+)
+def test_every_flag_is_read_noted_or_refused(name: str, modules: tuple[str, ...]) -> None:
+    texts = texts_of(*modules)
+    silent = [
+        flag.spelling
+        for flag in tool_named(name).flags
+        if not (flag.instead or flag.ignored or flag.spelling in texts)
+        and (len(flag.name) == 1 or flag.name not in texts)
+    ]
+    # The command line itself does -h.
+    assert [spelling for spelling in silent if spelling != "-h"] == []
 
 
 def test_a_shell_completes_a_drop_in_command() -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from mileage.dropin.ior_run import IorTest
+from mileage.dropin.ranks import Ranks
+from mileage.formats.ior_options import IorOptions
 from tests.command import mileage
 
 SIGNATURE = 27
@@ -123,6 +126,49 @@ def test_a_summary_file_is_that_of_the_first_task(tmp_path: Path) -> None:
         "write",
         "read",
     ]
+
+
+def test_fewer_tasks_than_there_are_do_the_work(tmp_path: Path) -> None:
+    for tasks, own in ((2, 1), (4, 3)):
+        done = ior(tmp_path, f"ior --tasks {tasks} -N {own} -w -r -F -k -t 4k -b 8k -o f{own}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert len(list(tmp_path.glob(f"f{own}.*"))) == own
+        assert f"{'tasks':<20}: {own}" in done.stdout
+
+
+def test_the_times_of_each_rank_are_saved(tmp_path: Path) -> None:
+    line = "ior --tasks 2 -w -r -t 4k -b 8k -o f -O saveRankPerformanceDetailsCSV=ranks.csv"
+    assert ior(tmp_path, line).returncode == 0
+    rows = [row.split(",") for row in (tmp_path / "ranks.csv").read_text().splitlines()]
+    assert [row[:2] for row in rows] == [["write", "0"], ["write", "1"], ["read", "0"], ["read", "1"]]
+    for row in rows:
+        total_s, transfer_s, total_rate, rate = map(float, row[2:])
+        assert total_s >= transfer_s > 0
+        # A task moves 8 KiB.
+        assert total_s * total_rate == pytest.approx(8192)
+        assert transfer_s * rate == pytest.approx(8192)
+
+
+def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"old")
+    line = "ior -w -k -t 4k -b 8k -o f"
+    assert ior(tmp_path, f"{line} --warningAsErrors").returncode == 255
+    assert (tmp_path / "f").read_bytes() == b"old"
+    done = ior(tmp_path, f"{line} -i 0")
+    assert (done.returncode, "too few test repetitions. Using value of 1" in done.stdout) == (0, True)
+
+
+def test_times_far_from_the_mean_are_warned_of() -> None:
+    options = IorOptions(outlierthreshold=1, numtasks=2)
+    test = IorTest(0, options, Ranks(1, 2, []), None)
+    said: list[str] = []
+    test._warn = said.append  # type: ignore[method-assign]
+    test._warn_of_outliers("write", [[0, 1, 1, 2, 2, 3], [0, 1, 1, 6, 6, 7]])
+    assert [line.partition(" write ")[2].partition(" is ")[0] for line in said] == [
+        "elapsed transfer time",
+        "end time",
+    ]
+    assert "is 5.000000 (mean=3.000000, stddev=2.000000)" in said[0]
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")

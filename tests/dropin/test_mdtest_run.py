@@ -103,6 +103,28 @@ def test_pairs_that_mdtest_does_not_do_are_refused(tmp_path: Path) -> None:
         "-X -e 0",
         "-w 5 -e 6",
         "-c -d a@b",
+        "-D -S",
     ):
-        refused = mileage("mdtest", "-n", "4", "-F", *pair.split(), cwd=tmp_path)
+        refused = mileage("mdtest", "-n", "4", *([] if "-D" in pair else ["-F"]), *pair.split(), cwd=tmp_path)
         assert (refused.returncode, names(tmp_path)) == (2, []), pair
+
+
+def test_a_random_order_calls_nothing_with_dummy(tmp_path: Path) -> None:
+    status, text = run(tmp_path, "-a DUMMY -R -n 5 -d out")
+    assert (status, "   File stat" in text) == (0, True)
+    assert [name for name in names(tmp_path) if name != "out"] == []
+
+
+def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
+    status, text = run(tmp_path, "-T -F -n 2 -d out --warningAsErrors")
+    assert (status, "mdtest ERROR: unable to stat" in text) == (255, True)
+
+
+def test_a_flag_without_an_effect_is_noted(tmp_path: Path) -> None:
+    done = mileage("mdtest", "-n", "2", "-F", "-v", "-V", "1", "-t", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [line.partition(": ")[2].partition(":")[0] for line in done.stderr.splitlines()] == [
+        "-v",
+        "-V",
+        "-t",
+    ]

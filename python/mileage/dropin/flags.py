@@ -143,6 +143,12 @@ class GivenFlags:
         warnings = (f"{flag.spelling}: {flag.trap}" for flag, _ in self.flags if flag.trap)
         return list(dict.fromkeys(warnings))
 
+    @property
+    def notes(self) -> list[str]:
+        """The `trap` and `ignored` texts of the given flags, each once."""
+        ignored = (f"{flag.spelling}: {flag.ignored}" for flag, _ in self.flags if flag.ignored)
+        return [*self.traps, *dict.fromkeys(ignored)]
+
 
 def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     """A command line by the flags of its tool. Raises Refused with the word that cannot be."""

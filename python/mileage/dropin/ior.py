@@ -12,7 +12,7 @@ from pathlib import Path
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.ior_parameters import IorError, check, tests_of
 from mileage.dropin.ranks import ABORTED, run_ranks
-from mileage.dropin.task_values import tasks_of, wants_study
+from mileage.dropin.task_values import print_notes, tasks_of, wants_study
 
 
 def run(given: GivenFlags) -> int:
@@ -23,6 +23,7 @@ def run(given: GivenFlags) -> int:
         run_study(given)
         return 0
     available = tasks_of(given)
+    print_notes(given)
     try:
         tests = tests_of(given)
         for options in tests:
@@ -32,6 +33,9 @@ def run(given: GivenFlags) -> int:
                 )
                 sys.stdout.write(f"WARNING:          running with {available} tasks.\n\n")
             options.numtasks = available if options.numtasks == -1 else min(options.numtasks, available)
+            if options.repetitions <= 0:
+                options.repetitions = 1
+                sys.stdout.write("WARNING: too few test repetitions. Using value of 1.\n")
             check(options)
     except IorError as error:
         sys.stdout.flush()

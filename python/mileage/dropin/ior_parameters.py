@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.task_values import bytes_of, packet_of
 from mileage.errors import Refused
 from mileage.formats.ior_options import IorOptions
-
-_UNITS: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_PACKETS: Final = {"o": "offset", "i": "incompressible", "t": "timestamp", "r": "random"}
 
 
 class IorError(Exception):
@@ -121,7 +119,7 @@ def _set_flag(options: IorOptions, name: str, value: str) -> None:
     elif name in _NUMBERS:
         setattr(options, _NUMBERS[name], _number(name, value))
     elif name in _SIZES:
-        setattr(options, _SIZES[name], bytes_of(name, value))
+        setattr(options, _SIZES[name], bytes_of("ior", name, value))
     elif name == "-o":
         options.testfile = value
     elif name == "-l":
@@ -133,15 +131,16 @@ def _set_flag(options: IorOptions, name: str, value: str) -> None:
 
 
 def _packet(value: str) -> str:
-    if value[:1] not in _PACKETS:
+    found = packet_of(value)
+    if found is None:
         raise IorError(f"Unknown packet type {value}")
-    return _PACKETS[value[0]]
+    return found
 
 
 def _memory(value: str) -> int:
     if value.endswith("%"):
         return _number("-M", value[:-1]) * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 100
-    return bytes_of("-M", value)
+    return bytes_of("ior", "-M", value)
 
 
 def _number(name: str, value: str) -> int:
@@ -149,19 +148,6 @@ def _number(name: str, value: str) -> int:
     if found := re.match(r"[-+]?[0-9]+", value):
         return int(found[0])
     raise Refused(f"ior: {name} {value}", expected="a whole number", code="wrong-value")
-
-
-def bytes_of(name: str, value: str) -> int:
-    """A size as IOR reads it: a number, or one with k, m, g or t, binary. Raises Refused."""
-    text = value.lower().removesuffix("b").removesuffix("i")
-    digits, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 17):
-        raise Refused(
-            f"ior: {name} {value}",
-            expected="bytes, or a number with k, m, g or t, such as 64k",
-            code="wrong-value",
-        )
-    return int(digits) * unit
 
 
 def _direct(options: IorOptions, text: str) -> None:
@@ -183,7 +169,7 @@ def _direct(options: IorOptions, text: str) -> None:
     elif name == "datapackettype":
         options.datapackettype = _packet(value)
     elif name in _SIZES.values() or name == "memorypertask":
-        setattr(options, name, bytes_of(f"-O {name}", value))
+        setattr(options, name, bytes_of("ior", f"-O {name}", value))
     elif name == "memorypernode":
         options.memorypernode = _memory(value)
     elif name in _DIRECTIVES or name in _NAMES:

@@ -8,14 +8,17 @@ the latest end. Files have IOR's names and stay with -k. What differs from IOR i
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from mileage import _core
+from mileage.dropin.ior_parameters import IorError
 from mileage.dropin.ranks import ABORTED, RankLost, Ranks
 from mileage.formats.ior_listing import IorReport
 from mileage.formats.ior_options import IorOptions
@@ -26,6 +29,14 @@ _TIMERS: Final = (
     *("open start", "open stop", "start", "stop"),
     *("close start", "close stop"),
 )
+_OUTLIERS: Final[tuple[tuple[str, Callable[[list[float]], float]], ...]] = (
+    ("start time", lambda times: times[0]),
+    ("elapsed create time", lambda times: times[1] - times[0]),
+    ("elapsed transfer time", lambda times: times[3] - times[2]),
+    ("elapsed close time", lambda times: times[5] - times[4]),
+    ("end time", lambda times: times[5]),
+)
+"""Times of a rank that -j compares with the mean, by IOR's names."""
 
 
 def _print(text: str) -> None:
@@ -60,6 +71,8 @@ class IorTest:
             _print(text)
 
     def _warn(self, text: str) -> None:
+        if self._options.warningaserrors:
+            raise IorError(text)
         _print(f"WARNING: {text}")
 
     def path(self) -> str:
@@ -90,7 +103,7 @@ class IorTest:
         if (options.writefile or options.checkwrite) and own and os.path.exists(self.path()):
             what = "overwritten" if options.useexistingtestfile else "deleted"
             self._warn(f'The file "{self.path()}" exists already and will be {what}')
-        for repetition in range(max(options.repetitions, 1)):
+        for repetition in range(options.repetitions):
             self._repetition = repetition
             self._once(repetition, began)
         del memory
@@ -234,7 +247,23 @@ class IorTest:
         found = ranks.gather((times, done["bytes"], done["pairs"], size))
         if self._listing is not None:
             self._report(access, repetition, found, done)
+        if options.outlierthreshold:
+            self._warn_of_outliers(access, [own for own, *_ in found])
+        if options.saverankperformancedetailscsv and ranks.rank == 0:
+            save_ranks(options.saverankperformancedetailscsv, access, found)
         return int(max(pairs for _, _, pairs, _ in found))
+
+    def _warn_of_outliers(self, access: str, times: list[list[float]]) -> None:
+        """Say which times of this rank are further from the mean than the threshold of -j."""
+        for name, read in _OUTLIERS:
+            values = [read(own) for own in times]
+            mean, own = math.fsum(values) / len(values), values[self._ranks.rank]
+            if abs(own - mean) > self._options.outlierthreshold:
+                deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+                self._warn(
+                    f"for {os.uname().nodename}, task {self._ranks.rank}, {access} {name} is {own:f} "
+                    f"(mean={mean:f}, stddev={deviation:f})\n"
+                )
 
     def _report(self, access: str, repetition: int, found: list[Any], done: dict[str, Any]) -> None:
         """Print a phase from all ranks' times."""
@@ -372,6 +401,18 @@ class IorTest:
             self._listing.removed(now() - began, repetition)
 
 
+def save_ranks(name: str, access: str, found: list[Any]) -> None:
+    """Append a line for each rank to the file of saveRankPerformanceDetailsCSV. Raises OSError."""
+    each = sum(moved for _, moved, *_ in found) / len(found)
+    with open(name, "a") as file:
+        for rank, (times, *_) in enumerate(found):
+            seconds = (times[5] - times[0], times[3] - times[2])
+            rates = [each / took if took else 0.0 for took in seconds]
+            file.write(
+                ",".join([access, str(rank), *(f"{value:.10e}" for value in (*seconds, *rates))]) + "\n"
+            )
+
+
 def _moved(file: _core.TaskFile | None, work: dict[str, Any]) -> dict[str, Any]:
     """Make transfers; without a file only count them."""
     if file is not None:
@@ -399,13 +440,16 @@ def run_tests(tests: list[IorOptions], words: tuple[str, ...], ranks: Ranks) -> 
             for number, options in enumerate(tests):
                 if ranks.rank >= options.numtasks:
                     continue
-                test = IorTest(number, options, ranks, listing)
+                test = IorTest(number, options, ranks.among(options.numtasks), listing)
                 test.run()
                 errors += test.errors
         except OSError as error:
             sys.stdout.flush()
             sys.stdout.write(f"ior ERROR: {error.strerror or error}\n")
             sys.stdout.flush()
+            return ABORTED
+        except IorError as error:
+            _print(f"ERROR: {error}, (mileage)")
             return ABORTED
         except RankLost:
             sys.stdout.flush()

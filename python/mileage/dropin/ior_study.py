@@ -6,20 +6,20 @@ What it refuses: sizes that do not divide, and flags that no study can keep.
 
 from __future__ import annotations
 
-import os
-import shlex
-import socket
+import io
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
-from mileage.formats import ior_print as layout
+from mileage.formats.ior_listing import IorReport
+from mileage.formats.ior_options import IorOptions
+from mileage.formats.ior_print import Phase, file_system_of
 from mileage.judge.tasks import smallest_mean_latency_s
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun
@@ -66,27 +66,32 @@ def run_study(given: GivenFlags) -> None:
                 advice="leave --study out",
                 code="unsupported",
             )
-    shown = _format(given)
-    began = time.ctime()
-    setting = _setting(given, began)
-    directory = Path(given.last("-o") or "testFile").parent
-    phases: list[layout.Phase] = []
+    options = _options(given)
+    directory = Path(options.testfile).parent
+    # The study prints what the report wrote since the last time.
+    text = io.StringIO()
+    report = IorReport(text, text, ("ior", *given.words), options)
+
+    def written() -> str:
+        found = text.getvalue()
+        text.seek(0)
+        text.truncate()
+        return found
 
     def finished(run: PlannedRun, record: RunRecord) -> str:
-        own = _phases(record, run.block - 1)
-        phases.extend(own)
-        return layout.listing_lines(setting, own) if shown == "default" else ""
+        for phase in _phases(record, run.block - 1):
+            report.result(options, phase)
+        return written()
 
-    hosts = [socket.gethostname()] * setting.tasks
-    head = layout.listing_head(setting, hosts) if shown == "default" else ""
-    print_notes(given.traps)
-    do_study(given, study_of(given, directory, _table(given, setting)), head=head, finished=finished)
-    if shown == "CSV":
-        sys.stdout.write(layout.csv_text(setting, phases))
-    elif shown == "JSON":
-        sys.stdout.write(layout.json_text(setting, phases, time.ctime()))
-    else:
-        sys.stdout.write(layout.listing_end(setting, phases, time.ctime()))
+    report.head()
+    report.test(
+        0, options, f"{options.testfile}{'.00000000' * options.fileperproc}", file_system_of(directory)
+    )
+    report.repetition(0, int(time.time()))
+    print_notes(given.notes)
+    do_study(given, study_of(given, directory, _table(given, options)), head=written(), finished=finished)
+    report.end()
+    sys.stdout.write(written())
 
 
 def _format(given: GivenFlags) -> str:
@@ -101,35 +106,29 @@ def _format(given: GivenFlags) -> str:
     return found
 
 
-def _setting(given: GivenFlags, began: str) -> layout.Setting:
-    tasks = tasks_of(given)
+def _options(given: GivenFlags) -> IorOptions:
+    """The parameters that a study can keep. Raises Refused."""
     if given.has("-C") and given.has("-Z"):
         raise Refused("ior: -C and -Z", "give one of them", code="conflict")
     if given.has("-Q") and not given.has("-C"):
         raise Refused("ior: -Q", "has no effect without -C", advice="remove it", code="no-effect")
-    name = given.last("-o") or "testFile"
-    found: Any = os.uname()
-    return layout.Setting(
-        command=shlex.join(["ior", *given.words]),
-        machine=f"{found.sysname} {found.nodename} {found.release} {found.version} {found.machine}",
-        began=began,
-        file_name=name,
-        file_system=layout.file_system_text(Path(name).parent),
-        own_files=given.has("-F"),
-        tasks=tasks,
-        segments=number(given, "-s", 1, 1, 1 << 40),
+    return IorOptions(
+        testfile=given.last("-o") or "testFile",
+        fileperproc=int(given.has("-F")),
+        numtasks=tasks_of(given),
+        segmentcount=number(given, "-s", 1, 1, 1 << 40),
         repetitions=number(given, "-i", 1, 1, 10_000),
-        transfer=size_of(given, "-t", 256 << 10),
-        block=size_of(given, "-b", 1 << 20),
-        reorder=given.has("-C"),
-        reorder_random=given.has("-Z"),
-        distance=number(given, "-Q", 1, 0, 1 << 20),
+        transfersize=size_of(given, "-t", 256 << 10),
+        blocksize=size_of(given, "-b", 1 << 20),
+        reordertasks=int(given.has("-C")),
+        reordertasksrandom=int(given.has("-Z")),
+        taskpernodeoffset=number(given, "-Q", 1, 0, 1 << 20),
         verbose=given.count("-v"),
-        signature=int(time.time()),
+        summaryformat=_format(given),
     )
 
 
-def _table(given: GivenFlags, setting: layout.Setting) -> Measure:
+def _table(given: GivenFlags, options: IorOptions) -> Measure:
     wanted = [phase for phase, flag in (("write", "-w"), ("read", "-r")) if given.has(flag)] or [
         "write",
         "read",
@@ -144,17 +143,17 @@ def _table(given: GivenFlags, setting: layout.Setting) -> Measure:
                 f"ior: {flag}", "is of reading", advice="it has no effect without -r", code="no-effect"
             )
     reorder: int | str | None = None
-    if setting.reorder and setting.tasks > 1:
-        reorder = setting.distance % setting.tasks
+    if options.reordertasks and options.numtasks > 1:
+        reorder = options.taskpernodeoffset % options.numtasks
     return Measure(
         workload=tuple(f"ior.{phase}" for phase in wanted),
-        record=exact_bytes(setting.transfer),
-        threads=setting.tasks,
-        repeat=setting.repetitions,
-        block=exact_bytes(setting.block),
-        segments=setting.segments,
-        reorder="random" if setting.reorder_random else reorder or None,
-        files="per_thread" if setting.own_files else "shared",
+        record=exact_bytes(options.transfersize),
+        threads=options.numtasks,
+        repeat=options.repetitions,
+        block=exact_bytes(options.blocksize),
+        segments=options.segmentcount,
+        reorder="random" if options.reordertasksrandom else reorder or None,
+        files="per_thread" if options.fileperproc else "shared",
         cache="direct" if given.has("-B") else "warm",
         sync="fsync" if given.has("-e") or given.has("-Y") else "none",
         sync_every=1 if given.has("-Y") else None,
@@ -162,17 +161,17 @@ def _table(given: GivenFlags, setting: layout.Setting) -> Measure:
     )
 
 
-def _phases(record: RunRecord, repetition: int) -> list[layout.Phase]:
+def _phases(record: RunRecord, repetition: int) -> list[Phase]:
     """The phases of a repetition, in the order in which they were done."""
     return [_phase(result.test, result.record, repetition) for result in record.results or ()]
 
 
-def _phase(access: str, record: RunRecord, repetition: int) -> layout.Phase:
+def _phase(access: str, record: RunRecord, repetition: int) -> Phase:
     spans = record.phases
     assert spans is not None
     moved = [(task, task.transfer_ns) for task in record.tasks if task.operations and task.transfer_ns]
     times_s = [(end_ns - start_ns) / _S for _, (start_ns, end_ns) in moved]
-    return layout.Phase(
+    return Phase(
         access=access,
         moved_bytes=record.bytes_moved,
         transfers=record.ops_read + record.ops_written,

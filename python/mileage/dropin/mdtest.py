@@ -15,8 +15,9 @@ from typing import Any, Final
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.mdtest_run import MdtestOptions, run_rank
 from mileage.dropin.ranks import run_ranks
-from mileage.dropin.task_values import number, size_of, tasks_of, wants_study
+from mileage.dropin.task_values import number, packet_of, print_notes, size_of, tasks_of, wants_study
 from mileage.errors import Refused
+from mileage.formats.ior_options import PACKETS
 from mileage.formats.ior_print import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
@@ -34,6 +35,7 @@ def run(given: GivenFlags) -> int:
         return 0
     tasks = tasks_of(given)
     options = options_of(given)
+    print_notes(given)
     kinds = "files/directories"
     if len(options.kinds) == 1:
         kinds = "files" if options.kinds == ("file",) else "directories"
@@ -89,13 +91,14 @@ def options_of(given: GivenFlags) -> MdtestOptions:
         compare=given.has("-X"),
         signature=number(given, "-G", int(time.time()), 0, 0xFFFFFFFF),
         packet=_packet(given.last("--dataPacketType") or "t"),
+        warnings_are_errors=given.has("--warningAsErrors"),
         dummy=given.last("-a") == "DUMMY",
     )
     if options.nodes > 1_000_000:
         raise Refused("mdtest: -z and -b", "a tree of more than 1000000 directories", code="too-large")
     _refuse_pairs(options)
     options.settle()
-    if options.shared and "dir" in options.kinds and not given.has("-F"):
+    if options.shared:
         options.kinds = ("file",)
     return options
 
@@ -110,6 +113,7 @@ def _refuse_pairs(options: MdtestOptions) -> None:
         ("-c and several directories of -d", options.collective and several),
         ("-c and -B", options.collective and not options.barriers),
         ("-u and -S", options.own and options.shared),
+        ("-S with -D alone", options.shared and not files),
         ("-N and several directories of -d", options.stride and several),
         ("-N and -B", options.stride and not options.barriers),
         ("-W and -B", options.stonewall_s and not options.barriers),
@@ -131,12 +135,10 @@ def _refuse_pairs(options: MdtestOptions) -> None:
 
 
 def _packet(text: str) -> str:
-    kinds = {"t": "timestamp", "o": "offset", "i": "incompressible", "r": "random"}
-    if text[:1] not in kinds:
-        raise Refused(
-            f"mdtest: --dataPacketType {text}", expected=", ".join(kinds.values()), code="wrong-value"
-        )
-    return kinds[text[0]]
+    found = packet_of(text)
+    if found is None:
+        raise Refused(f"mdtest: --dataPacketType {text}", expected=", ".join(PACKETS), code="wrong-value")
+    return found
 
 
 def _table(options: MdtestOptions, both: bool, times: bool, results: dict[str, list[list[Any]]]) -> str:

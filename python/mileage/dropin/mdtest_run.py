@@ -55,6 +55,7 @@ class MdtestOptions:
     compare: bool = False
     signature: int = 0
     packet: str = "timestamp"
+    warnings_are_errors: bool = False
     dummy: bool = False
     """The interface DUMMY: nothing is called."""
 
@@ -315,18 +316,25 @@ class MdtestRank:
             "done": done,
         }
         if options.dummy:
-            count = sum(
-                group["numbers"]["range"]["count"] if group["numbers"] != "plain" else 1 for group in groups
-            )
+            count = sum(_count_of(group["numbers"]) for group in groups)
             return {"operations": min(most, count), "seconds": 0.0}
         found: dict[str, Any] = json.loads(_core.run_names(json.dumps(work)))
         self.errors += found["errors"]
         for path, number in found["warnings"]:
+            if options.warnings_are_errors:
+                raise OSError(number, f"unable to {operation} {path}: {os.strerror(number)}")
             _say(f"WARNING: unable to {operation} {path}: {os.strerror(number)}")
         if found["failed"] is not None:
             path, number = found["failed"]
             raise OSError(number, f"unable to {operation} {path}: {os.strerror(number)}")
         return found
+
+
+def _count_of(numbers: Any) -> int:
+    """Names of a group."""
+    if numbers == "plain":
+        return 1
+    return len(numbers["list"]) if "list" in numbers else int(numbers["range"]["count"])
 
 
 def _say(text: str) -> None:
@@ -344,7 +352,7 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int
         rank.run()
         errors: int = sum(ranks.gather(rank.errors))
     except OSError as error:
-        sys.stdout.write(f"mdtest ERROR: {error.strerror}\n")
+        sys.stdout.write(f"mdtest ERROR: {error.strerror or error}\n")
         sys.stdout.flush()
         return ABORTED
     except RankLost:

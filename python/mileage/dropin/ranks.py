@@ -51,6 +51,11 @@ class Ranks:
         if self.count > 1:
             self.gather(None)
 
+    def among(self, count: int) -> Ranks:
+        """The same rank among the first `count`, of which it must be one."""
+        links = self._links if self.rank else self._links[: count - 1]
+        return Ranks(self.rank, count, links)
+
     def first(self, value: Any) -> Any:
         """The value of rank 0, on every rank."""
         return self.gather(value)[0]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Final
 
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
+from mileage.formats.ior_options import PACKETS
 
 THREADS_MAX: Final = 1024
 KEEP_IN: Final = "MILEAGE_STUDIES"
@@ -22,6 +24,12 @@ _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 def wants_study(given: GivenFlags, directory: Path) -> bool:
     """Whether the command is to be done as a study: when it is kept, and on a modelled host."""
     return given.has("--study") or KEEP_IN in os.environ or is_modelled(directory)
+
+
+def print_notes(given: GivenFlags) -> None:
+    """Print the notes of the given flags on standard error, apart from the tool's own text."""
+    for note in given.notes:
+        sys.stderr.write(f"mileage: {note}\n")
 
 
 def tasks_of(given: GivenFlags) -> int:
@@ -55,16 +63,24 @@ def number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> i
 def size_of(given: GivenFlags, flag: str, alone: int) -> int:
     """Bytes of a flag: a number, or one with k, m, g or t, binary. Raises Refused."""
     text = given.last(flag)
-    if text is None:
-        return alone
+    return alone if text is None else bytes_of(given.tool.name, flag, text)
+
+
+def bytes_of(tool: str, name: str, text: str) -> int:
+    """A size as IOR and mdtest read it: a number, or one with k, m, g or t, binary. Raises Refused."""
     found = re.fullmatch(r"([0-9]{1,16})([kmgt]?)(?:i?b)?", text.lower())
     if found is None:
         raise Refused(
-            f"{given.tool.name}: {flag} {text}",
+            f"{tool}: {name} {text}",
             expected="bytes, or a number with k, m, g or t, such as 64k",
             code="wrong-value",
         )
     return int(found[1]) * _UNITS[found[2]]
+
+
+def packet_of(value: str) -> str | None:
+    """The kind of data of a value of IOR's -l, by its first letter; None for one that IOR does not know."""
+    return next((kind for kind in PACKETS if value[:1] == kind[0]), None)
 
 
 def is_modelled(directory: Path) -> bool:

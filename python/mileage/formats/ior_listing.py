@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import IO, Any
 
-from mileage.formats.ior_options import IorOptions
+from mileage.formats.ior_options import PACKETS, IorOptions
 from mileage.formats.ior_print import (
     VERSION,
     Phase,
@@ -260,9 +260,6 @@ def options_of(options: IorOptions) -> dict[str, Any]:
     }
 
 
-_PACKETS = ("timestamp", "incompressible", "offset", "random")
-
-
 def parameters_of(number: int, options: IorOptions) -> dict[str, Any]:
     """The block of parameters, in order."""
     host = os.uname()
@@ -299,12 +296,12 @@ def parameters_of(number: int, options: IorOptions) -> dict[str, Any]:
         "randomOffset": options.randomoffset,
         "checkWrite": options.checkwrite,
         "checkRead": options.checkread,
-        "dataPacketType": _PACKETS.index(options.datapackettype),
+        "dataPacketType": PACKETS.index(options.datapackettype),
         "keepFile": options.keepfile,
         "keepFileWithError": options.keepfilewitherror,
         "warningAsErrors": options.warningaserrors,
         "verbose": options.verbose,
-        "data packet type": "gtoi"[_PACKETS.index(options.datapackettype)],
+        "data packet type": "gtoi"[PACKETS.index(options.datapackettype)],
         "setTimeStampSignature/incompressibleSeed": options.settimestampsignature,
         "collective": 0,
         "segmentCount": options.segmentcount,

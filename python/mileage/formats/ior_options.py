@@ -6,6 +6,10 @@ Scope: names are those of IOR's directives in lower case; sizes in bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+PACKETS: Final = ("timestamp", "incompressible", "offset", "random")
+"""Kinds of data, in the order of IOR's numbers for them."""
 
 
 @dataclass
