@@ -223,3 +223,15 @@ def test_calls_without_their_first_lines_are_repetitions(tmp_path: Path) -> None
         result = of_text(tmp_path, text[begin:] + second[begin:])
         assert [run.ops_read for run in result.runs] == [30437, 30500]
         assert len({run.call for run in result.runs}) == 2
+
+
+@pytest.mark.parametrize(("reads", "share"), [(6960, 70), (7040, 70), (4960, 50), (9990, 99), (20, 1)])
+def test_a_mix_that_varies_by_half_a_percent_is_one_cell(tmp_path: Path, reads: int, share: int) -> None:
+    """The text has no rwmixread, so the share in the label is measured: in steps, or repetitions would be cells."""
+    text = re.sub(
+        r"(issued rwts: total=)[0-9]+,[0-9]+,0",
+        rf"\g<1>{reads},{10_000 - reads},0",
+        NORMAL.read_text(),
+    )
+    cells = [run.cell for run in of_text(tmp_path, text).runs]
+    assert f"fio.randrw 4 KiB, {share} % reads, 2 jobs" in cells

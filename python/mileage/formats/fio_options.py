@@ -126,10 +126,8 @@ class FioOptions(msgspec.Struct, frozen=True):
             size = self.values.get("bssplit") or self.values.get("bsrange") or self.values.get("bs", "")
             words = [f"fio.{pattern or 'read'} {format_bytes(block) if block else size}".rstrip()]
         if "read" in active and "write" in active:
-            reads, writes = ops["read"] or 0, ops["write"] or 0
             mix = self.values.get("rwmixread") or self._reads_of_writes()
-            share = mix or f"{100 * reads / max(1, reads + writes):.0f}"
-            words.append(f"{share} % reads")
+            words.append(f"{mix or _share_of_reads(ops)} % reads")
         depth = self.values.get("iodepth", "1")
         words += [f"depth {depth}"] if depth != "1" else []
         words += [f"{workers} jobs"] if workers > 1 else []
@@ -175,6 +173,13 @@ class FioOptions(msgspec.Struct, frozen=True):
             found["iodepth"] = self.values.get("iodepth", "1")
         found |= {"job": name} if name else {}
         return found | ({"host": host} if host else {})
+
+
+def _share_of_reads(ops: Mapping[str, int | None]) -> int:
+    """The measured share of reads in steps of 5 %, as it varies a little from run to run."""
+    reads, writes = ops["read"] or 0, ops["write"] or 0
+    share = 5 * round(20 * reads / max(1, reads + writes))
+    return min(99, max(1, share))
 
 
 def note_concurrent(run: ToolRun, name: str, others: list[str]) -> None:
