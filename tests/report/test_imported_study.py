@@ -51,6 +51,27 @@ def test_figures_stand_apart(rate: float, ops: float, latency_ns: float, runs: i
     assert columns[0].replace("cell", "").strip() == str(runs)
 
 
+def test_a_test_with_a_time_alone_shows_it() -> None:
+    def shown(**figures: tuple[float, ...]) -> str:
+        cell = ReportedCell(
+            cell="unpack",
+            title="",
+            runs=3,
+            rate_bytes_per_s=figures.get("rate", ()),
+            ops_per_s=(),
+            elapsed_s=(5.0, 5.5, 5.2),
+            quantiles_ns={},
+        )
+        page = ImportedPage(
+            name="x", tool="t", cells=(cell,), trust=(), notes=(), identity={}, lost=(), unread=()
+        )
+        assert (">5.2 s<" in render_imported(page, drawn=False)) is not bool(figures)
+        return imported_text(page)
+
+    assert re.search(r"runs +± +time\n-+\nunpack +3 +\S+ ?%? +5\.2 s\n", shown())
+    assert "time" not in shown(rate=(1e6, 1e6, 1e6))
+
+
 def test_the_lowest_and_the_highest_rate_lead_text_and_page() -> None:
     """Rates alone, operations with rates, and cells that have one or the other, which have no order."""
 

@@ -34,10 +34,10 @@ UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
 _WIDE: Final = (
     "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
-    "itself in MiB/s (in IOPS without bytes)."
+    "itself in MiB/s (in IOPS without bytes, as a time without both)."
 )
-_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
-_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
+_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "time", "mean", "p50", "p99", "max")
+_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
 _NAME_LENGTH: Final = 48
@@ -95,7 +95,7 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
         words = f"and {len(page.cells) - ROWS_SHOWN} more cells; the page and tables/imported.csv have all"
         lines += textwrap.wrap(words, width)
     lines.append("")
-    if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
+    if any(spread_of(_headline(cell)).is_wide for cell in page.cells):
         lines += [*textwrap.wrap(_WIDE, width), ""]
     lines += _check_lines(rest, width)
     for note in page.notes:
@@ -166,15 +166,32 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _figures(cell: ReportedCell) -> list[str]:
     """The texts of a cell, in the order of `_HEADS`."""
-    headline = cell.rate_bytes_per_s or cell.ops_per_s
+    times_s = _times_s(cell)
+    words = mib_per_s if cell.rate_bytes_per_s else _seconds if times_s else figure
     return [
         str(cell.runs),
         mib_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
         mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
-        spread_of(headline).share_or_interval(mib_per_s if cell.rate_bytes_per_s else figure),
+        spread_of(_headline(cell)).share_or_interval(words),
         figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
+        _seconds(statistics.median(times_s)) if times_s else "-",
         *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("mean", "p50", "p99", "max")),
     ]
+
+
+def _headline(cell: ReportedCell) -> tuple[float, ...]:
+    """The figures whose spread is shown."""
+    return cell.rate_bytes_per_s or cell.ops_per_s or _times_s(cell)
+
+
+def _times_s(cell: ReportedCell) -> tuple[float, ...]:
+    """The times of a test that has nothing else: next to a rate or a latency a time is only how long a run was."""
+    other = cell.rate_bytes_per_s or cell.ops_per_s or cell.quantiles_ns
+    return () if other else cell.elapsed_s
+
+
+def _seconds(time_s: float) -> str:
+    return duration(1e9 * time_s)
 
 
 def _median(values: tuple[float, ...]) -> float | None:
