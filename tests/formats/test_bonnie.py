@@ -52,6 +52,8 @@ def test_the_table_has_the_rates_of_the_line_in_three_digits() -> None:
     for cell, run in table.items():
         wanted = line[cell].rate_bytes_per_s or line[cell].ops_per_s
         assert (run.rate_bytes_per_s or run.ops_per_s) == pytest.approx(wanted, rel=0.005), cell
+        assert run.quantiles_ns == line[cell].quantiles_ns, "the row Latency has the longest of each test"
+        assert run.quantiles_ns["max"] > 1e6
 
 
 def test_a_file_with_table_and_line_is_read_by_the_line(tmp_path: Path) -> None:
@@ -110,6 +112,15 @@ def test_the_layout_of_1_97_has_plain_k_per_second(tmp_path: Path) -> None:
     assert {cell: (run.rate_bytes_per_s, run.ops_per_s) for cell, run in table.items()} == {
         cell: (run.rate_bytes_per_s, run.ops_per_s) for cell, run in line.items()
     }
+
+
+def test_latencies_below_a_damaged_row_are_of_no_other_row(tmp_path: Path) -> None:
+    lines = (SAMPLES / "bonnie-table.out").read_text().splitlines()
+    assert lines[8].startswith("host")
+    damaged = [*lines[:8], lines[8].replace("15", "1x"), *lines[9:]]
+    runs = by_cell(result := of_text(tmp_path, "\n".join(damaged) + "\n"))
+    assert runs["bonnie.putc"].quantiles_ns == {"max": 82199e3}
+    assert [entry.line for entry in result.unread if "can stand here" in entry.why] == [9, 10], result.unread
 
 
 def test_other_formats_are_not_guessed(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ _OLD: Final = re.compile(r"[^,\s]{1,80},[0-9.]{1,9}[KMG](?::[^,]{1,20})?,(?:[0-9
 _VERSION: Final = re.compile(r"Version\s+([0-9.]{1,9}[a-z]?)\s+-+Sequential (Output|Create)-+ .*")
 _HEADING: Final = re.compile(
     r"(?:Concurrency\s+(?P<jobs>[0-9]{1,6})\s+)?\s*-(?:Per Chr|Create)-.*|(?:Machine|Name:Size etc)\s.*%CP.*|"
-    r"\S{0,80}\s+-Create--.*|\s+files(?::max:min)?\s.*%CP.*"
+    r"\S{0,80}\s+-Create--.*|\s+-+Sequential Create-+ .*|\s+files(?::max:min)?\s.*%CP.*"
 )
 _FIGURE: Final = r"(?:[0-9.]{1,12}[kmg]?|\+{3,6})"
 _ROW: Final = re.compile(rf"(?P<head>.*?)(?P<figures>(?:\s+{_FIGURE}\s+(?:[0-9]{{1,4}}|\+{{3}})){{6}})\s*")
@@ -87,6 +87,9 @@ class _Table(msgspec.Struct):
     files: str = ""
     figures: list[tuple[int, str, str, str]] = []
     """Line, test, figure and CPU."""
+    waiting: tuple[str, ...] = ()
+    """The tests of the last row of figures, until their latencies follow."""
+    latency: dict[str, str] = {}
 
 
 def knows(source: Source) -> bool:
@@ -208,8 +211,8 @@ def _table_line(result: Result, tables: list[_Table], at: int, line: str) -> boo
             tables[-1].jobs = tables[-1].jobs or found["jobs"]
             tables[-1].plain = tables[-1].plain or "K/sec" in line
         return bool(tables)
-    if _LATENCY.fullmatch(line):
-        return bool(tables)
+    if found := _LATENCY.fullmatch(line):
+        return bool(tables) and _take_latency(tables[-1], found[1].split())
     found = _ROW.fullmatch(line)
     if not found or not tables:
         return False
@@ -224,8 +227,16 @@ def _table_line(result: Result, tables: list[_Table], at: int, line: str) -> boo
     else:
         return False
     figures = found["figures"].split()
+    table.waiting = tests
     table.figures += [(at, test, figures[2 * n], figures[2 * n + 1]) for n, test in enumerate(tests)]
     return True
+
+
+def _take_latency(table: _Table, texts: list[str]) -> bool:
+    """Take the longest latencies of the row before; whether there is one that has none yet."""
+    table.latency |= dict(zip(table.waiting, texts, strict=False))
+    taken, table.waiting = bool(table.waiting), ()
+    return taken
 
 
 def _jobs(words: list[str]) -> str | None:
@@ -245,6 +256,6 @@ def _runs_of_table(result: Result, table: _Table) -> None:
             why = "the number of files, which bonnie++ 2.00a prints in place of the rate: import its line of figures"
             result.unread.append(Unread(at, f"{test} {text}", why))
             continue
-        _add(result, at, table.line, test, text, cpu, {**jobs, **size})
+        _add(result, at, table.line, test, text, cpu, {**jobs, **size}, table.latency.get(test, ""))
     if table.name:
         result.machine.setdefault("host", table.name)
