@@ -3,6 +3,7 @@
 Scope: each call is a run; operations are reads and writes together, and fsyncs stand in `printed`. Bytes per second are
 operations times the block size where this agrees with the rounded MiB/s (2^20 bytes). Latencies are milliseconds with
 two digits, of reads, writes and fsyncs alike.
+The version may be missing, as its line is the first one, and of 1.0 alone is "File operations".
 What it refuses: sysbench before 1.0, which prints Mb, and output of other tests than fileio.
 """
 
@@ -84,16 +85,15 @@ class _Call(msgspec.Struct):
 
 def knows(source: Source) -> bool:
     """Whether the beginning of a file has this layout."""
-    head = source.text_head
+    head = source.text_head.replace("\r", "")
     marks = (
         "File operations:",
         "Extra file open flags:",
         "Operations performed:",
         "Creating files for the test...",
     )
-    return bool(re.search(r"^sysbench (?:v)?[0-9]", head, re.MULTILINE)) and any(
-        mark in head for mark in marks
-    )
+    begun = re.search(rf"^(?:sysbench v?[0-9]|{_BEGIN}$)", head, re.MULTILINE)
+    return bool(begun) and any(mark in head for mark in marks)
 
 
 def read(source: Source) -> Result:
@@ -106,6 +106,13 @@ def read(source: Source) -> Result:
         if found := re.match(r"sysbench v?([0-9]\S*)", line):
             _version(source, result, at, found[1])
             call = None
+        elif line.strip().startswith("Operations performed:"):
+            raise Refused(
+                f"{source.path}, line {at}",
+                shown(line),
+                expected="sysbench 1.0, whose output is read",
+                code="unsupported",
+            )
         elif line == _BEGIN:
             call = _Call(at)
             calls.append(call)
@@ -115,10 +122,11 @@ def read(source: Source) -> Result:
             result.unread.append(Unread(at, shown(line), "no line of sysbench fileio that can stand here"))
     for done in calls:
         run = _run(done)
-        if run.measured:
+        if run.ops_per_s is not None:
             result.runs.append(run)
         else:
-            result.lost.append(f"the call of line {done.line} has no result: was it interrupted?")
+            why = "was it interrupted, or of another test than fileio?"
+            result.lost.append(f"the call of line {done.line} has no reads/s and writes/s: {why}")
     if not result.runs:
         raise Refused(source.path, "no result of sysbench fileio was understood", code="not-understood")
     return result
