@@ -235,3 +235,15 @@ def test_a_mix_that_varies_by_half_a_percent_is_one_cell(tmp_path: Path, reads: 
     )
     cells = [run.cell for run in of_text(tmp_path, text).runs]
     assert f"fio.randrw 4 KiB, {share} % reads, 2 jobs" in cells
+
+
+def test_clients_are_one_run_and_the_sum_that_fio_prints_is_another() -> None:
+    """Run status groups of the two clients: io=3200KiB each, in 2002 and 2001 ms."""
+    result = of(SAMPLES / "fio-clients.out")
+    runs = by_cell(result)
+    assert set(runs) == {"fio.randread 4 KiB, 4 jobs", "fio.all clients"}
+    for run in runs.values():
+        assert (run.bytes_read or run.rate_bytes_per_s) in (6400 * 1024, 3197 * 1024)
+        assert (run.ops_read, run.elapsed_s) == (1600, 2.002)
+        assert "concurrent" not in run.levels
+    assert (result.version, result.machine, result.unread) == ("3.33", {"host": "host"}, [])

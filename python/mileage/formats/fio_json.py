@@ -14,7 +14,7 @@ import re
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions, note_concurrent, note_reports
+from mileage.formats.fio_options import ALL_CLIENTS, FioOptions, note_concurrent, note_reports
 from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.input_file import Source
@@ -26,7 +26,6 @@ from mileage.plan.sizes import counted
 
 LAYOUT: Final = "fio-json"
 _MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s*\{\s*"jobname"')
-ALL_CLIENTS: Final = "All clients"
 _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
 _QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}

@@ -17,6 +17,8 @@ from mileage.formats.result import Kind, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
+ALL_CLIENTS: Final = "All clients"
+"""What fio calls the sum of the jobs of several clients."""
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")

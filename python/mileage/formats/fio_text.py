@@ -4,7 +4,8 @@ Scope: pattern, block size, engine and depth from the line that lists a job befo
 rwts`, which is exact, and bytes as operations times the block size where these agree with the rounded size. Rates are
 then bytes and operations over the longest run time, else the rounded ones of each direction. Numbers with k, M, G are
 powers of 1000; units of bytes are as they are printed. Of several reports of one call (`--status-interval`) the last
-counts; see `fio_text_reports`.
+counts; see `fio_text_reports`. Of clients the jobs of one name are one run together, as the results have no names of
+hosts; what fio calls "All clients" is another.
 What it refuses: fio 2, and a file without a result of a job. Lines of a job that cannot be read are reported.
 """
 
@@ -16,7 +17,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions, note_concurrent, note_reports
+from mileage.formats.fio_options import ALL_CLIENTS, FioOptions, note_concurrent, note_reports
 from mileage.formats.fio_text_lines import (
     DIRECTIONS,
     LISTED,
@@ -40,11 +41,13 @@ LAYOUT: Final = "fio-text"
 _SECTOR_BYTES: Final = 512
 _SUMMARY: Final = re.compile(
     r"Run status group [0-9]+ \(all jobs\):|\s+(?:READ|WRITE|TRIM): bw=.*|Disk stats \(.*\):|\.\.\.|Starting .*|"
-    r"\s+\S+: ios=[0-9]+/.*|.*: Laying out IO files? .*|Jobs: [0-9].*|All clients:.*"
+    r"\s+\S+: ios=[0-9]+/.*|.*: Laying out IO files? .*|Jobs: [0-9].*"
 )
 """Lines that repeat figures of the jobs, or have none."""
-_CLIENT: Final = re.compile(r"hostname=\S+, be=[01], ")
+_CLIENT: Final = re.compile(r"hostname=(?P<host>[^,\s]+), be=[01], .*\bfio=fio-(?P<version>[^,\s]+).*")
 """A client that connects: what follows is of one call, and each client ends with its run status groups."""
+_OF_CLIENT: Final = re.compile(r"<[^<>\s]{1,100}>(?: |\Z)")
+"""The client that a line before the results is of."""
 
 
 class _JobDefinition(msgspec.Struct, frozen=True):
@@ -73,7 +76,7 @@ def read(source: Source) -> Result:
     ended = clients = False
     for at, raw in enumerate(source.lines(), 1):
         # Status lines of the run end with a carriage return, and the next line of the output follows them.
-        line = raw.rstrip("\r").rpartition("\r")[2]
+        line = _OF_CLIENT.sub("", raw.rstrip("\r").rpartition("\r")[2], count=1)
         if found := LISTED.fullmatch(line):
             if reports:
                 _close(result, listed, reports)
@@ -98,9 +101,10 @@ def read(source: Source) -> Result:
             elif reports:
                 sectors = [int(count) for pair in SECTORS.findall(line) for count in pair]
                 reports[-1].disk_bytes += [_SECTOR_BYTES * count for count in sectors]
-        elif _CLIENT.match(line):
+        elif found := _CLIENT.fullmatch(line):
             clients = True
-            result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
+            _version(source, result, at, found["version"])
+            result.machine.setdefault("host", found["host"])
         elif line.strip() and (block is None or not block.add(line)):
             result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
     _close(result, listed, reports)
@@ -178,14 +182,22 @@ def _add(result: Result, listed: list[_JobDefinition], report: Report) -> None:
             )
     for (name, group), same in groups.items():
         names = dict.fromkeys(job.name for job in listed if job.group == group)
-        others = [other for other in names if (other, group) not in groups]
+        others = [other for other in names if (other, group) not in groups and name != ALL_CLIENTS]
         own = next((job.options for job in listed if (job.name, job.group) == (name, group)), {})
         run = _run(same, {} if others else own, others)
         run.call = call
         note_concurrent(
-            run, name, [other for other, in_group in groups if in_group == group and other != name]
+            run,
+            name,
+            [
+                other
+                for other, in_group in groups
+                if in_group == group and other != name and ALL_CLIENTS not in (other, name)
+            ],
         )
         result.runs.append(run)
+        if name == ALL_CLIENTS:
+            run.cell, run.key, run.outstanding = "fio.all clients", CellKey(), None
         if len(groups) == 1 and report.disk_bytes:
             result.runs[-1].device_bytes = sum(report.disk_bytes)
 
@@ -194,7 +206,7 @@ def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> T
     """The run of blocks of one job."""
     first = blocks[0]
     options = FioOptions.of({}, values)
-    workers = first.jobs if len(blocks) == 1 else len(blocks)
+    workers = sum(block.jobs for block in blocks)
     done = {name: [block.parts[name] for block in blocks if name in block.parts] for name in DIRECTIONS}
     done = {name: parts for name, parts in done.items() if parts}
     issued = {name: _issued(blocks, at) for at, name in enumerate(DIRECTIONS)}

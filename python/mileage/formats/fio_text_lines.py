@@ -32,7 +32,9 @@ SECTORS: Final = re.compile(r"sectors=([0-9]{1,15})/([0-9]{1,15})")
 DIRECTIONS: Final = ("read", "write", "trim")
 """In the order of `issued rwts`."""
 _DIRECTION: Final = re.compile(
-    rf"\s+(?P<name>read|write|trim): IOPS=(?P<iops>{_FIGURE}), BW=(?P<bw>{_SIZE})/s \({_SIZE}/s\)"
+    # Of all clients fio prints neither B nor /s: "BW=3197Ki (3274k)".
+    rf"\s+(?P<name>read|write|trim): IOPS=(?P<iops>{_FIGURE}), "
+    rf"BW=(?:(?P<bw>{_SIZE})/s \({_SIZE}/s\)|(?P<bare>[0-9.]+[KMGTP]i) \([0-9.]+[kMGTP]\))"
     rf"\((?P<io>{_SIZE})/(?P<ms>[0-9]{{1,12}})msec\)(?:; [0-9]+ zone resets)?"
 )
 _LATENCY: Final = re.compile(
@@ -115,7 +117,7 @@ class JobLines:
         return False
 
     def _add_direction(self, found: re.Match[str]) -> bool:
-        figures = (_count(found["iops"]), sized(found["bw"]), sized(found["io"]))
+        figures = (_count(found["iops"]), sized(found["bw"] or found["bare"]), sized(found["io"]))
         if found["name"] in self.parts or None in figures:
             return False
         iops, rate, moved = figures
