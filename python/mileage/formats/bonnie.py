@@ -20,6 +20,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number
 from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "bonnie"
@@ -71,7 +72,6 @@ _TALK: Final = re.compile(
 """Lines about its progress, and the names of the columns."""
 _LETTERS: Final = {"": 1, "k": 1, "m": KIB, "g": KIB**2}
 """KiB/s of the letters in the table of bonnie++ 2.0; the line, and the table of 1.9x, have KiB/s without one."""
-_LATENCY_NS: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 _TOO_SHORT: Final = "too short to be measured: bonnie++ prints no figure"
 
 
@@ -182,7 +182,7 @@ def _add(
     longest = re.fullmatch(r"([0-9.]+)([mun]?s)", latency)
     longest_ns = number(longest[1]) if longest else None
     if longest and longest_ns is not None:
-        printed.append((f"{test} latency (ns)", longest_ns * _LATENCY_NS[longest[2]]))
+        printed.append((f"{test} latency (ns)", longest_ns * TIMES_NS[longest[2]]))
     run = ToolRun(
         cell=f"bonnie.{test}",
         key=CellKey(f"bonnie.{test}"),
@@ -195,7 +195,7 @@ def _add(
         printed=printed,
     )
     if longest and longest_ns is not None:
-        run.quantiles_ns = {"max": longest_ns * _LATENCY_NS[longest[2]]}
+        run.quantiles_ns = {"max": longest_ns * TIMES_NS[longest[2]]}
     result.runs.append(run)
 
 

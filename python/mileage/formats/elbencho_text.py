@@ -16,6 +16,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number
 from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "elbencho-text"
@@ -39,7 +40,6 @@ _NOTHING: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 _DURATION: Final = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)(ms|s))?")
 _UNITS: Final = {"MiB": 1 << 20, "MB": 1_000_000}
 _NAMES: Final = {"min": "min", "avg": "mean", "max": "max"}
-_TIMES_NS: Final = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def knows(source: Source) -> bool:
@@ -68,7 +68,7 @@ def read(source: Source) -> Result:
             rows[found["label"]] = found["first"], found["last"]
         elif (found := _LATENCY.fullmatch(line)) and phase:
             bounds = {
-                _NAMES[name]: float(text) * _TIMES_NS[unit] for name, text, unit in _bounds(found["figures"])
+                _NAMES[name]: float(text) * TIMES_NS[unit] for name, text, unit in _bounds(found["figures"])
             }
         elif line.strip() and not _TALK.fullmatch(line) and not (phase and _LIST.fullmatch(line)):
             result.unread.append(Unread(at, shown(line), "no line of elbencho's table"))

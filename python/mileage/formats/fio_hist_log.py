@@ -17,7 +17,7 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.fio_log_head import require_job_time
-from mileage.formats.histogram import histogram_of, quantile_ns
+from mileage.formats.histogram import histogram_of, quantiles_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
@@ -30,7 +30,6 @@ _GROUP_BITS: Final = 6
 _COUNTS: Final = {_BINS >> coarseness: coarseness for coarseness in range(_GROUP_BITS + 1)}
 _LINE: Final = re.compile(r"[0-9]{1,15}, [0-2], [0-9]{1,12}(?:, [0-9]{1,15})+,?\s*")
 _DIRECTIONS: Final = ("read", "write", "discard")
-_QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 _NAME: Final = re.compile(r"(?P<prefix>.+)_clat_hist(?:\.(?P<number>[0-9]{1,6}))?\.log")
 
 
@@ -100,7 +99,7 @@ def _run(source: Source, counts: list[list[int]], last_ms: list[int]) -> ToolRun
     run.ops_per_s = sum(rates) if rates else None
     if run.latency:
         most = max(run.latency.values(), key=lambda found: found.count)
-        run.quantiles_ns = {name: quantile_ns(most, q) for name, q in _QUANTILES.items()}
+        run.quantiles_ns = quantiles_ns(most)
         run.latency_p99_ns = run.quantiles_ns["p99"]
     if coarseness := _COUNTS[width]:
         run.notes.append(f"{run.cell}: log_hist_coarseness {coarseness} makes one bin of {1 << coarseness}")

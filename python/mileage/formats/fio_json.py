@@ -14,9 +14,17 @@ import re
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import ALL_CLIENTS, FioOptions, note_concurrent, note_reports
+from mileage.formats.fio_options import FioOptions
+from mileage.formats.fio_rules import (
+    ALL_CLIENTS,
+    QUANTILES,
+    note_concurrent,
+    note_reports,
+    note_unjoined,
+    version_3,
+)
 from mileage.formats.fio_status import jobs_of, last_reports
-from mileage.formats.histogram import histogram_of, quantile_ns
+from mileage.formats.histogram import histogram_of, quantiles_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import Document, documents
 from mileage.formats.number_parser import number, rounded, whole
@@ -28,7 +36,6 @@ LAYOUT: Final = "fio-json"
 _MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s*\{\s*"jobname"')
 _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
-_QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
 _SECTOR_BYTES: Final = 512
 _READS: Final = ("read", "randread")
 _WRITES: Final = ("write", "randwrite")
@@ -79,15 +86,9 @@ def _add(document: Document, result: Result, source: Source) -> None:
     value = document.value
     version = value.get("fio version")
     if isinstance(version, str):
-        if re.match(r"fio-[012]\.", version):
-            raise Refused(
-                f"{source.path}, line {document.line}",
-                version,
-                expected="fio 3, whose units are read",
-                code="unsupported",
-            )
-        result.version = result.version or version.removeprefix("fio-")
-        if result.version != version.removeprefix("fio-"):
+        number_3 = version_3(f"{source.path}, line {document.line}", version)
+        result.version = result.version or number_3
+        if result.version != number_3:
             result.facts[f"version from line {document.line}"] = version
     if isinstance(value.get("time"), str):
         result.began = result.began or value["time"]
@@ -294,12 +295,10 @@ def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -
         run.latency_p99_ns = run.quantiles_ns.get("p99")
     elif len(parts) > 1 and _DIRECTIONS[most] in run.latency:
         joined = run.latency[_DIRECTIONS[most]]
-        run.quantiles_ns = {name: quantile_ns(joined, percent / 100) for name, percent in _QUANTILES.items()}
+        run.quantiles_ns = quantiles_ns(joined)
         run.latency_p99_ns = run.quantiles_ns["p99"]
     elif len(parts) > 1:
-        run.notes.append(
-            f"percentiles of {len(parts)} jobs cannot be joined; group_reporting or JSON+ keeps them"
-        )
+        note_unjoined(run, len(parts))
 
 
 def _total_latency(run: ToolRun, done: dict[str, list[dict[str, Any]]], waits: bool) -> None:
@@ -348,7 +347,7 @@ def _quantiles(latency: dict[str, Any]) -> dict[str, float]:
     }
     for text, value in _dict(latency.get("percentile")).items():
         percent, value_ns = number(text), number(value)
-        for name, wanted in _QUANTILES.items():
+        for wanted, name in QUANTILES.items():
             if percent is not None and value_ns is not None and abs(percent - wanted) < 1e-6:
                 found[name] = value_ns
     return found

@@ -21,7 +21,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.fio_log_head import Head, head_of, require_job_time, require_unit
-from mileage.formats.histogram import quantile_ns
+from mileage.formats.histogram import quantile_ns, quantiles_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
@@ -389,8 +389,7 @@ def _latency(run: ToolRun, part: Part, series: Columns) -> None:
     main = run.latency[
         _DIRECTIONS[max(by_direction, key=lambda direction: sum(by_direction[direction].values()))]
     ]
-    wanted = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
-    run.quantiles_ns = {name: quantile_ns(main, q) for name, q in wanted.items()}
+    run.quantiles_ns = quantiles_ns(main)
     run.quantiles_ns |= {"min": float(main.min_ns), "max": float(main.max_ns)}
     run.quantiles_ns["mean"] = main.sum_ns / main.count
     run.latency_p99_ns = run.quantiles_ns["p99"]

@@ -13,12 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from mileage.formats.number_parser import fio_size, whole
-from mileage.formats.result import Kind, ToolRun
+from mileage.formats.result import Kind
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
-ALL_CLIENTS: Final = "All clients"
-"""What fio calls the sum of the jobs of several clients."""
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
@@ -182,19 +180,3 @@ def _share_of_reads(ops: Mapping[str, int | None]) -> int:
     reads, writes = ops["read"] or 0, ops["write"] or 0
     share = 5 * round(20 * reads / max(1, reads + writes))
     return min(99, max(1, share))
-
-
-def note_concurrent(run: ToolRun, name: str, others: list[str]) -> None:
-    """Record the other jobs of a run's group, which ran at the same time."""
-    if others:
-        run.levels["concurrent"] = ", ".join(others)
-        run.notes.append(f"{name} is in one group with {', '.join(others)}: they may have run side by side")
-
-
-def note_reports(run: ToolRun, reports: int) -> None:
-    """Record that a run is the last of several status reports."""
-    if reports > 1:
-        run.notes.append(
-            f"the file has {reports} status reports of one run (--status-interval); the last is used, as each "
-            "holds the totals so far"
-        )

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import note_concurrent
+from mileage.formats.fio_rules import QUANTILES, note_concurrent, note_unjoined, version_3
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
@@ -36,7 +36,6 @@ _DISK: Final = 9
 _RAN_ON_MIN: Final = 1.05
 """Least ratio of the run times of two status reports."""
 _DIRECTIONS: Final = ("read", "write", "trim")
-_QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
 _NAMES: Final = ("io (KiB)", "bw (KiB/s)", "iops", "runtime (msec)")
 
 
@@ -88,14 +87,7 @@ def read(source: Source) -> Result:
                 code="unsupported",
             )
         if found := _LINE.match(line):
-            version = found[2].removeprefix("fio-")
-            if not version.startswith("3."):
-                raise Refused(
-                    f"{source.path}, line {at}",
-                    found[2][:40],
-                    expected="fio 3, whose units are read",
-                    code="unsupported",
-                )
+            version = version_3(f"{source.path}, line {at}", found[2])
             result.version = result.version or version
             job = _job(at, line, int(found[1]))
             if job is not None:
@@ -154,8 +146,8 @@ def _part(fields: list[str]) -> _Part | None:
         share, value_us = number(percent), number(value)
         if share is None or value_us is None:
             return None
-        if share in _QUANTILES:
-            quantiles[_QUANTILES[share]] = value_us
+        if share in QUANTILES:
+            quantiles[QUANTILES[share]] = value_us
     ends = number(fields[8]), number(fields[9])
     return _Part(io_kib, iops, runtime, bandwidth, number(fields[10]), ends, quantiles)
 
@@ -273,9 +265,7 @@ def _latencies(run: ToolRun, done: dict[str, list[_Part]]) -> None:
         return
     most = max(done, key=lambda name: sum(part.iops * part.runtime_ms for part in done[name]))
     if len(done[most]) > 1:
-        run.notes.append(
-            f"percentiles of {len(done[most])} jobs cannot be joined; group_reporting or JSON+ keeps them"
-        )
+        note_unjoined(run, len(done[most]))
         return
     (part,) = done[most]
     # fio prints 0 for all of them where it did not measure latencies, and below a microsecond.

@@ -17,7 +17,8 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import ALL_CLIENTS, FioOptions, note_concurrent, note_reports
+from mileage.formats.fio_options import FioOptions
+from mileage.formats.fio_rules import ALL_CLIENTS, note_concurrent, note_reports, note_unjoined, version_3
 from mileage.formats.fio_text_lines import (
     DIRECTIONS,
     LISTED,
@@ -84,7 +85,7 @@ def read(source: Source) -> Result:
             block = None
             listed.append(_listed(at, found))
         elif found := VERSION.fullmatch(line):
-            _version(source, result, at, found[1])
+            result.version = result.version or version_3(f"{source.path}, line {at}", found[1])
         elif found := RESULT.fullmatch(line):
             block = JobLines(at, found)
             if not reports or (ended and not clients):
@@ -103,7 +104,7 @@ def read(source: Source) -> Result:
                 reports[-1].disk_bytes += [_SECTOR_BYTES * count for count in sectors]
         elif found := _CLIENT.fullmatch(line):
             clients = True
-            _version(source, result, at, found["version"])
+            result.version = result.version or version_3(f"{source.path}, line {at}", found["version"])
             result.machine.setdefault("host", found["host"])
         elif line.strip() and (block is None or not block.add(line)):
             result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
@@ -121,17 +122,6 @@ def read(source: Source) -> Result:
 def _advice(result: Result) -> str:
     more = f"; line {result.unread[0].line} has {result.unread[0].text!r}" if result.unread else ""
     return f"was the run interrupted?{more}"
-
-
-def _version(source: Source, result: Result, at: int, version: str) -> None:
-    if not version.startswith("3."):
-        raise Refused(
-            f"{source.path}, line {at}",
-            f"fio-{version[:40]}",
-            expected="fio 3, whose units are read",
-            code="unsupported",
-        )
-    result.version = result.version or version
 
 
 def _listed(at: int, found: re.Match[str]) -> _JobDefinition:
@@ -289,9 +279,7 @@ def _latencies(run: ToolRun, done: dict[str, list[Part]], issued: dict[str, int 
         return
     most = done[max(done, key=lambda name: issued[name] or 0)]
     if len(most) > 1:
-        run.notes.append(
-            f"percentiles of {len(most)} jobs cannot be joined; group_reporting or JSON+ keeps them"
-        )
+        note_unjoined(run, len(most))
         return
     kind = "clat" if "clat" in most[0].quantiles_ns or "lat" not in most[0].quantiles_ns else "lat"
     run.levels["percentiles"] = "of total latency" if kind == "lat" else "of completion latency"

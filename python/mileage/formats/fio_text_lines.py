@@ -11,7 +11,9 @@ from typing import Final
 
 import msgspec
 
+from mileage.formats.fio_rules import QUANTILES
 from mileage.formats.number_parser import number
+from mileage.formats.units import TIMES_NS
 
 _FIGURE: Final = r"[0-9.]+[kKMGTP]?"
 _SIZE: Final = r"[0-9.]+(?:[kKMGTP]i?)?B"
@@ -52,10 +54,8 @@ _OTHER: Final = re.compile(
     r"(?:\s*(?:[0-9]+ \()?[A-Za-z0-9_>=.]+=\s*[0-9.]+[kKMG]?[%)]?,?)+\)?"
 )
 _PAIR: Final = re.compile(r"([A-Za-z0-9_>.]+=?)=\s*([0-9.]+)([kKMG]?)")
-_TIMES_NS: Final = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _DECIMAL: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
-_QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
 
 
 class RoundedFigure(msgspec.Struct, frozen=True):
@@ -106,7 +106,7 @@ class JobLines:
             self.issued = int(found[1]), int(found[2]), int(found[3])
             return True
         if found := _PERCENTILES.fullmatch(line):
-            self._percentiles = found["kind"], _TIMES_NS[found["unit"]]
+            self._percentiles = found["kind"], TIMES_NS[found["unit"].removesuffix("ec")]
             return bool(self._direction)
         if found := _LATENCY.fullmatch(line):
             return self._add_latency(found)
@@ -134,7 +134,7 @@ class JobLines:
         return True
 
     def _add_latency(self, found: re.Match[str]) -> bool:
-        part, unit_ns = self.parts.get(self._direction), _TIMES_NS[found["unit"]]
+        part, unit_ns = self.parts.get(self._direction), TIMES_NS[found["unit"].removesuffix("ec")]
         low, high, mean = (_count(found[name]) for name in ("min", "max", "avg"))
         if part is None or low is None or high is None or mean is None:
             return False
@@ -150,9 +150,9 @@ class JobLines:
             percent, value = number(share), number(text)
             if percent is not None and value is not None:
                 self.printed.append((f"{self._direction}.{kind} {share}th (ns)", value * unit_ns))
-                if percent in _QUANTILES:
+                if percent in QUANTILES:
                     kept = self.parts[self._direction].quantiles_ns.setdefault(kind, {})
-                    kept[_QUANTILES[percent]] = value * unit_ns
+                    kept[QUANTILES[percent]] = value * unit_ns
         return True
 
     def _print(self, name: str, line: str) -> None:

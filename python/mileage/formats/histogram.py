@@ -8,8 +8,11 @@ Values that are no whole numbers of nanoseconds are skipped.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from mileage.model.histogram import Histogram, bucket_of
+
+_QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 
 
 def histogram_of(
@@ -51,3 +54,8 @@ def _within(exact_ns: int | None, held_ns: int) -> int:
 def quantile_ns(histogram: Histogram, q: float) -> float:
     """Nearest-rank quantile in nanoseconds of a histogram that is not empty."""
     return float(histogram.quantile_ns(q) or 0)
+
+
+def quantiles_ns(histogram: Histogram) -> dict[str, float]:
+    """The quantiles that a run keeps of a histogram that is not empty, by their names."""
+    return {name: quantile_ns(histogram, q) for name, q in _QUANTILES.items()}

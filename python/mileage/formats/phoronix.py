@@ -29,7 +29,12 @@ _LEAF: Final = re.compile(r"\s*<([A-Za-z]{1,40})>(.*)</\1>\s*")
 _TAG: Final = re.compile(r"\s*<(/?)([A-Za-z]{1,40})\s*(/?)>\s*")
 _PROLOGUE: Final = re.compile(r"\s*<\?xml.*\?>\s*|\s*<!--.*-->\s*")
 _ENTITY: Final = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#[0-9]{1,7};)")
-_SECONDS: Final = {"Seconds": 1.0, "Milliseconds": 1e-3, "Microseconds": 1e-6, **TIMES_S}
+_SECONDS: Final = {
+    "Seconds": TIMES_S["s"],
+    "Milliseconds": TIMES_S["ms"],
+    "Microseconds": TIMES_S["us"],
+    **TIMES_S,
+}
 _OPERATIONS: Final = {"IOPS": 1.0, "Operations Per Second": 1.0, "Files/s": 1.0, "Requests Per Second": 1.0}
 _BETTER: Final = {"throughput": "HIB", "iops": "HIB", "time": "LIB"}
 """What is better of a kind, higher or lower, in the suite's word (Proportion)."""

@@ -21,10 +21,10 @@ RATES: Final = {
 """Units of throughput, with the bytes per second of one."""
 OPERATIONS: Final = {"IOPS": 1.0, "operations/s": 1.0, "kIOPS": 1e3}
 """Units of operations per second, with the operations per second of one."""
-TIMES_S: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-"""Units of time, with the seconds of one."""
 TIMES_NS: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
 """Units of time, with the nanoseconds of one."""
+TIMES_S: Final = {unit: time_ns / 1e9 for unit, time_ns in TIMES_NS.items()}
+"""Units of time, with the seconds of one."""
 _AMBIGUOUS: Final = re.compile(r"([kmg])i?b(?:ytes?)?(?:/s(?:ec)?|ps)?|[kmg]", re.IGNORECASE)
 _LETTERS: Final = {"k": ("kB/s", "KiB/s"), "m": ("MB/s", "MiB/s"), "g": ("GB/s", "GiB/s")}
 
