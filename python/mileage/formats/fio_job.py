@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_on_host import without_calls
+from mileage.formats.fio_on_host import NO_EFFECT_ON_HOST, check_host_job
 from mileage.formats.number_parser import fio_size, whole
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import IoOptions
@@ -449,9 +449,10 @@ def _measure(job: _Job, own: dict[str, OwnWorkload], table: str, span: int, host
     )
     processes = threads if threads > 1 and not job.flag("thread") else None
     how = msgspec.structs.asdict(_how(job, threads))
-    on_host = without_calls(job, threads) if hosted else {}
+    if hosted:
+        check_host_job(job, threads)
     return Measure(
-        **{**how, "processes": processes, **on_host},
+        **{**how, "processes": processes, **(NO_EFFECT_ON_HOST if hosted else {})},
         workload=workload,
         record=record,
         stop=stop,

@@ -7,9 +7,13 @@ What it refuses: `mmap`, which the host does not model, and a file for each job,
 
 from __future__ import annotations
 
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from mileage.errors import Refused
+
+NO_EFFECT_ON_HOST: Final = MappingProxyType({"api": None, "processes": None, "files": None})
+"""Keys of a study that mean nothing on a modelled host, without their values."""
 
 
 class FioJob(Protocol):
@@ -25,8 +29,8 @@ class FioJob(Protocol):
         """A refusal of one option, with its line and value."""
 
 
-def without_calls(job: FioJob, threads: int) -> dict[str, None]:
-    """The keys that mean nothing on a modelled host, without their values. Raises Refused."""
+def check_host_job(job: FioJob, threads: int) -> None:
+    """Raises Refused for a job that a modelled host does not do."""
     if job.text("ioengine") == "mmap":
         raise job.refuse(
             "ioengine", "a modelled host has no mmap", advice="choose psync or libaio", code="unsupported"
@@ -38,4 +42,3 @@ def without_calls(job: FioJob, threads: int) -> dict[str, None]:
             advice="add filename=NAME: then the jobs share it",
             code="unsupported",
         )
-    return {"api": None, "processes": None, "files": None}
