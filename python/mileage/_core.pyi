@@ -173,6 +173,10 @@ class DriveServer:
         """
         Switch the drive on again.
         """
+    def recent_lateness(self, /) -> str:
+        """
+        How late answers were since this was last asked, as JSON.
+        """
     def save(self, /) -> bytes:
         """
         The drive's state with all that was written. Raises `mileage.errors.Refused` when the drive has no power.

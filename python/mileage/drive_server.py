@@ -82,6 +82,7 @@ class DriveServerProcess:
         self.over = threading.Event()
         self._commands: dict[str, Callable[..., dict[str, Any]]] = {
             "stats": self._stats,
+            "lateness": lambda: dict(json.loads(self._server.recent_lateness())),
             "save": self._save,
             "fault": self._fault,
             "power-cut": lambda seed=0: dict(json.loads(self._server.power_cut(seed))),

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from mileage import app
+from mileage.app.plan_execution import refuse_another
+from mileage.errors import Refused
+from mileage.plan.initial_state import file_system
 from mileage.plan.privileged_steps import steps_of
 from mileage.store import measured_cells
 from mileage.targets.ledger import LEDGER_VARIABLE
+from mileage.targets.profiles import profile_identity
+from mileage.targets.served_target import ServedDevice
+from mileage.targets.spec import parse_target
+from mileage.targets.target_kinds import open_target
 from tests.house.repository import ROOT
 
 CAN_SERVE = os.geteuid() == 0 and Path("/dev/fuse").exists() and Path("/dev/loop-control").exists()
@@ -42,14 +49,19 @@ arms = "mkfs"
 """
 
 
-def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
-    drive = tmp_path / "drive.toml"
+def study_at(folder: Path) -> Path:
+    drive = folder / "drive.toml"
     small = (ROOT / "examples" / "small.toml").read_text(encoding="utf-8")
     larger = small.replace("58_355_712", "233_422_848").replace("{ value = 128,", "{ value = 512,")
     drive.write_text(larger, encoding="utf-8")
-    study = tmp_path / "study.toml"
+    study = folder / "study.toml"
     study.write_text(STUDY.replace("{drive}", str(drive)), encoding="utf-8")
+    return study
+
+
+def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
+    study = study_at(tmp_path)
     planned = app.plan(str(study))
     texts = [step.text for step in steps_of(planned.study, planned.facts, planned.runs)]
     assert sum(text.startswith("mount a served drive of ") for text in texts) == 1
@@ -57,8 +69,46 @@ def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pyte
     result = app.run(str(study), out=tmp_path / "out")
     cells = measured_cells(result.folder.content())
     assert {cell.cell.rpartition("mkfs ")[2] for cell in cells} == {"block=4KiB", "block=4KiB,nodiscard"}
+    runs = result.folder.content().runs()
+    measured = [entry.watch for entry in runs if entry.role == "measure"]
+    assert all(watch["served_answers"] >= 200 for watch in measured), "each random write is answered"
+    assert all(watch["served_late_p50_ns"] <= watch["served_late_p99_ns"] for watch in measured)
+    identity = profile_identity((tmp_path / "drive.toml").read_text())
+    assert identity in planned.facts.identity
+    for text in (result.text(), (result.folder.path / "report.html").read_text()):
+        plain = " ".join(text.split())
+        assert f"({identity}) is simulated: its answers reach the real kernel at modelled instants" in plain
+        assert "its answers were late: half by" in plain
     shown = Path("/proc/self/mounts").read_text() + "".join(
         path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")
     )
     assert "/run/mileage/served-" not in shown
     assert not list((tmp_path / "ledger").glob("*"))
+
+
+def test_study_knows_the_drive_that_it_was_planned_for_and_the_memory_that_data_needs(tmp_path: Path) -> None:
+    study = study_at(tmp_path)
+    planned = app.plan(str(study))
+    profile = tmp_path / "drive.toml"
+    state = tmp_path / "state"
+    facts = []
+    for content in (b"one", b"two"):
+        state.write_bytes(content)
+        with open_target(f"served:{profile}@{state}", plan_hash="0" * 16) as target:
+            facts.append(target.facts())
+    assert facts[0].identity != facts[1].identity
+    assert facts[0].identity.startswith(planned.facts.identity)
+    host = tmp_path / "host"
+    (host / "proc").mkdir(parents=True)
+    (host / "proc" / "meminfo").write_text("MemTotal: 99999999 kB\nMemAvailable: 100000 kB\n")
+    device = ServedDevice(parse_target(f"served:{profile}"), "0" * 16, root=host)
+    assert device.size_bytes > 100_000_000
+    assert device.free_bytes == 100_000 * 1024 * 80 // 100
+    profile.write_text(profile.read_text().replace("233_422_848", "116_711_424"))
+    with (
+        open_target(
+            f"served:{profile}", plan_hash="0" * 16, made=file_system(planned.settings[0].state)
+        ) as target,
+        pytest.raises(Refused, match=r"another \w+ than the study was planned for"),
+    ):
+        refuse_another(planned, planned.settings[0].place, target)

@@ -67,3 +67,16 @@ def test_what_was_not_counted_is_unknown() -> None:
 def test_a_run_too_short_for_the_ticks_has_no_share() -> None:
     short = {**QUIET, "wall_us": 20_000, "cpu_all_us": 40_000, "steal_us": 10_000}
     assert states(short)["steal"] == "unknown"
+
+
+@pytest.mark.parametrize(("p50_us", "state"), [(99, "ok"), (101, "warn")])
+def test_lateness_of_a_served_drive_is_a_warning_from_a_tenth_of_the_time_between_answers(
+    p50_us: int, state: str
+) -> None:
+    # 2,000 answers in 2 s: one in 1,000 us.
+    late = {"served_answers": 2000, "served_late_p50_ns": p50_us * 1000}
+    run = {**QUIET, **late, "served_late_p99_ns": 450_000, "served_late_max_ns": 2_000_000}
+    found = disturbances([("a", run), ("b", {**run, "served_late_p99_ns": 100_000})])[0]
+    assert (found.name, found.state, found.veto) == ("served drive", state, None)
+    assert f"half by {p50_us} us, 1 % by 450 us, one by 2,000 us in the worst run (a)" in found.text
+    assert "served drive" not in states(QUIET)

@@ -292,6 +292,46 @@ def test_drive_in_use_is_served_until_a_second_signal(tmp_path: Path) -> None:
     assert not left_of(tmp_path)
 
 
+@pytest.mark.slow
+def test_second_signal_saves_the_state_of_a_drive_in_use(tmp_path: Path) -> None:
+    state, place = tmp_path / "state", tmp_path / "place"
+    process, text = serve(tmp_path, "--save", str(state))
+    device = re.search(r"device: +(\S+)", text)
+    assert device is not None, text
+    place.mkdir()
+    run("mkfs.ext4", "-q", device[1])
+    run("mount", device[1], place)
+    try:
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "a second signal ends it" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, message = process.communicate(timeout=60)
+    finally:
+        run("umount", place)
+    assert "state saved" in out
+    assert process.returncode == 3
+    assert "mileage doctor --repair" in message
+    run(sys.executable, "-m", "mileage", "drive", "run", DRIVE, "--from", state, "--size", "1MiB")
+    assert not [done for done in repair() if done.failed]
+    assert not left_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--sector", "512"],
+        ["--loop"],
+        ["--no-loop"],
+        ["--wait", "spin", "--speed", "unbounded"],
+    ],
+)
+def test_option_that_would_do_nothing_is_refused(words: list[str], tmp_path: Path) -> None:
+    done = mileage("drive", "serve", DRIVE, "--nbd", str(tmp_path / "socket"), *words)
+    assert done.returncode == 2
+    assert f"{words[0]}: has no effect" in done.stderr
+
+
 def test_used_directory_and_missing_place_are_refused(tmp_path: Path) -> None:
     (tmp_path / "at").mkdir()
     (tmp_path / "at" / "file").write_text("")

@@ -61,6 +61,11 @@ impl PyDriveServer {
         to_json(&py.detach(|| self.server.stats()))
     }
 
+    /// How late answers were since this was last asked, as JSON.
+    fn recent_lateness(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(&py.detach(|| self.server.recent_lateness()))
+    }
+
     /// The drive's state with all that was written. Raises `mileage.errors.Refused` when the drive has no power.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = py.detach(|| self.server.save()).map_err(refused)?;

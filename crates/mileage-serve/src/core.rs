@@ -6,7 +6,7 @@ use crate::error::ServeError;
 use crate::lateness::Lateness;
 use crate::medium::{Change, Medium};
 use crate::request::{Failure, HostRequest, HostRequestKind};
-use crate::stats::{PowerCutResult, RequestStats, ServerStats};
+use crate::stats::{LatenessStats, PowerCutResult, RequestStats, ServerStats};
 use mileage_drive::{
     Completion, Decisions, Misuse, PowerCut, QueuedDrive, Refusal, Request, RequestKind, Status, Submission, Tag,
 };
@@ -58,6 +58,8 @@ pub(crate) struct Core<A> {
     stalled_until: Option<Instant>,
     counts: [RequestStats; 5],
     lateness: Lateness,
+    /// The same since it was last asked for.
+    recent_lateness: Lateness,
     data_failures: u64,
     data_failure: Option<String>,
 }
@@ -79,6 +81,7 @@ impl<A> Core<A> {
             stalled_until: None,
             counts: [RequestStats::default(); 5],
             lateness: Lateness::default(),
+            recent_lateness: Lateness::default(),
             data_failures: 0,
             data_failure: None,
         };
@@ -222,7 +225,9 @@ impl<A> Core<A> {
             self.due.pop();
             if let Some(entry) = self.outstanding.remove(&id) {
                 if !self.clock.is_unbounded() {
-                    self.lateness.record(self.after_stall(complete_ns), now);
+                    let due = self.after_stall(complete_ns);
+                    self.lateness.record(due, now);
+                    self.recent_lateness.record(due, now);
                 }
                 ready.push(self.answered(entry));
             }
@@ -425,6 +430,11 @@ impl<A> Core<A> {
 
     pub fn medium(&mut self) -> &mut Medium {
         &mut self.medium
+    }
+
+    /// How late answers were since this was last asked.
+    pub fn recent_lateness(&mut self) -> LatenessStats {
+        std::mem::take(&mut self.recent_lateness).stats()
     }
 
     pub fn stats(&self, now: Instant) -> ServerStats {

@@ -8,7 +8,7 @@ use crate::medium::{DataFile, Medium};
 use crate::monitor::DriveMonitor;
 use crate::nbd;
 use crate::request::{Call, Failure, HostAnswer, HostRequest};
-use crate::stats::{PowerCutResult, ServerStats};
+use crate::stats::{LatenessStats, PowerCutResult, ServerStats};
 use mileage_drive::{Drive, PowerCut, PowerCutError, Profile, queued_drive};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -121,6 +121,11 @@ impl Server {
     /// Statistics since the server began.
     pub fn stats(&self) -> ServerStats {
         self.shared.lock().core.stats(Instant::now())
+    }
+
+    /// How late answers were since this was last asked.
+    pub fn recent_lateness(&self) -> LatenessStats {
+        self.shared.lock().core.recent_lateness()
     }
 
     /// The state of the drive with all that was written, as a virtual drive takes it.

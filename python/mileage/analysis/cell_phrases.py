@@ -22,6 +22,7 @@ from mileage.plan import Plan
 from mileage.plan.estimate import bytes_written
 from mileage.plan.sizes import format_bytes
 from mileage.plan.workload import Workload
+from mileage.report.served_drives import served_words
 
 _ORDERS: Final = {"sequential": " in sequence", "random": " at random"}
 _SUBJECTS: Final = {"dir": "this file system", "file": "this file"}
@@ -36,6 +37,7 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
     return replace(
         found,
         simulated=plan.facts.virtual,
+        served=served_words(plan),
         subject=subject(plan),
         wear=wear,
         activities=activities(plan),
@@ -89,7 +91,8 @@ def _pattern(workload: Workload) -> str:
 
 def subject(plan: Plan) -> str:
     """The thing that is compared with itself between two stages, such as "this drive"."""
-    return "this simulated drive" if plan.facts.virtual else _SUBJECTS.get(plan.facts.kind, "this drive")
+    is_model = plan.facts.virtual or (plan.facts.kind == "block" and served_words(plan))
+    return "this simulated drive" if is_model else _SUBJECTS.get(plan.facts.kind, "this drive")
 
 
 def wear_words(plan: Plan, baseline: str, candidate: str) -> str:

@@ -92,7 +92,7 @@ def targets_of(resolved: Plan) -> Iterator[Target]:
             yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)
 
 
-def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
+def refuse_another(resolved: Plan, target: str, opened: Target) -> None:
     """Refuse a device that is not the one that the study was planned for, though its path is the same.
 
     And a file system that does not bypass the page cache, which a plan does not try: it makes no file.
@@ -220,7 +220,7 @@ def do(
         opened = _open(
             setting.target, _hash_at(resolved, setting), destroy, setting.state, resolved.study.seed
         )
-        _refuse_another(resolved, setting.place, opened)
+        refuse_another(resolved, setting.place, opened)
         if not opened.is_virtual:
             shared[setting.place] = opened
         return opened
@@ -272,7 +272,7 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
     Raises Refused and RunFailed as `open_target` and `Target.prepare` do.
     """
     with _open(resolved.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed) as target:
-        _refuse_another(resolved, resolved.target, target)
+        refuse_another(resolved, resolved.target, target)
         target.prepare(resolved.allocated_bytes(0), resolved.files, resolved.file_bytes)
         target.purge()
         yield target

@@ -52,19 +52,17 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
 @click.option(
     "--wait",
     type=click.Choice(["sleep", "spin"]),
-    default="sleep",
-    show_default=True,
-    help="Spin before each answer: more precise, and a processor is busy.",
+    help="Spin before each answer: more precise, and a processor is busy. Default: sleep.",
 )
 @click.option(
     "--sector",
     type=click.Choice(["512", "4096"]),
-    default="512",
-    show_default=True,
-    help="Logical sector of the loop device.",
+    help="Logical sector of the loop device. Default: 512.",
 )
-@click.option("--loop/--no-loop", default=True, help="Attach a loop device, as root.")
-def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, loop: bool, **how: Any) -> None:
+@click.option("--loop/--no-loop", default=None, help="Attach a loop device, as root does by default.")
+def serve(
+    profile: str, at: Path | None, nbd: Path | None, save: Path | None, loop: bool | None, **how: Any
+) -> None:
     """Serve the virtual drive PROFILE as a real block device: with data, in
     real time, in a given state, until Ctrl-C. All is undone at the end, or
     by mileage doctor --repair.
@@ -78,8 +76,7 @@ def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, lo
     from mileage.targets.ledger import Ledger
     from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 
-    if at is None and nbd is None:
-        raise Refused("drive serve", expected="--at DIR, --nbd SOCKET or both", code="missing")
+    _refuse_without_effect(at, nbd, loop, how)
     if save is not None and not save.absolute().parent.is_dir():
         raise Refused(save, "is in no folder", code="not-found")
     options = ServedDriveOptions(
@@ -90,7 +87,7 @@ def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, lo
         data=how["data"].absolute() if how["data"] else None,
         speed=how["speed"],
         spins=how["wait"] == "spin",
-        sector_bytes=int(how["sector"]),
+        sector_bytes=int(how["sector"] or 512),
     )
     drive, ledger = ServedDrive(f"drive serve {profile}", options), Ledger()
     asked = threading.Event()
@@ -98,12 +95,14 @@ def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, lo
         signal.signal(number, lambda *_: asked.set())
     try:
         drive.start(ledger)
-        _print_places(drive, ledger, options.name, nbd, loop=loop and at is not None)
+        _print_places(drive, ledger, options.name, nbd, loop=loop is not False and at is not None)
         _wait_for_the_end(drive, asked)
         if drive.is_alive:
-            drive.stop(ledger, save)
-            if save is not None:
-                click.echo(f"state saved in {save}")
+            try:
+                drive.stop(ledger, save)
+            finally:
+                if drive.is_saved:
+                    click.echo(f"state saved in {save}")
         else:
             raise RunFailed(
                 f"the process of the drive ended with status {drive.end_status}; whoever uses it gets EIO",
@@ -114,13 +113,37 @@ def serve(profile: str, at: Path | None, nbd: Path | None, save: Path | None, lo
         ledger.undo_all()
 
 
+def _refuse_without_effect(at: Path | None, nbd: Path | None, loop: bool | None, how: dict[str, Any]) -> None:
+    """Raise Refused for options that could do nothing."""
+    from mileage.errors import Refused
+
+    if at is None and nbd is None:
+        raise Refused("drive serve", expected="--at DIR, --nbd SOCKET or both", code="missing")
+    if loop and at is not None and os.geteuid() != 0:
+        raise Refused("--loop", "attaches a loop device, which needs root", code="needs-root")
+    for option, is_given in (
+        ("--loop", loop is True),
+        ("--no-loop", loop is False),
+        ("--sector", how["sector"] is not None),
+    ):
+        if is_given and at is None:
+            raise Refused(
+                option, "has no effect without --at: there is no file for a loop device", code="no-effect"
+            )
+    if how["wait"] is not None and how["speed"] == "unbounded":
+        raise Refused(
+            "--wait", "has no effect with --speed unbounded, which answers at once", code="no-effect"
+        )
+
+
 def _print_places(drive: ServedDrive, ledger: Ledger, name: str, nbd: Path | None, *, loop: bool) -> None:
     if drive.file is not None:
         click.echo(f"file:     {drive.file}")
     if loop and os.geteuid() == 0:
         click.echo(f"device:   {drive.attach(ledger)}")
     elif drive.file is not None:
-        click.echo(f"device:   as root: losetup --find --show --direct-io=on {drive.file}")
+        words = f"losetup --find --show --direct-io=on --sector-size={drive.sector_bytes} {drive.file}"
+        click.echo(f"device:   as root: {words}")
     if nbd is not None:
         click.echo(f"NBD:      nbd+unix:///?socket={nbd}")
     click.echo(f"commands: mileage drive control {name} stats|save|age|fault|power-cut|power-on")

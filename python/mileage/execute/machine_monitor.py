@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from mileage.errors import MileageError
 from mileage.execute import environment_guard
 from mileage.store.block_device import disk_counters
 from mileage.store.environment import disk_of
@@ -39,6 +40,7 @@ class Monitor:
         self._real = not target.is_virtual
         self._root = environment_guard.HOST
         self._disk = disk_of(target.place, root=self._root) if self._real else None
+        self._target = target
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._before: dict[str, int] = {}
@@ -48,6 +50,7 @@ class Monitor:
         """Read the counters, and begin to look."""
         if self._real:
             self._look()
+            self._target.recent_lateness()
             self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
             self._thread.start()
             self._before = dict(_counters(self._disk, self._root))
@@ -65,6 +68,9 @@ class Monitor:
             self._thread.join()
         self._look()
         self.found = {key: value - self._before[key] for key, value in after.items() if key in self._before}
+        # The record of a run outlives a drive that does not answer any more.
+        with contextlib.suppress(MileageError):
+            self.found |= self._target.recent_lateness()
         for key, values in self._looked.items():
             self.found |= {f"{key}_first": values[0], f"{key}_least": min(values), f"{key}_most": max(values)}
 

@@ -121,6 +121,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
     simulated: bool = False
     """Whether the drive is a model, so that an interval says nothing of how well it is modelled."""
+    served: str = ""
+    """The drives below the real kernel that are models, in words; empty: none."""
     subject: str = "this drive"
     """The object that both stages measured, in words."""
     wear: str = ""

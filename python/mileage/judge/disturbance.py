@@ -6,7 +6,7 @@ What it refuses: to veto. A disturbance is a warning with the run that had it; r
 compared. What was not counted is "unknown".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mileage.judge.audit import Audit
@@ -19,6 +19,8 @@ MEMORY_WAIT_MAX: Final = 0.01
 """Share of a run's time in which some task waited for memory above which a run was disturbed."""
 HEAT_MAX_C: Final = 5.0
 """Degrees by which a drive may be warmer at the start of a run than at the start of the coolest one."""
+LATENESS_MAX: Final = 0.10
+"""Share of the time between two answers of a served drive above which its lateness slowed a run down."""
 
 Watch = Mapping[str, int]
 """Disturbances of a run: differences of counters, in the unit of their names."""
@@ -29,6 +31,7 @@ def disturbances(runs: Sequence[tuple[str, Watch]]) -> tuple[Audit, ...]:
     if not runs:
         return ()
     return (
+        *_lateness(runs),
         _share(runs, "steal", _steal, STEAL_MAX, "of processor time went to other virtual machines"),
         _share(runs, "other programs", _others, OTHERS_MAX, "of processor time went to other programs"),
         _share(runs, "memory pressure", _waits, MEMORY_WAIT_MAX, "of the time tasks waited for memory"),
@@ -73,6 +76,37 @@ def _waits(watch: Watch) -> float | None:
 def _ratio(part: int | None, whole: int | None) -> float | None:
     """A share; None where it is not known, or the time was too short to have one (below 0.1 s)."""
     return None if part is None or whole is None or whole < 100_000 else part / whole
+
+
+def _lateness(runs: Sequence[tuple[str, Watch]]) -> Iterator[Audit]:
+    """How late the answers of a served drive were; nothing where none is served.
+
+    It matters once the median is a tenth of the time between two answers: then a run is slower than the drive.
+    """
+    known = [
+        (watch["served_late_p99_ns"], cell, watch) for cell, watch in runs if "served_late_p99_ns" in watch
+    ]
+    if not known:
+        return
+    late = sum(
+        watch["served_late_p50_ns"] * watch["served_answers"] > LATENESS_MAX * watch["wall_us"] * 1000
+        for *_, watch in known
+    )
+    _, cell, watch = max(known, key=lambda one: one[0])
+    p50, p99, most = (watch[f"served_late_{which}_ns"] / 1000 for which in ("p50", "p99", "max"))
+    statement = (
+        f"the drive is simulated, and its answers were late: half by {p50:,.0f} us, 1 % by {p99:,.0f} us, one by"
+        f" {most:,.0f} us in the worst run ({cell})"
+    )
+    if not late:
+        yield Audit("served drive", "ok", statement)
+        return
+    yield Audit(
+        "served drive",
+        "warn",
+        f"{statement}; half of them by more than {LATENESS_MAX:.0%} of the time between two answers in {late} of"
+        f" {len(known)} runs, which are slower than the drive",
+    )
 
 
 def _temperature(runs: Sequence[tuple[str, Watch]]) -> Audit:

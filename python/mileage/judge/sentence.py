@@ -52,7 +52,7 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        model = (_model_range(comparison), _model_miss(comparison))
+        model = (_model_range(comparison), _model_miss(comparison), _served(comparison))
         more = (_design(comparison), _untested(comparison, family))
         # Before many ranks, a reader must know that they are of a model.
         parts = (
@@ -213,6 +213,13 @@ def _model_miss(comparison: Comparison) -> str:
     if not comparison.model_miss:
         return ""
     return f"The model is not exact: off the published rates by up to {comparison.model_miss}."
+
+
+def _served(comparison: Comparison) -> str:
+    """Which of the drives are models below a real kernel; empty where none is."""
+    if not comparison.served:
+        return ""
+    return f"{_capital(comparison.served)}; how late they were is a check, how well it is modelled is in no interval."
 
 
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:

@@ -17,6 +17,7 @@ from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import PURGE_EACH
 from mileage.plan.transfer_api import api_word
 from mileage.report.quantity import duration
+from mileage.report.served_drives import served_words
 
 
 def setting_text(plan: Plan, width: int = 80) -> str:
@@ -43,6 +44,8 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     # The target `null:` ends in a colon already; a second one would read as a mistake.
     if plan.study.state.carryover == PURGE_EACH and sum(run.role == "measure" for run in plan.runs) > 1:
         shared.append("a new drive for each run")
+    if served := served_words(plan):
+        shared.append(served)
     colon = "" if not title else " " if str(plan.target).endswith(":") else ": "
     return f"{what} on {plan.target}{colon}{title}", "; ".join(shared)
 

@@ -18,6 +18,7 @@ from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import PURGE_EACH, Repeat
 from mileage.report.measurement_setup import cache_words
+from mileage.report.served_drives import served_words
 
 CELLS_MAX = 12
 """Cells that are listed one by one; of more the first ones, and how many there are."""
@@ -63,6 +64,7 @@ def _asked(plan: Plan) -> Iterator[str]:
     measured = {setting.target: setting for setting in plan.settings}
     size = format_bytes(facts.capacity_bytes)
     kind = "a simulated drive, in simulated time" if facts.virtual else "in real time"
+    served = served_words(plan)
     if len(measured) > 1:
         time = "simulated drives, in simulated time" if plan.virtual else "in real time"
         yield f"{len(measured)} targets were measured ({time}):"
@@ -74,6 +76,8 @@ def _asked(plan: Plan) -> Iterator[str]:
         yield f"{'; '.join(sizes)}."
     else:
         yield f"The target was {study.target}, {size}, {kind}; its work area has {format_bytes(plan.work_bytes)}."
+    if served:
+        yield f"{served}."
 
 
 def _began(plan: Plan) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
@@ -56,6 +57,15 @@ class Device(ABC):
     @abstractmethod
     def attach(self, ledger: Ledger) -> Path:
         """Make it ready, keeping what is on it, and say where it is. Raises Refused and RunFailed."""
+
+    @property
+    def stated_identity(self) -> str:
+        """Identity of a device whose state follows from files; empty for others."""
+        return ""
+
+    def recent_lateness(self) -> Mapping[str, int]:
+        """As of a target."""
+        return {}
 
     @abstractmethod
     def empty(self, ledger: Ledger) -> str:

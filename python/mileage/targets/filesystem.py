@@ -202,12 +202,19 @@ def queue_word(path: Path, name: str, *, root: Path = ROOT) -> str | None:
 
 def memory_bytes(root: Path = ROOT) -> int:
     """Memory that can cache files: MemTotal, or the cgroup's limit where that is lower; 0 when unknown."""
-    total = 0
-    for line in lines_of(read_text(root / "proc/meminfo")):
-        if line.startswith("MemTotal:"):
-            total = int(fields_of(line)[1]) * 1024
+    total = _meminfo_bytes("MemTotal", root)
     limits = list(_memory_limits(root))
     return min([total, *limits]) if total else min(limits, default=0)
+
+
+def available_memory_bytes(root: Path = ROOT) -> int:
+    """Memory that programs can take: MemAvailable, or the cgroup's limit where that is lower; 0 when unknown."""
+    return min([_meminfo_bytes("MemAvailable", root), *_memory_limits(root)])
+
+
+def _meminfo_bytes(key: str, root: Path) -> int:
+    lines = lines_of(read_text(root / "proc/meminfo"))
+    return next((int(fields_of(line)[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
 
 
 def _memory_limits(root: Path) -> Iterator[int]:

@@ -7,6 +7,7 @@ What it refuses: a mount whose options the kernel did not take.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
@@ -16,7 +17,7 @@ from mileage.plan.filesystems import LABEL_PREFIX, SAFE_MOUNT, FileSystem
 from mileage.plan.initial_state import FillState
 from mileage.targets.aging import age, fill
 from mileage.targets.device_identity import alignment_of, identity_of, may_take_steps
-from mileage.targets.devices import Device, GivenDevice, LoopDevice
+from mileage.targets.devices import Device, GivenDevice, LoopDevice, MadeDevice
 from mileage.targets.directory import DirectoryTarget, work_file_name
 from mileage.targets.file_identity import FileIdentity, held_device
 from mileage.targets.filesystem import memory_bytes
@@ -111,6 +112,8 @@ class PlacedTarget(Target):
         else:
             free = capacity - min(_USED_BYTES, self._device.size_bytes // 8)
             free -= int(capacity * self._used.percent / 100) if self._used is not None else 0
+            if isinstance(self._device, MadeDevice):
+                free = min(free, self._device.free_bytes)
         return TargetFacts(
             kind="dir",
             name=self.spec.name,
@@ -124,9 +127,12 @@ class PlacedTarget(Target):
             host_layer=True,
             privileged=may_take_steps(),
             device_bytes=self._device.size_bytes,
-            identity=identity_of(self._device.path, root=self._root),
+            identity=self._device.stated_identity or identity_of(self._device.path, root=self._root),
             alignment=alignment_of(self._device.path, root=self._root),
         )
+
+    def recent_lateness(self) -> Mapping[str, int]:
+        return self._device.recent_lateness()
 
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
         """Whether the work files of this plan are still on the device, which is mounted for that."""

@@ -75,6 +75,8 @@ class ServedDrive:
             raise Refused(
                 options.state, "is no file", expected="a saved state of the drive", code="not-found"
             )
+        self.is_saved = False
+        """Whether the state was written."""
         self._process: subprocess.Popen[str] | None = None
         self._loop: Path | None = None
         self._socket_step = MadeSocket(str(options.nbd)) if options.nbd is not None else None
@@ -86,6 +88,11 @@ class ServedDrive:
     def file(self) -> Path | None:
         """Path of the file that is the drive; None without a mount."""
         return self._options.at / FILE_NAME if self._options.at is not None else None
+
+    @property
+    def sector_bytes(self) -> int:
+        """Logical sector of a loop device over it."""
+        return self._options.sector_bytes
 
     @property
     def loop(self) -> Path | None:
@@ -176,18 +183,27 @@ class ServedDrive:
         return discard(self._what, self._loop, FileIdentity.at(self._loop))
 
     def stop(self, ledger: Ledger, save: Path | None = None) -> None:
-        """Undo everything, and write the drive's state before its process ends. Raises RunFailed."""
+        """Undo everything, and write the drive's state before its process ends. Raises RunFailed.
+
+        The state is written also where the drive is in use and cannot be detached: as it is then.
+        """
+        if save is not None and self.users():
+            self._save(save)
         self.detach(ledger)
         if self._mount_step is not None:
             ledger.undo(self._mount_step)
             self._mount_step = None
         if save is not None and self.is_alive:
-            self.control("save", path=os.path.abspath(save))
+            self._save(save)
         self._end()
         for step in (self._socket_step, self._directory_step):
             if step is not None:
                 ledger.undo(step)
         self._directory_step = None
+
+    def _save(self, path: Path) -> None:
+        self.control("save", path=os.path.abspath(path))
+        self.is_saved = True
 
     def kill(self) -> None:
         """End the process at once, as `kill -9` does: whoever uses the drive gets EIO."""

@@ -7,25 +7,32 @@ What it refuses: users other than root, unknown drives, a STATE that is no file.
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.target_facts import TargetFacts
 from mileage.targets.device_identity import may_take_steps
 from mileage.targets.devices import Device, MadeDevice
 from mileage.targets.file_identity import FileIdentity, check_identity
+from mileage.targets.filesystem import available_memory_bytes
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import Ledger
 from mileage.targets.loop import LoopTarget
-from mileage.targets.profiles import load_profile
+from mileage.targets.profiles import load_profile, profile_identity
 from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings, undo_settings
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions
 
+_MEMORY_PERCENT: Final = 80
+"""Share of the memory that is available that data of a served drive may take."""
 PLACES = Path("/run/mileage")
 """Parent directory of the mount points, each named by its plan's hash."""
 
@@ -54,10 +61,13 @@ class ServedName(msgspec.Struct, frozen=True):
 class ServedDevice(MadeDevice):
     """A loop device over a drive that is served by a process of its own."""
 
-    def __init__(self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS) -> None:
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
+    ) -> None:
         name = ServedName.parse(spec)
         self._spec = spec
         self._settings = settings
+        self._root = root
         self._options = ServedDriveOptions(
             profile=name.profile, state=name.state, at=PLACES / f"served-{plan_hash[:8]}"
         )
@@ -90,8 +100,25 @@ class ServedDevice(MadeDevice):
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that a work area can have."""
-        return self.size_bytes
+        """Bytes that a work area can have: the data is in memory, of which something has to be left."""
+        return min(self.size_bytes, available_memory_bytes(self._root) * _MEMORY_PERCENT // 100)
+
+    @property
+    def stated_identity(self) -> str:
+        profile = profile_identity(load_profile(self._options.profile))
+        if self._options.state is None:
+            return profile
+        return f"{profile}, state {hashlib.sha256(self._options.state.read_bytes()).hexdigest()[:16]}"
+
+    def recent_lateness(self) -> Mapping[str, int]:
+        if self._drive is None:
+            return {}
+        found = self._drive.control("lateness")
+        late = {f"served_late_{which}_ns": found[f"{which}_ns"] for which in ("p50", "p99", "max")}
+        return {
+            "served_answers": int(found["answers"]),
+            **{k: int(v) for k, v in late.items() if v is not None},
+        }
 
     def is_whole(self) -> bool:
         """False: what was written ends with the process that serves the drive."""
@@ -135,7 +162,15 @@ class ServedTarget(LoopTarget):
     def __init__(
         self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
     ) -> None:
-        super().__init__(spec, plan_hash, settings, root=root, device=ServedDevice(spec, plan_hash, settings))
+        super().__init__(
+            spec, plan_hash, settings, root=root, device=ServedDevice(spec, plan_hash, settings, root=root)
+        )
+
+    def facts(self) -> TargetFacts:
+        return msgspec.structs.replace(super().facts(), identity=self._device.stated_identity)
+
+    def recent_lateness(self) -> Mapping[str, int]:
+        return self._device.recent_lateness()
 
     @classmethod
     def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path | None:
@@ -158,4 +193,4 @@ def refuse_no_root(spec: TargetSpec) -> None:
 def served_device(spec: TargetSpec, how: OpenOptions) -> Device:
     """The device below a file system on this target."""
     refuse_no_root(spec)
-    return ServedDevice(spec, how.plan_hash, how.settings)
+    return ServedDevice(spec, how.plan_hash, how.settings, root=how.root)

@@ -8,7 +8,7 @@ What it refuses: doing the load. Execute turns a workload on `path`, or on the d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -105,6 +105,13 @@ class Target(ABC):
     def simulation(self) -> Simulation | None:
         """The drive whose time is simulated; None for what is measured in real time."""
         return None
+
+    def recent_lateness(self) -> Mapping[str, int]:
+        """How late the answers of a served drive were since this was last asked; empty for others.
+
+        Raises RunFailed when the drive does not answer.
+        """
+        return {}
 
     @property
     @abstractmethod

@@ -116,6 +116,19 @@ fn stall_ends_by_the_clock_of_the_host_at_every_speed() {
 }
 
 #[test]
+fn recent_lateness_is_that_since_it_was_asked_for() {
+    let server = serve("optane-16gb", Speed::Times(1.0));
+    let read = |times| (0..times).for_each(|_| drop(ask(&server, HostRequestKind::Read, 0, 512, &[]).unwrap()));
+    read(3);
+    assert_eq!(server.recent_lateness().answers, 3);
+    read(2);
+    let recent = server.recent_lateness();
+    assert_eq!((recent.answers, server.recent_lateness().answers), (2, 0));
+    assert!(recent.max_ns <= server.stats().lateness.max_ns);
+    assert_eq!(server.stats().lateness.answers, 5);
+}
+
+#[test]
 fn damage_that_is_not_of_whole_sectors_of_the_drive_is_refused() {
     let server = serve("plain-64gib", Speed::Unbounded);
     let end = server.capacity_bytes();
