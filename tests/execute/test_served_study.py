@@ -4,13 +4,16 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mileage import app
 from mileage.app.plan_execution import refuse_another
 from mileage.errors import Refused
+from mileage.plan import parse_study
 from mileage.plan.initial_state import file_system
 from mileage.plan.privileged_steps import steps_of
+from mileage.plan.resolver import resolve
 from mileage.store import measured_cells
 from mileage.targets.ledger import LEDGER_VARIABLE
 from mileage.targets.profiles import profile_identity
@@ -46,6 +49,20 @@ stop = { operations = 200 }
 repeat = 2
 [compare]
 arms = "mkfs"
+"""
+
+RAW = """
+name = "raw"
+target = "served:{drive}"
+cycles = 1
+[[stage]]
+name = "write"
+measure = ["write"]
+[measure.write]
+workload = "iops.random_write"
+record = "4KiB"
+stop = { operations = 512 }
+repeat = 2
 """
 
 
@@ -104,6 +121,12 @@ def test_study_knows_the_drive_that_it_was_planned_for_and_the_memory_that_data_
     device = ServedDevice(parse_target(f"served:{profile}"), "0" * 16, root=host)
     assert device.size_bytes > 100_000_000
     assert device.free_bytes == 100_000 * 1024 * 80 // 100
+    with open_target(f"served:{profile}", plan_hash="0" * 16) as target:
+        little = msgspec.structs.replace(target.facts(), free_bytes=1 << 20)
+    raw = parse_study(RAW.replace("{drive}", str(profile)), "raw.toml")
+    with pytest.raises(Refused, match=r"writes up to 4 MiB to .* data is in memory, and 1 MiB are free"):
+        resolve(raw, little)
+    resolve(raw, msgspec.structs.replace(little, free_bytes=4 << 20))
     profile.write_text(profile.read_text().replace("233_422_848", "116_711_424"))
     with (
         open_target(

@@ -7,6 +7,7 @@ a real device, that have too many runs, or that the target cannot honour.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -14,6 +15,7 @@ import msgspec
 
 from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.cell_keys import at_factors, labelled, workload_pairs
 from mileage.plan.cells import cells_of, tortures_of
@@ -281,6 +283,25 @@ def _refusals_of(
             yield from _refusals(part.study, part.facts, areas[part.setting.instance], mine)
 
 
+def _memory_refusal(
+    study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
+) -> Iterator[Refusal]:
+    """Why a served drive, which keeps its data in memory, cannot take what a cycle writes."""
+    if not capabilities_of(study.target).is_served:
+        return
+    written: Counter[tuple[str, int, str]] = Counter()
+    for run in runs:
+        written[run.session, run.cycle, run.arm] += run.action.bytes_written
+    needed = min(work_bytes, max(written.values(), default=0))
+    if needed > facts.free_bytes:
+        data, room = sizes.format_bytes(needed), sizes.format_bytes(facts.free_bytes)
+        yield Refusal(
+            text=f"a cycle writes up to {data} to {study.target}, whose data is in memory, and {room} are free",
+            advice="write less, or measure the loop device of mileage drive serve --data FILE as block:",
+            code=NO_ROOM,
+        )
+
+
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[Refusal]:
@@ -294,6 +315,8 @@ def _refusals(
             advice="free some space, give a smaller state.file, or use --quick",
             code=NO_ROOM,
         )
+    if not uses_file(study, facts):
+        yield from _memory_refusal(study, facts, work_bytes, runs)
     # The file of a modelled host is written when it is made.
     if uses_file(study, facts) and not facts.virtual and (reading := _reads_holes(runs)):
         yield Refusal(
