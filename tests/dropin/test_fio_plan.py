@@ -139,7 +139,7 @@ def test_the_last_mix_counts() -> None:
         ("--verify=crc99",),
         ("--verify=pattern",),
         ("--sync=maybe",),
-        ("--rw=randrw", "--verify=crc32c"),
+        ("--rw=randrw", "--verify=crc99"),
         ("--rw=write", "--verify=md5", "--zero_buffers"),
         ("--rw=write", "--verify=md5", "--dedupe_percentage=50"),
         ("--rw=rw", "--rate=1m,"),

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -116,11 +117,28 @@ def test_the_page_cache_is_dropped_before_each_pass(tmp_path: Path) -> None:
         ("--rw=randwrite", "--bssplit=4k/50:16k/50"),
         ("--rw=write", "--numjobs=3", "--filename=f"),
         ("--rw=write", "--nrfiles=3", "--loops=2"),
+        ("--rw=randrw", "--offset=64k"),
+        ("--rw=rw", "--bssplit=4k/50:16k/50", "--nrfiles=2"),
     ],
 )
 def test_no_damage_is_found_where_there_is_none(tmp_path: Path, words: tuple[str, ...]) -> None:
     jobs = document(tmp_path, "--name=a", "--size=256k", "--verify=md5", *words)
     assert all(job["error"] == 0 and job["read"]["total_ios"] > 0 for job in jobs)
+
+
+def test_of_a_mix_the_places_that_were_written_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(logs))
+    monkeypatch.setenv("TMPDIR", str(logs))
+    words = ("--name=a", "--filename=f", "--rw=randrw", "--size=256k", "--verify=md5")
+    (job,) = document(tmp_path, *words)
+    # 64 blocks are read or written, and those that were written are read again.
+    assert job["read"]["total_ios"] == 64
+    assert 0 < job["write"]["total_ios"] < 64
+    assert list(logs.iterdir()) == []
 
 
 def test_a_reading_job_compares_what_another_one_wrote(tmp_path: Path) -> None:

@@ -109,7 +109,21 @@ _JOB: Final = (
     _option("fdatasync", "fdatasync after every N writes.", "N", "0"),
     _option("end_fsync", "fsync at the end.", "ON", "1"),
     _option("fsync_on_close", "fsync at the end, not in the time of the job.", "ON", "1"),
-    _option("io_submit_mode", "inline only.", "MODE", "inline"),
+    _option("io_submit_mode", "inline or offload.", "MODE", "inline", ignored="the job submits by itself"),
+    _option(
+        "serialize_overlap",
+        "Wait with an operation whose place another one is working on.",
+        "ON",
+        "1",
+        ignored="places of a pass do not overlap; those of two passes are not looked at",
+    ),
+    _option(
+        "verify_async_cpus",
+        "Processors of the threads that compare.",
+        "LIST",
+        "0",
+        ignored="the job compares by itself",
+    ),
     _option("blockalign", "Alignment of places; the block, as by default.", "SIZE", "4k", "ba"),
     _option("continue_on_error", "none.", "KIND", "none"),
     _option(

@@ -76,6 +76,11 @@ class FioWork:
         return self.reads < 100
 
     @property
+    def is_mix(self) -> bool:
+        """Whether it reads and writes."""
+        return 0 < self.reads < 100
+
+    @property
     def paths(self) -> list[str]:
         """Its files."""
         return [file.path for file in self.files]
@@ -250,7 +255,7 @@ def _percent_random(job: FioJob, reads: int) -> int:
 
 
 _ONLY: Final = {
-    "io_submit_mode": ("inline",),
+    "io_submit_mode": ("inline", "offload"),
     "continue_on_error": ("none", "0"),
     "unified_rw_reporting": ("0", "none"),
     "verify_state_save": ("0",),

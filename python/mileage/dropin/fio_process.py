@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from typing import Any, Final, NoReturn
@@ -44,6 +45,8 @@ def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
     except Exception as error:
         status["error"], status["errno"] = str(error), getattr(error, "errno", None) or errno.EINVAL
     finally:
+        for file in work.files:
+            remove(log_of(file))
         after = resource.getrusage(resource.RUSAGE_SELF)
         status["process_ms"] = max(round(1000 * (time.monotonic() - began)), 1)
         status["major_faults"] = after.ru_majflt - before.ru_majflt
@@ -148,7 +151,9 @@ def _run(
     if not warms_up:
         workload["load"] = {**workload["load"], "warm_up_ns": 0}
     options = dict(work.options)
-    if work.drops_cache:
+    if work.is_mix and work.verification.reads_back and "pattern" not in changes:
+        options["log"] = log_of(file)
+    if work.drops_cache and "pattern" not in changes:
         options["drop_cache_every_bytes"] = file.span
     found: dict[str, Any] = json.loads(
         _core.run_file(file.path, json.dumps(workload), json.dumps(options), interrupt.poll)
@@ -171,14 +176,8 @@ def _failed(status: dict[str, Any], record: dict[str, Any]) -> bool:
 
 
 def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
-    """Visit the places that were written, in the same order, and compare them."""
-    only = work.job.is_on("verify_only")
-    pattern = work.workload["pattern"]
-    if isinstance(pattern, dict) and "access" in pattern:
-        lines = [{**line, "read_percent": 100} for line in pattern["access"]["lines"]]
-        pattern = {"access": {"lines": lines}}
-    changes = {
-        "pattern": pattern,
+    """Read and compare the places that were written."""
+    changes: dict[str, Any] = {
         "read_percent": 100,
         "sync": "none",
         "sync_every": 0,
@@ -186,18 +185,54 @@ def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> 
         "verify": "all" if work.verification.kind == "compare" else "off",
     }
     for file, record in zip(work.files, status["records"], strict=False):
-        blocks = file.span // work.workload["record_bytes"]
-        count = blocks if only else record["ops_written"]
-        if only and file.amount:
-            count = min(max(file.amount // work.workload["record_bytes"], 1), blocks)
-        if work.is_visited_once:
-            count = min(count, blocks)
-        if interrupt.came or not count:
+        if interrupt.came:
+            return
+        places = _places_of_mix(work, file) if work.is_mix else _places(work, file, record)
+        if places is None:
             continue
+        pattern, count = places
+        changes["pattern"] = pattern
         checked = _run(file, work, interrupt, {"operations": count}, **changes)
         status["verified"].append(checked)
         if _failed(status, checked):
             return
+
+
+def _places(work: FioWork, file: FioFile, record: dict[str, Any]) -> tuple[Any, int] | None:
+    """The pattern of writing, now of reads, and how many operations to do of it; None for nothing."""
+    pattern = work.workload["pattern"]
+    if isinstance(pattern, dict) and "access" in pattern:
+        lines = [{**line, "read_percent": 100} for line in pattern["access"]["lines"]]
+        pattern = {"access": {"lines": lines}}
+    record_bytes = work.workload["record_bytes"]
+    blocks = file.span // record_bytes
+    count = record.get("ops_written", 0)
+    if work.job.is_on("verify_only"):
+        count = min(max(file.amount // record_bytes, 1), blocks) if file.amount else blocks
+    if work.is_visited_once:
+        count = min(count, blocks)
+    return (pattern, count) if count else None
+
+
+def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Any, int] | None:
+    """The places of a mix that were written, each once; None where there are none."""
+    name = log_of(file)
+    try:
+        with open(name) as log:
+            rows = [row.rstrip("\n").split(",") for row in log][1:]
+    except FileNotFoundError:
+        return None
+    places = sorted({(int(row[5]) - file.start, int(row[6])) for row in rows if row[4] == "write"})
+    operations = [
+        {"at_ns": 0, "kind": "read", "offset_bytes": offset, "length_bytes": length}
+        for offset, length in places
+    ]
+    return ({"trace": {"operations": operations, "timed": False}}, len(places)) if places else None
+
+
+def log_of(file: FioFile) -> str:
+    """The engine's log of a file of a mix, which is removed at the end of the process."""
+    return os.path.join(tempfile.gettempdir(), f"mileage-fio-{os.getpid()}-{abs(hash(file.path))}")
 
 
 def remove(path: str) -> None:

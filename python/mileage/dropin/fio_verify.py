@@ -2,8 +2,8 @@
 
 Scope: blocks of the engine have an identity that follows from their place; they are compared whole, whatever the kind
 of checksum, and any job can compare what another one wrote with verify. fio's own headers are not written or read.
-What it refuses: kinds that fio does not know, contents without an identity, and mixes of reads and writes, whose
-blocks are not all written.
+Of a mix of reads and writes, the places that were written are taken from the engine's log of operations.
+What it refuses: kinds that fio does not know, and contents without an identity.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
         found = Verification("compare", reads < 100)
     else:
         raise job.refuse("verify", expected=f"0, null, {', '.join(_KINDS)}", code="unsupported")
-    _refuse(job, reads)
+    _refuse(job)
     if reads < 100:
         found.reads_back = job.is_on("do_verify", True)
         if timed and found.reads_back and "verify_backlog" not in job.options:
@@ -56,9 +56,9 @@ def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
     return found
 
 
-def _refuse(job: FioJob, reads: int) -> None:
-    if 0 < reads < 100:
-        raise job.refuse("verify", "is not built for a mix of reads and writes", code="not-built")
+def _refuse(job: FioJob) -> None:
+    if job.number("ramp_time", 0) > 0 and job.text("rw") in ("rw", "readwrite", "randrw"):
+        raise job.refuse("ramp_time", "is not built together with verify and a mix", code="not-built")
     if job.text("ioengine") == "null":
         raise job.refuse("verify", "the engine null keeps nothing that could be compared", code="conflict")
     for key in _CONTENTS:
