@@ -9,8 +9,9 @@ import pytest
 from mileage.dropin.fio import results_of
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import jobs_of, size_of
+from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork, works_of
-from mileage.dropin.fio_run import FioResult
+from mileage.dropin.fio_run import FioResult, groups_of
 from mileage.dropin.flags import read
 from mileage.errors import Refused
 
@@ -147,7 +148,14 @@ def test_the_last_mix_counts() -> None:
         ("--rate=1m", "--rate_iops=100"),
         ("--rw=randread", "--random_distribution=zipf:1.2:0.5"),
         ("--rw=randread", "--random_distribution=zipf:x"),
-        ("--rw=randread", "--random_distribution=zoned:50/5:30/15:20/"),
+        ("--rw=randread", "--random_distribution=zoned:50/5:30/15:30/"),
+        ("--rw=randread", "--random_distribution=zoned:50/5:30/15:20/", "--loops=2"),
+        ("--rw=rw:8k",),
+        ("--rw=read:8k", "--time_based", "--runtime=1"),
+        ("--rw=write", "--numjobs=2", "--write_iolog=l"),
+        ("--ioengine=cpuio", "--cpuload=0"),
+        ("--exit_what=some",),
+        ("--verify_state_save=2",),
         ("--rw=randread", "--percentage_random=120"),
         ("--rw=write", "--fsync=4", "--fdatasync=4"),
         ("--fallocate=keep",),
@@ -220,3 +228,52 @@ def test_global_options_are_apart_from_those_of_a_job(tmp_path: Path) -> None:
     assert (job.shared, job.given) == ({"bs": "4k"}, {"rw": "write"})
     (job,) = jobs_of(read(FIO, ["--bs=4k", "--name=c", "--rw=read"]))
     assert (job.shared, job.given) == ({"bs": "4k"}, {"name": "c", "rw": "read"})
+
+
+@pytest.mark.parametrize(
+    ("words", "offsets"),
+    [
+        # Offsets of fio 3.33, from its system calls.
+        (("--rw=read:512k", "--bs=1m", "--size=8m"), [0, 1572864, 3145728, 4718592, 6291456]),
+        (("--rw=read:4k", "--size=16k"), [0, 8192, 0, 8192]),
+        (("--rw=read:6k", "--size=32k"), [0, 10240, 20480]),
+        (("--rw=read:-8k", "--size=32k"), [0, 24576, 20480, 16384, 12288, 8192, 4096, 0]),
+        (("--rw=read:-12k", "--size=32k"), [0, 20480, 12288, 4096, 20480, 12288, 4096, 20480]),
+        (("--rw=write:4k", "--size=16k", "--offset=8k"), [0, 8192]),
+    ],
+)
+def test_places_after_a_skip_are_those_of_fio(words: tuple[str, ...], offsets: list[int]) -> None:
+    one = work(*words)
+    (file,) = one.files
+    assert one.rule is not None
+    record = one.workload["record_bytes"]
+    found = trace_of(one.rule, file, record, file.end, one.reads, 1)
+    assert [operation["offset_bytes"] for operation in found] == offsets
+    assert {operation["kind"] for operation in found} == {"read" if one.reads else "write"}
+
+
+def test_zones_have_their_shares_of_accesses() -> None:
+    one = work("--rw=randrw", "--size=40m", "--random_distribution=zoned:50/5:30/15:20/")
+    (file,) = one.files
+    assert one.rule is not None
+    found = trace_of(one.rule, file, 4096, file.end, one.reads, 1)
+    assert len(found) == 10240
+    ends = (0.05, 0.2, 1)
+    counts = [sum(operation["offset_bytes"] < end * file.span for operation in found) for end in ends]
+    # Three standard deviations of a share are 1.5 percent at most.
+    assert [count / 10240 for count in counts] == [pytest.approx(share, abs=0.02) for share in (0.5, 0.8, 1)]
+    assert sum(operation["kind"] == "read" for operation in found) == pytest.approx(5120, abs=200)
+
+
+def test_a_job_waits_for_the_one_that_it_names() -> None:
+    def batches(*words: str) -> list[list[str]]:
+        jobs = jobs_of(read(FIO, ["--size=4k", "--rw=write", *words]))
+        found = groups_of([works_of(job) for job in jobs])
+        return [[copies[0].job.name for copies in batch] for batch in found]
+
+    assert batches("--name=a", "--name=b", "--wait_for=a", "--name=c") == [["a"], ["b", "c"]]
+    late = ("--name=a", "--name=b", "--stonewall", "--name=c", "--wait_for=a")
+    assert batches(*late) == [["a"], ["b", "c"]]
+    for words in (("--name=a", "--name=b", "--name=c", "--wait_for=a"), ("--name=a", "--wait_for=b")):
+        with pytest.raises(Refused, match="wait_for"):
+            batches(*words)

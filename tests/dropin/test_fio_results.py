@@ -154,3 +154,37 @@ def test_a_reading_job_compares_what_another_one_wrote(tmp_path: Path) -> None:
     assert damaged.returncode == 1
     assert json.loads(damaged.stdout)["jobs"][0]["error"] == 84
     assert "1 blocks differ" in damaged.stderr
+
+
+def test_the_scope_of_exitall_is_a_group_of_results_a_batch_or_everything(tmp_path: Path) -> None:
+    short = ("--name=a", "--rw=write", "--size=64k", "--exitall")
+    other = ("--name=b", "--rw=read", "--size=64k", "--new_group", "--time_based", "--runtime=700ms")
+    later = ("--name=c", "--rw=write", "--size=64k", "--stonewall")
+    for scope, names, is_whole in (("group", "abc", True), ("stonewall", "abc", False), ("all", "ab", False)):
+        jobs = document(tmp_path, *short, f"--exit_what={scope}", *other, *later)
+        assert "".join(job["jobname"] for job in jobs) == names
+        assert (jobs[1]["read"]["runtime"] >= 700) == is_whole, scope
+
+
+def test_the_operations_are_written_as_a_log_that_fio_reads(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=randrw", "--size=32k", "--nrfiles=2", "--write_iolog=log", "--end_fsync=1")
+    (job,) = document(tmp_path, *words)
+    first, *lines = (tmp_path / "log").read_text().splitlines()
+    assert first == "fio version 3 iolog"
+    rows = [line.split() for line in lines]
+    times = [int(row[0]) for row in rows]
+    assert times == sorted(times)
+    for kind in ("read", "write"):
+        moved = [int(row[4]) for row in rows if row[2] == kind]
+        assert sum(moved) == job[kind]["io_bytes"]
+    for file in ("a.0.0", "a.0.1"):
+        own = [row[2] for row in rows if row[1] == file]
+        assert (own[:2], own[-1]) == (["add", "open"], "close")
+
+
+def test_a_share_of_a_processor_is_used(tmp_path: Path) -> None:
+    words = ("--name=a", "--ioengine=cpuio", "--cpuload=30", "--runtime=1")
+    (job,) = document(tmp_path, *words)
+    assert job["job_runtime"] >= 1000
+    assert 0 < job["usr_cpu"] < 60
+    assert list(tmp_path.iterdir()) == []

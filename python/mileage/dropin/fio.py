@@ -94,14 +94,16 @@ def _do_jobs(works: Sequence[Sequence[FioWork]]) -> tuple[list[FioResult], int]:
                 group += 1
             results += [FioResult(work, group) for work in copies]
         own = [result for result in results if not result.pid]
-        interrupted = run_group(own)
+        end = run_group(own)
         for result in own:
             if result.error:
                 status = 1
                 sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
-        if interrupted:
+        if end == "interrupted":
             sys.stderr.write("\nfio: terminating on signal 2\n")
             return results, INTERRUPTED
+        if end == "ended":
+            break
     return results, status
 
 
@@ -142,11 +144,15 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
         job = copies[0].job
         if group < 0 or job.is_on("stonewall") or job.is_on("new_group"):
             group += 1
+        depth, engine = job.number("iodepth", 1), job.text("ioengine", "psync")
+        if engine == "cpuio":
+            load, cycle = job.number("cpuload", 0), job.number("cpuchunks", 50_000)
+            lines.append(f"{job.name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={cycle}\n")
+            continue
         ranges = [
             f"({letter}) {least}B-{most}B"
             for letter, (least, most) in zip("RWT", copies[0].sizes, strict=True)
         ]
-        depth, engine = job.number("iodepth", 1), job.text("ioengine", "psync")
         lines.append(
             fio_print.head_line(job.name, group, job.text("rw", "read"), ", ".join(ranges), engine, depth)
         )
@@ -184,6 +190,7 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
         one.jobs += 1
         if result.errno and not one.error:
             one.error, one.error_text = result.errno, os.strerror(result.errno)
+        one.user_ns += result.user_ns
         one.process_ms += result.process_ms
         one.major_faults += result.major_faults
         one.minor_faults += result.minor_faults

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from mileage.dropin.fio_files import FioFile, files_of
 from mileage.dropin.fio_jobs import FioJob, size_of
+from mileage.dropin.fio_places import PlaceRule, check_count, rule_of
 from mileage.dropin.fio_rates import load_of
 from mileage.dropin.fio_verify import Verification, verification_of
 from mileage.errors import Refused
@@ -40,6 +41,7 @@ _API: Final[dict[str, Any]] = {
 }
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
 _SEED: Final = 0x5EED
+_SECTOR: Final = 512
 _DROPPING: Final = ("positioned", "seek")
 """Calls of which the engine drops the page cache between passes; the vectored one too."""
 
@@ -65,6 +67,8 @@ class FioWork:
     processors: list[int] = field(default_factory=list)
     sizes: list[tuple[int, int]] = field(default_factory=list)
     """Least and greatest block of reads, of writes and of trims."""
+    rule: PlaceRule | None = None
+    """How places follow from one another, where the engine has no pattern for them."""
     drops_cache: bool = False
     """Whether each file leaves the page cache before each of its passes."""
     notes: list[str] = field(default_factory=list)
@@ -88,21 +92,20 @@ class FioWork:
     @property
     def is_visited_once(self) -> bool:
         """Whether a pass visits each block of a file once."""
-        return self.workload["pattern"] in ("sequential", "backward", "shuffled")
+        return self.rule is None and self.workload["pattern"] in ("sequential", "backward", "shuffled")
 
 
 def works_of(job: FioJob) -> list[FioWork]:
     """The work of each copy of a job. Raises Refused."""
+    if job.text("ioengine") == "cpuio":
+        return [_processor_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
+    if "write_iolog" in job.options and (job.number("numjobs", 1) > 1 or job.text("verify", "0") != "0"):
+        raise job.refuse("write_iolog", "is not built together with numjobs or verify", code="not-built")
     return [_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
 
 
 def _reads(job: FioJob) -> int:
-    mode = job.text("rw", "read")
-    if _BACKWARD.match(mode):
-        # fio goes back by the step behind the colon; only one that meets the block before is done.
-        step = size_of(mode.partition(":-")[2], 1024)
-        if step == 2 * (size_of(job.text("bs", "4k"), 1024) or 0):
-            mode = mode.partition(":")[0]
+    mode = job.text("rw", "read").partition(":")[0]
     if mode not in _READS:
         raise job.refuse("rw", expected=f"one of {', '.join(_READS)}", code="unsupported")
     reads = _READS[mode]
@@ -231,6 +234,9 @@ def _distribution(job: FioJob) -> dict[str, Any] | None:
         # fio refuses an exponent of 1.
         if 1 <= theta <= 300 and theta != 100:
             return {"zipf": {"theta_hundredths": theta}}
+    if kind == "zoned" and figure.count(":") > 1:
+        # Listed one by one (fio_places).
+        return None
     if kind == "zoned" and (zones := re.fullmatch(r"([0-9]+)/([0-9]+):([0-9]*)/([0-9]*)", figure)):
         accesses, size = int(zones[1]), int(zones[2])
         rest = (int(zones[3] or 100 - accesses), int(zones[4] or 100 - size))
@@ -258,7 +264,8 @@ _ONLY: Final = {
     "io_submit_mode": ("inline", "offload"),
     "continue_on_error": ("none", "0"),
     "unified_rw_reporting": ("0", "none"),
-    "verify_state_save": ("0",),
+    "verify_state_save": ("0", "1"),
+    "exit_what": ("group", "stonewall", "all"),
     "sync": ("0", "none", "1", "sync", "dsync"),
     "rate_process": ("linear", "poisson"),
     "fallocate": ("none", "0", "posix", "native", "1", "truncate"),
@@ -287,6 +294,9 @@ def _work(job: FioJob, number: int) -> FioWork:
     timed = job.is_on("time_based") and limit_ns > 0
     pattern, record, read_percent = _pattern(job, reads, sizes)
     wanted = _wanted(sizes, reads)
+    rule = rule_of(job, reads, record, timed=timed)
+    if rule is not None and len(set(wanted)) > 1:
+        raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
     files = files_of(job, number, record, min(wanted), timed=timed)
     verification = verification_of(job, reads, timed=timed)
     load, limited_percent = load_of(job, reads, wanted)
@@ -310,11 +320,27 @@ def _work(job: FioJob, number: int) -> FioWork:
     }
     work = FioWork(job, number, files, workload, _options(job), reads, verification, limit_ns, timed)
     work.processors = _processors(job, number)
+    if rule is not None:
+        check_count(job, files, record)
+        work.rule = rule
     work.sizes = [(min(side)[0], max(side)[0]) for side in (*sizes, sizes[0])]
     if len(files) > 1:
         work.notes.append("nrfiles: files are worked on one after the other")
     work.notes += verification.notes
     _set_cache_drop(work)
+    return work
+
+
+def _processor_work(job: FioJob, number: int) -> FioWork:
+    """Work of the engine cpuio, which only uses processor time. Raises Refused."""
+    _refuse_values(job, [_SECTOR])
+    load, limit_ns = job.number("cpuload", 0), job.time_ns("runtime") or 0
+    if not 1 <= load <= 100 or not limit_ns:
+        raise job.refuse("cpuload", expected="1 to 100, and a runtime")
+    work = FioWork(
+        job, number, [], {"depth": 1, "pattern": "sequential"}, {"api": "null"}, 100, Verification(), limit_ns
+    )
+    work.processors = _processors(job, number)
     return work
 
 
@@ -330,7 +356,9 @@ def _seed(job: FioJob, number: int, verification: Verification) -> int:
 def _set_cache_drop(work: FioWork) -> None:
     """Drop the page cache before each pass, as fio does, where the engine can."""
     job, api, pattern = work.job, work.options["api"], work.workload["pattern"]
-    has_passes = work.is_visited_once or ("access" in pattern and not job.is_on("norandommap"))
+    has_passes = work.is_visited_once or (
+        work.rule is None and "access" in pattern and not job.is_on("norandommap")
+    )
     if not (job.is_on("invalidate", True) and not is_direct(job) and api != "null" and has_passes):
         return
     if api in _DROPPING or "vectored" in api:

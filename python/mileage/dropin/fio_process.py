@@ -6,6 +6,7 @@ Signals end the engine; what was done until then is in the records.
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -18,7 +19,8 @@ from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 from mileage import _core
-from mileage.dropin.fio_files import FioFile
+from mileage.dropin.fio_files import FioFile, length_of
+from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork
 
 _SHOWN: Final = 3
@@ -27,7 +29,7 @@ _SHOWN: Final = 3
 
 def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
     """Do the work of one process once the gate opens, write its results to the link, and end."""
-    status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0}
+    status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0, "user_ns": 0}
     before = resource.getrusage(resource.RUSAGE_SELF)
     began = time.monotonic()
     try:
@@ -37,8 +39,14 @@ def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
         began = time.monotonic()
         if work.processors:
             os.sched_setaffinity(0, work.processors)
-        if not work.job.is_on("create_only"):
+        if work.job.text("ioengine") == "cpuio":
+            _use_processor(work, interrupt)
+            spent = resource.getrusage(resource.RUSAGE_SELF)
+            status["user_ns"] = round(1e9 * (spent.ru_utime - before.ru_utime))
+        elif not work.job.is_on("create_only"):
             _do_files(work, interrupt, status)
+            if "write_iolog" in work.job.options:
+                _write_iolog(work)
         if work.job.is_on("unlink"):
             for path in work.paths:
                 remove(path)
@@ -148,10 +156,16 @@ def _run(
         "stop": stop,
         **changes,
     }
+    if work.rule is not None and "pattern" not in changes:
+        operations = _listed(work, file)
+        workload |= {"pattern": _trace(operations), "read_percent": 100}
+        stop["operations"] = min(len(operations), stop.get("operations", len(operations)))
+        stop.pop("bytes", None)
     if not warms_up:
         workload["load"] = {**workload["load"], "warm_up_ns": 0}
     options = dict(work.options)
-    if work.is_mix and work.verification.reads_back and "pattern" not in changes:
+    is_logged = (work.is_mix and work.verification.reads_back) or "write_iolog" in work.job.options
+    if is_logged and "pattern" not in changes:
         options["log"] = log_of(file)
     if work.drops_cache and "pattern" not in changes:
         options["drop_cache_every_bytes"] = file.span
@@ -163,6 +177,8 @@ def _run(
 
 def _failed(status: dict[str, Any], record: dict[str, Any]) -> bool:
     """Take over the error of a record, or what differed."""
+    if (record.get("log") or {}).get("lost"):
+        status["error"], status["errno"] = "operations are missing from the log", errno.EIO
     if wrong := record.get("ops_mismatched"):
         for place in record["mismatches"][:_SHOWN]:
             sys.stderr.write(f"verify: bad block at {place}\n")
@@ -198,6 +214,27 @@ def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> 
             return
 
 
+def _listed(work: FioWork, file: FioFile) -> list[dict[str, Any]]:
+    """The operations of a job whose places are listed."""
+    assert work.rule is not None
+    held = file.end if work.options["api"] == "null" else length_of(file.path) or file.end
+    record, seed = work.workload["record_bytes"], work.workload["seed"]
+    return trace_of(work.rule, file, record, held, work.reads, seed)
+
+
+def _trace(operations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"trace": {"operations": operations, "timed": False}}
+
+
+def _reading(places: set[tuple[int, int]]) -> tuple[Any, int] | None:
+    """Reads of places, each once; None where there are none."""
+    operations = [
+        {"at_ns": 0, "kind": "read", "offset_bytes": offset, "length_bytes": length}
+        for offset, length in sorted(places)
+    ]
+    return (_trace(operations), len(operations)) if operations else None
+
+
 def _places(work: FioWork, file: FioFile, record: dict[str, Any]) -> tuple[Any, int] | None:
     """The pattern of writing, now of reads, and how many operations to do of it; None for nothing."""
     pattern = work.workload["pattern"]
@@ -209,6 +246,9 @@ def _places(work: FioWork, file: FioFile, record: dict[str, Any]) -> tuple[Any, 
     count = record.get("ops_written", 0)
     if work.job.is_on("verify_only"):
         count = min(max(file.amount // record_bytes, 1), blocks) if file.amount else blocks
+    if work.rule is not None:
+        done = _listed(work, file)[: None if work.job.is_on("verify_only") else count]
+        return _reading({(one["offset_bytes"], one["length_bytes"]) for one in done})
     if work.is_visited_once:
         count = min(count, blocks)
     return (pattern, count) if count else None
@@ -222,16 +262,40 @@ def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Any, int] | None:
             rows = [row.rstrip("\n").split(",") for row in log][1:]
     except FileNotFoundError:
         return None
-    places = sorted({(int(row[5]) - file.start, int(row[6])) for row in rows if row[4] == "write"})
-    operations = [
-        {"at_ns": 0, "kind": "read", "offset_bytes": offset, "length_bytes": length}
-        for offset, length in places
-    ]
-    return ({"trace": {"operations": operations, "timed": False}}, len(places)) if places else None
+    return _reading({(int(row[5]) - file.start, int(row[6])) for row in rows if row[4] == "write"})
+
+
+def _use_processor(work: FioWork, interrupt: _Interrupt) -> None:
+    """Use a share of each cycle of a processor until the time is over."""
+    until = time.monotonic() + work.limit_ns / 1e9
+    cycle = work.job.number("cpuchunks", 50_000) / 1e6
+    busy = cycle * work.job.number("cpuload", 100) / 100
+    while not interrupt.came and (now := time.monotonic()) < until:
+        while time.monotonic() < now + busy:
+            pass
+        time.sleep(max(now + cycle - time.monotonic(), 0))
+
+
+def _write_iolog(work: FioWork) -> None:
+    """Write the operations as fio's log of version 3: microseconds, file, operation, offset, length."""
+    sync = "datasync" if work.workload["sync"] == "fdatasync" else "sync"
+    with open(work.job.text("write_iolog"), "w") as file:
+        file.write("fio version 3 iolog\n")
+        base_us = 0
+        for one in work.files:
+            with open(log_of(one)) as log:
+                found = [row for row in csv.reader(log) if row[0] != "start_ns"]
+            file.write(f"{base_us} {one.path} add\n{base_us} {one.path} open\n")
+            last_us = base_us
+            for start_ns, _, _, _, kind, offset, length in sorted(found, key=lambda row: int(row[0])):
+                last_us = base_us + int(start_ns) // 1000
+                file.write(f"{last_us} {one.path} {sync if kind == 'sync' else kind} {offset} {length}\n")
+            file.write(f"{last_us} {one.path} close\n")
+            base_us = last_us
 
 
 def log_of(file: FioFile) -> str:
-    """The engine's log of a file of a mix, which is removed at the end of the process."""
+    """The engine's log of operations of a file, which is removed at the end of the process."""
     return os.path.join(tempfile.gettempdir(), f"mileage-fio-{os.getpid()}-{abs(hash(file.path))}")
 
 

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from mileage import _core
 from mileage.dropin.fio_files import FioFile, length_of
+from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_process import do_process
 from mileage.errors import RunFailed
@@ -39,6 +40,8 @@ class FioResult:
     """Of what was read back; likewise."""
     error: str = ""
     errno: int = 0
+    user_ns: int = 0
+    """Processor time that no record has."""
     process_ms: int = 0
     major_faults: int = 0
     minor_faults: int = 0
@@ -48,10 +51,25 @@ def groups_of(works: Sequence[Sequence[FioWork]]) -> list[list[Sequence[FioWork]
     """The jobs between two stonewalls, in order."""
     found: list[list[Sequence[FioWork]]] = []
     for copies in works:
-        if not found or copies[0].job.is_on("stonewall"):
+        job = copies[0].job
+        waits = "wait_for" in job.options and _waits_for_all(job, found)
+        if not found or job.is_on("stonewall") or waits:
             found.append([])
         found[-1].append(copies)
     return found
+
+
+def _waits_for_all(job: FioJob, batches: list[list[Sequence[FioWork]]]) -> bool:
+    """Whether a job waits for the last ones, rather than for earlier ones, which have ended. Raises Refused."""
+    name = job.text("wait_for")
+    at = next((at for at, own in enumerate(batches) if any(one[0].job.name == name for one in own)), None)
+    if at is None:
+        raise job.refuse("wait_for", "there is no such job before", code="not-found")
+    if at < len(batches) - 1:
+        return False
+    if any(one[0].job.name != name for one in batches[-1]):
+        raise job.refuse("wait_for", "is not built while other jobs run next to that one", code="not-built")
+    return True
 
 
 def lay_out(works: list[FioWork], say: Callable[[str], None]) -> None:
@@ -119,8 +137,8 @@ def _fill(path: str, length: int) -> None:
     os.truncate(path, length)
 
 
-def run_group(results: list[FioResult]) -> bool:
-    """Do the work of a group: all processes begin together; whether an interrupt ended them early.
+def run_group(results: list[FioResult]) -> Literal["done", "interrupted", "ended"]:
+    """Do the work of a group: all processes begin together; `ended`: exitall ends all that follows too.
 
     An interrupt ends the engine of every process: what was done until then is in the results, as with fio.
     """
@@ -139,16 +157,17 @@ def run_group(results: list[FioResult]) -> bool:
         links[link[0]] = result
     os.close(gate[0])
     os.close(gate[1])
-    interrupted = False
+    end: Literal["done", "interrupted", "ended"] = "done"
 
-    def end_all(*_: object) -> None:
+    def end_all(group: int | None = None) -> None:
         for result in links.values():
-            with suppress(ProcessLookupError):
-                os.kill(result.pid, signal.SIGTERM)
+            if group in (None, result.group):
+                with suppress(ProcessLookupError):
+                    os.kill(result.pid, signal.SIGTERM)
 
     def interrupt(*_: object) -> None:
-        nonlocal interrupted
-        interrupted = True
+        nonlocal end
+        end = "interrupted"
         end_all()
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -158,11 +177,13 @@ def run_group(results: list[FioResult]) -> bool:
             os.waitpid(result.pid, 0)
             _take(result, text)
             if result.work.job.is_on("exitall"):
-                end_all()
+                scope = result.work.job.text("exit_what", "group")
+                end_all(result.group if scope == "group" else None)
+                end = "ended" if scope == "all" and end == "done" else end
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return interrupted
+    return end
 
 
 def _take(result: FioResult, text: bytes) -> None:
@@ -171,7 +192,16 @@ def _take(result: FioResult, text: bytes) -> None:
         result.error, result.errno = "the job was lost", errno.EIO
         return
     found = json.loads(text)
-    for name in ("records", "verified", "error", "errno", "process_ms", "major_faults", "minor_faults"):
+    for name in (
+        "records",
+        "verified",
+        "error",
+        "errno",
+        "user_ns",
+        "process_ms",
+        "major_faults",
+        "minor_faults",
+    ):
         setattr(result, name, found[name])
 
 
