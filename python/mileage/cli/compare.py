@@ -46,7 +46,13 @@ if TYPE_CHECKING:
     "-o",
     type=click.Path(path_type=Path),
     metavar="NEW",
-    help="With --table: write its page, figures and tables into a new folder.",
+    help="With --table or --published: write the page, figures and tables into a new folder.",
+)
+@click.option(
+    "--published",
+    metavar="NAME",
+    help="Compare one study with what its source printed: x25e-2010, qmul-2017, anandtech-2009, or a CSV file of "
+    "that form.",
 )
 @click.option("--history", is_flag=True, help="Find where a series of studies of one target changed.")
 @click.option(
@@ -77,6 +83,7 @@ def command(
     runs: int | None,
     margin: float | None,
     out: Path | None,
+    published: str | None,
     history: bool,
     rules: tuple[str, ...],
     allow_missing: bool,
@@ -100,6 +107,7 @@ def command(
     mileage compare disk sata nvme            a ranking, with ties
     mileage compare --history nightly-*       in the order given
     mileage compare --table published.csv --runs 10 --out published
+    mileage compare study-1 --published x25e-2010 --out published
     """
     gate = _Gate(rules, allow_missing, "json" if as_json else form)
     if as_json and form not in ("text", "json"):
@@ -112,6 +120,9 @@ def command(
                 "--table judges a file: remove the studies, --stage, --workloads and --history"
             )
         _table(table, against, runs, margin, out, gate)
+        return
+    if published is not None:
+        _published(studies, published, out, gate)
         return
     options = (("against", against), ("runs", runs), ("margin", margin), ("out", out))
     given = [name for name, value in options if value is not None]
@@ -240,6 +251,32 @@ def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     gate.conclude(
         app.load(studies[0]).comparison() if len(studies) == 1 else app.compare(*studies, stage=stage)
     )
+
+
+def _published(studies: tuple[str, ...], name: str, out: Path | None, gate: _Gate) -> None:
+    """Compare a study with the printed results of its source."""
+    from mileage.app.published_results import compare_published
+    from mileage.report.published_results import published_results_text
+    from mileage.terminal import report_width
+
+    if len(studies) != 1:
+        raise click.UsageError("--published compares one study: give its folder")
+    if gate.rules or gate.form not in ("text", "json"):
+        raise click.UsageError("--published is printed as text or json, and has no --fail-if")
+    found = compare_published(studies[0], name)
+    if out is not None:
+        from mileage.app.comparison_report import new_folder
+        from mileage.app.report_level import rewritten_level
+        from mileage.report.published_results_page import write_published_results
+
+        with new_folder(out) as folder:
+            write_published_results(found, folder, drawn=rewritten_level(None) == "full")
+    if gate.form == "json":
+        _print_json(found)
+        return
+    click.echo(published_results_text(found, report_width()), nl=False)
+    if out is not None:
+        click.echo(f"\nReport: {out / 'report.html'}")
 
 
 def _table(
