@@ -22,7 +22,7 @@ def result(
     use: str = "predicted",
 ) -> ComparedResult:
     published = PublishedResult(
-        place="", workload="w", record_bytes=None, threads=None, levels={}, over={}, low=low,
+        name="w", place="", workload="w", record_bytes=None, threads=None, levels={}, over={}, low=low,
         high=low if high is None else high, unit=unit, spread_percent=None, statement="", use=use, note="", why_off="",
     )  # fmt: skip
     return ComparedResult(

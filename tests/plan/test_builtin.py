@@ -16,6 +16,7 @@ def test_the_studies_that_are_promised_are_there() -> None:
         "degradation",
         "drives",
         "kernel",
+        "qmul-2017",
         "sustained",
         "x25e-2010",
     }

@@ -13,15 +13,13 @@ import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.formats.published_results import read_published_study
 from mileage.judge import Comparison
 from mileage.judge.comparison import HEADLINE_OF_MEASURE, CellVerdict
 from mileage.judge.published_differences import PublishedCell, reanalyse
-from mileage.judge.published_score import Share, scores
+from mileage.judge.published_score import PublishedComparison, scores
 from mileage.model.cell_key import CellKey
 from mileage.model.published_result import (
     CHANGE,
@@ -35,18 +33,6 @@ from mileage.model.published_result import (
 
 RUNS: int = 10
 """Runs behind each printed spread: all sources here repeat ten times."""
-
-
-class PublishedComparison(msgspec.Struct, frozen=True):
-    """A source next to a study, and how well they agree."""
-
-    source: PublishedStudy
-    study: str
-    target: str
-    simulated: bool
-    """Whether the study ran on a model, or on a real target."""
-    results: tuple[ComparedResult, ...]
-    scores: tuple[Share, ...]
 
 
 def compare_published(folder: str | Path, name: str) -> PublishedComparison:

@@ -94,9 +94,8 @@ def command(
 
     With one folder: the comparison of its own plan, or with --workloads of two
     workloads that it measured. With three or more: a ranking. With --history:
-    where a series of studies of one target changed.
-    With --table: judge a published table of means, or of differences, with
-    their standard deviations.
+    where a series of studies of one target changed. With --table: judge a
+    published table of means, or of differences, with standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
@@ -106,23 +105,22 @@ def command(
     mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties
     mileage compare --history nightly-*       in the order given
-    mileage compare --table published.csv --runs 10 --out published
+    mileage compare --table published.csv --runs 10
     mileage compare study-1 --published x25e-2010 --out published
     """
-    gate = _Gate(rules, allow_missing, "json" if as_json else form)
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"--json and --format {form}: one of them")
+    gate = _Gate(rules, allow_missing, "json" if as_json else form)
     if allow_missing and not rules:
         raise click.UsageError("--allow-missing belongs to --fail-if")
     if table is not None:
         if studies or stage is not None or history or workloads is not None:
-            raise click.UsageError(
-                "--table judges a file: remove the studies, --stage, --workloads and --history"
-            )
+            raise click.UsageError("--table judges a file: remove studies, --stage, --workloads, --history")
         _table(table, against, runs, margin, out, gate)
         return
     if published is not None:
-        _published(studies, published, out, gate)
+        others = (stage, workloads, history, against, runs, margin)
+        _published(studies, published, out, gate, alone=not any(others))
         return
     options = (("against", against), ("runs", runs), ("margin", margin), ("out", out))
     given = [name for name, value in options if value is not None]
@@ -132,16 +130,10 @@ def command(
     if workloads is not None:
         if history or len(studies) != 1:
             raise click.UsageError("--workloads compares two workloads of one study: give one folder")
-        from mileage.app.multi_study import compare_workloads
-
-        gate.conclude(compare_workloads(studies[0], workloads, stage=stage))
+        _workloads(studies[0], workloads, stage, gate)
         return
     if history or len(studies) > 2:
-        if rules:
-            raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
-        if form not in ("text", "json"):
-            raise click.UsageError(f"--format {form} needs two studies: a ranking is printed as text or json")
-        _many(studies, stage, history, gate.form == "json")
+        _many(studies, stage, history, gate)
         return
     if not studies:
         raise click.UsageError("name two studies or stages to compare, or give --table CSV")
@@ -223,10 +215,23 @@ class _Gate:
             raise JudgedFailure("; ".join(failures))
 
 
-def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
+def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: _Gate) -> None:
+    from mileage.app.multi_study import compare_workloads
+
+    gate.conclude(compare_workloads(study, workloads, stage=stage))
+
+
+def _many(studies: tuple[str, ...], stage: str | None, history: bool, gate: _Gate) -> None:
     from mileage import app
     from mileage.report.multi_study import history_text, ranking_text
 
+    if gate.rules:
+        raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
+    if gate.form not in ("text", "json"):
+        raise click.UsageError(
+            f"--format {gate.form} needs two studies: a ranking is printed as text or json"
+        )
+    as_json = gate.form == "json"
     if history:
         changes = app.history(studies, stage=stage, warn=_warn)
         if as_json:
@@ -253,7 +258,7 @@ def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     )
 
 
-def _published(studies: tuple[str, ...], name: str, out: Path | None, gate: _Gate) -> None:
+def _published(studies: tuple[str, ...], name: str, out: Path | None, gate: _Gate, *, alone: bool) -> None:
     """Compare a study with the printed results of its source."""
     from mileage.app.published_results import compare_published
     from mileage.report.published_results import published_results_text
@@ -261,6 +266,10 @@ def _published(studies: tuple[str, ...], name: str, out: Path | None, gate: _Gat
 
     if len(studies) != 1:
         raise click.UsageError("--published compares one study: give its folder")
+    if not alone:
+        raise click.UsageError(
+            "--published: remove --stage, --workloads, --history, --against, --runs and --margin"
+        )
     if gate.rules or gate.form not in ("text", "json"):
         raise click.UsageError("--published is printed as text or json, and has no --fail-if")
     found = compare_published(studies[0], name)

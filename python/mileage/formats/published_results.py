@@ -13,7 +13,7 @@ from typing import Final
 
 from mileage.errors import Refused, closest
 from mileage.model.published_result import CHANGE, RATIO, STATEMENTS, UNITS, PublishedResult, PublishedStudy
-from mileage.plan.sizes import parse_bytes
+from mileage.plan.sizes import format_bytes, parse_bytes
 from mileage.regular_file import read_regular
 from mileage.targets.profiles import profile_folder
 
@@ -101,6 +101,7 @@ class _Row:
                 "over", fields["over"] or "nothing", "levels for a ratio, nothing for other units"
             )
         return PublishedResult(
+            name=self._name(),
             place=fields["place"],
             workload=fields["workload"],
             record_bytes=self._bytes(),
@@ -116,6 +117,15 @@ class _Row:
             note=fields["note"],
             why_off=fields.get("why_off", ""),
         )
+
+    def _name(self) -> str:
+        """The cell in words."""
+        size, threads = self._bytes(), self._threads()
+        head = " ".join([self.fields["workload"], *([] if size is None else [format_bytes(size)])])
+        tasks = [] if threads is None else [f"{threads} thread{'' if threads == 1 else 's'}"]
+        levels = [f"{factor} {level}" for factor, level in self._levels("levels").items()]
+        over = [f"over {level}" for level in self._levels("over").values()]
+        return ", ".join(filter(None, [head, *tasks, " ".join([*levels[:1], *over]), *levels[1:]]))
 
     def _wrong(self, what: str, found: str, expected: str) -> Refused:
         return Refused(self.where, f"{what}: found {found}", expected=expected, code="wrong-value")

@@ -1,4 +1,4 @@
-"""How well a repetition of a published study agrees with it, beside the model "nothing changes".
+"""How well a repetition of a published study agrees with it, next to the model "nothing changes".
 
 Scope: changes that are published apart (sign; size within a factor of two), verdicts apart, rates apart (within 15 %,
 within a factor of two). Only what no profile was fitted to counts. "Nothing changes" says that each change is 0 and
@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.model.published_result import CHANGE, ComparedResult
+from mileage.model.published_result import CHANGE, ComparedResult, PublishedStudy
 
 CLOSE: Final = 0.15
 FACTOR: Final = 2.0
@@ -34,6 +34,18 @@ class Share(msgspec.Struct, frozen=True):
     def beats_nothing(self) -> bool | None:
         """Whether more agree than under "nothing changes"; None where that cannot be said."""
         return None if self.nothing_changes is None or not self.of else self.agree > self.nothing_changes
+
+
+class PublishedComparison(msgspec.Struct, frozen=True):
+    """A source next to a study, and how well they agree."""
+
+    source: PublishedStudy
+    study: str
+    target: str
+    simulated: bool
+    """Whether the study ran on a model, or on a real target."""
+    results: tuple[ComparedResult, ...]
+    scores: tuple[Share, ...]
 
 
 def is_near(published: float, found: float, *, high: float | None = None) -> bool:

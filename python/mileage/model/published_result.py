@@ -24,6 +24,8 @@ Reading = Literal["slower", "faster", "same", "undecided", "not stated"]
 class PublishedResult(msgspec.Struct, frozen=True, kw_only=True):
     """A figure, or a statement without one, of a cell. Rates in `unit`, changes in percent of the baseline."""
 
+    name: str
+    """The cell in words."""
     place: str
     workload: str
     record_bytes: int | None
@@ -52,18 +54,6 @@ class PublishedResult(msgspec.Struct, frozen=True, kw_only=True):
     def middle(self) -> float | None:
         """The figure, or the middle of its range."""
         return None if self.low is None or self.high is None else (self.low + self.high) / 2
-
-    @property
-    def name(self) -> str:
-        """The cell in words."""
-        from mileage.plan.sizes import format_bytes
-
-        record = [] if self.record_bytes is None else [format_bytes(self.record_bytes)]
-        threads = [] if self.threads is None else [f"{self.threads} thread{'' if self.threads == 1 else 's'}"]
-        levels = [f"{factor} {level}" for factor, level in self.levels.items()]
-        over = [f"over {level}" for level in self.over.values()]
-        head = " ".join([self.workload, *record])
-        return ", ".join([head, *threads, " ".join([*levels[:1], *over]), *levels[1:]]).rstrip(", ")
 
 
 class PublishedStudy(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from mileage.plan.faults import BrokenStudy, Faults
 from mileage.plan.file_job import JobRequest
 from mileage.plan.io_options import IoOptions, Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
-from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done
+from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done, on_target
 from mileage.plan.page_cache_state import read_cache
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
@@ -125,7 +125,7 @@ class _WorkloadMaker:
         self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
     ) -> dict[str, Workload | Reach | str | bool | None]:
         """Fields of a cell of block I/O: `workload`, `title`, `reach` and `power_cut`."""
-        named = slot.named
+        named = on_target(slot.named, self._facts.capabilities)
         # A level replaces the table's own key before anything is derived from it, so that a varied key and a fixed one
         # are checked and converted by the same code.
         table = msgspec.structs.replace(measure, **slot.levels)

@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from mileage.plan.factors import Setting
-from mileage.plan.file_job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S
+from mileage.plan.file_job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S, SIMULATED_PAGES_PER_S
 from mileage.plan.planned_runs import Plan, PlannedRun, Role
-from mileage.plan.run_action import SIMULATED_PAGES_PER_S
 
 KEPT_BYTES_PER_S: Final = 100e9
 """Bytes of a simulated drive whose state is kept per second, at the end of a stage."""

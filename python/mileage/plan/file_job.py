@@ -29,6 +29,11 @@ from mileage.plan.page_cache_state import Caching, read_cache
 from mileage.plan.study import Measure, StopRule
 
 ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
+SIMULATED_PAGES_PER_S: Final = 6_000_000
+"""Pages of 4 KiB that a simulated drive or host takes per second of the user's time."""
+SIMULATED_CALLS_PER_S: Final = 1_000_000
+"""Calls on names of files that a modelled host makes per second of the user's time."""
+PAGE_BYTES: Final = 4096
 ASSUMED_OPS_PER_S: Final = 5_000
 FILES: Final = 10_000
 """Files of a metadata operation unless a stop rule says how many."""
@@ -244,7 +249,9 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         return 1
 
     def time_s(self, before: Sequence[float], *, virtual: bool) -> float:
-        """The time that it takes at the assumed rates, in seconds; nothing simulates it."""
+        """The time that it takes at the assumed rates, in seconds; on a modelled host, the time to simulate it."""
+        if virtual:
+            return self.bytes / PAGE_BYTES / SIMULATED_PAGES_PER_S + self.operations / SIMULATED_CALLS_PER_S
         return self.bytes / ASSUMED_RATE_BYTES_PER_S + self.operations / ASSUMED_OPS_PER_S
 
     def words(self) -> list[str]:

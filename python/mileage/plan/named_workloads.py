@@ -10,8 +10,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.model.target_kind import Capabilities
 from mileage.plan.file_job import Job, Programs
-from mileage.plan.io_options import IoOptions, merged
+from mileage.plan.io_options import IoOptions, merged, unused_keys
 from mileage.plan.pattern import OperationShares, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
@@ -99,6 +100,18 @@ def as_done(named: NamedWorkload, how: IoOptions) -> NamedWorkload:
     together = merged(named.how, how)
     reads = named.read_percent if together.reads is None else together.reads
     return msgspec.structs.replace(named, read_percent=reads, how=together)
+
+
+def on_target(named: NamedWorkload, target: Capabilities) -> NamedWorkload:
+    """The workload without those of its own keys that a modelled host does not have; a table's are refused elsewhere.
+
+    hdparm's rest and its writes into what it read: a cold cache of a modelled host is written back before it is
+    emptied.
+    """
+    if not target.has_host:
+        return named
+    without = {key: None for key in unused_keys(target) if getattr(named.how, key) is not None}
+    return msgspec.structs.replace(named, how=msgspec.structs.replace(named.how, **without))
 
 
 def of_pattern(

@@ -12,7 +12,13 @@ from typing import ClassVar, Final, get_args
 import msgspec
 
 from mileage.plan.external_program import Program
-from mileage.plan.file_job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S, Job
+from mileage.plan.file_job import (
+    ASSUMED_OPS_PER_S,
+    ASSUMED_RATE_BYTES_PER_S,
+    PAGE_BYTES,
+    SIMULATED_PAGES_PER_S,
+    Job,
+)
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
@@ -23,10 +29,6 @@ from mileage.plan.workload import Workload
 
 FileJob = Suite | Names | IorRun | MdtestRun | MetaratesRun | Program
 FILE_JOBS: Final[tuple[type[Job], ...]] = get_args(FileJob)
-
-SIMULATED_PAGES_PER_S: Final = 6_000_000
-"""Pages of 4 KiB that a simulated drive takes per second of the user's time."""
-PAGE_BYTES: Final = 4096
 
 
 class Io(msgspec.Struct, frozen=True):

@@ -6,16 +6,13 @@ Scope: the sentence, the scores, a row for each published result. Plain lines of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from mileage.judge.published_score import CLOSE, FACTOR, Share, is_near
+from mileage.judge.published_score import CLOSE, FACTOR, PublishedComparison, Share, is_near
 from mileage.model.published_result import CHANGE, RATIO, ComparedResult, PublishedResult
 from mileage.report.wording import plain
 from mileage.store.text_cells import csv_text
 from mileage.terminal import wrapped
-
-if TYPE_CHECKING:
-    from mileage.app.published_results import PublishedComparison
 
 ROWS_MAX: Final = 40
 """Disagreements that a terminal lists."""
@@ -125,11 +122,11 @@ def sentence(found: PublishedComparison) -> str:
 def score_rows(shares: Sequence[Share]) -> list[tuple[str, str, str, str]]:
     """Name, agreements, those of "nothing changes", and whether it is beaten."""
     rows = []
-    for share in shares:
+    for share in (share for share in shares if share.of):
         nothing = "–" if share.nothing_changes is None else f"{share.nothing_changes} of {share.of}"
         beaten = {None: "–", True: "beaten", False: "not beaten"}[share.beats_nothing]
-        part = f" ({100 * share.agree / share.of:.0f} %)" if share.of else ""
-        rows.append((share.name, f"{share.agree} of {share.of}{part}", nothing, beaten))
+        agree = f"{share.agree} of {share.of} ({100 * share.agree / share.of:.0f} %)"
+        rows.append((share.name, agree, nothing, beaten))
     return rows
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from mileage.judge.published_score import CLOSE
+from mileage.judge.published_score import CLOSE, PublishedComparison
 from mileage.model.published_result import CHANGE, ComparedResult
 from mileage.report.aspects import file_name
 from mileage.report.change_grid import Field, change_charts
@@ -30,9 +30,6 @@ from mileage.report.render_pool import svg_of
 from mileage.report.view import cleaned_text
 from mileage.report.wording import plain
 from mileage.store.safe_directory import Directory
-
-if TYPE_CHECKING:
-    from mileage.app.published_results import PublishedComparison
 
 _CHANGES: Final = (
     "Bar: change in percent, published (or the middle of the published range) and {word}; whisker: the published range "
