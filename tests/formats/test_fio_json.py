@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,9 @@ def test_fio_2_has_other_units_and_is_refused(tmp_path: Path) -> None:
 def test_sizes_follow_kb_base(tmp_path: Path) -> None:
     data = sample("fio-one-job.json")
     for base, size, label in (("1000", "4k", "fio.randread 3.91 KiB"), ("1000", "4ki", "fio.randread 4 KiB")):
-        data["jobs"][0]["job options"] |= {"kb_base": base, "bs": size}
+        job = data["jobs"][0]
+        job["job options"] |= {"kb_base": base, "bs": size}
+        job["read"]["io_bytes"] = job["read"]["total_ios"] * (4000 if size == "4k" else 4096)
         assert of(written(tmp_path, json.dumps(data))).runs[0].cell == label
 
 
@@ -198,6 +201,48 @@ def test_a_job_that_verifies_or_ramps_up_is_no_group(tmp_path: Path) -> None:
     assert "others" not in of_job(tmp_path, job).cell
     job["job options"]["verify"] = "0"
     assert "others" in of_job(tmp_path, job).cell
+
+
+def test_a_group_whose_operations_have_another_size_holds_other_jobs(tmp_path: Path) -> None:
+    """A short job of 8 KiB next to a long one of 4 KiB adds little to the run times."""
+    job = fio_report.job("one")
+    job["read"]["total_ios"] += 50_000
+    job["read"]["io_bytes"] += 50_000 * 8192
+    assert of_job(tmp_path, job).cell == "fio.group of one and others"
+    part = fio_report.job("one")
+    part["read"]["total_ios"] += 1
+    part["read"]["io_bytes"] += 512
+    assert of_job(tmp_path, part).cell == "fio.randread 4 KiB"
+
+
+def test_reads_of_verify_are_no_part_of_the_rate(tmp_path: Path) -> None:
+    """They come after the writes, so bytes of both over the longer time are a rate of neither."""
+    alone = fio_report.job("one", rw="write", verify="crc32c")
+    job = copy.deepcopy(alone)
+    job["read"] = fio_report.direction(20_000, 40_000, 30_000)
+    run, writes = of_job(tmp_path, job), of_job(tmp_path, alone)
+    assert run.cell == writes.cell == "fio.write 4 KiB"
+    for name in (
+        "rate_bytes_per_s",
+        "ops_per_s",
+        "elapsed_s",
+        "latency_p99_ns",
+        "latency_sum_ns",
+        "bytes_written",
+    ):
+        assert getattr(run, name) == getattr(writes, name), name
+    assert (run.ops_read, run.counters["verified_ops"]) == (None, 600_000)
+    mixed = copy.deepcopy(job)
+    mixed["job options"]["rw"] = "rw"
+    assert of_job(tmp_path, mixed).ops_read == 600_000
+
+
+def test_latencies_that_were_not_measured_are_not_zero(tmp_path: Path) -> None:
+    """With gtod_reduce and disable_clat fio writes 0 for all of them."""
+    job = fio_report.job("one")
+    for kind in ("clat_ns", "lat_ns", "slat_ns"):
+        job["read"][kind] = fio_report.times(0, 0)
+    assert of_job(tmp_path, job).quantiles_ns == {}
 
 
 def test_percentiles_of_total_latency_are_called_so(tmp_path: Path) -> None:

@@ -247,3 +247,45 @@ def test_clients_are_one_run_and_the_sum_that_fio_prints_is_another() -> None:
         assert (run.ops_read, run.elapsed_s) == (1600, 2.002)
         assert "concurrent" not in run.levels
     assert (result.version, result.machine, result.unread) == ("3.33", {"host": "host"}, [])
+
+
+def test_reads_of_verify_are_no_part_of_the_rate(tmp_path: Path) -> None:
+    """io=4096KiB in 6 ms of writing; reading back took 12 ms."""
+    path = SAMPLES / "fio-verify.out"
+    (run,) = of(path).runs
+    assert (run.cell, run.elapsed_s, run.bytes_written) == ("fio.write 4 KiB", 0.006, 4096 * 1024)
+    assert run.rate_bytes_per_s == pytest.approx(4096 * 1024 / 0.006)
+    assert (run.ops_read, run.counters, run.quantiles_ns["p50"]) == (None, {"verified_ops": 1024}, 3000)
+    bare = path.read_text().split("\n", 1)[1]
+    (unknown,) = of_text(tmp_path, bare).runs
+    assert "taken for one mix; the file does not state the pattern" in unknown.notes[-1]
+    (slow,) = of_text(tmp_path, bare.replace("(4096KiB/12msec)", "(4096KiB/1200msec)")).runs
+    assert (slow.rate_bytes_per_s, slow.ops_per_s, slow.elapsed_s) == (None, None, None)
+    assert "reads took 1.2 s and writes 0.006 s, so they are no mix" in slow.notes[-1]
+
+
+def test_terse_reads_and_writes_of_unequal_times_have_no_rate_together(tmp_path: Path) -> None:
+    line = (SAMPLES / "fio-terse-4.terse").read_text().rstrip("\n")
+    (mix,) = of_text(tmp_path, line + "\n").runs
+    assert mix.rate_bytes_per_s
+    assert "one mix" in mix.notes[-1]
+    (phases,) = of_text(tmp_path, changed(line, f49="9000") + "\n").runs
+    assert (phases.rate_bytes_per_s, phases.ops_per_s) == (None, None)
+    assert "they are no mix" in phases.notes[-1]
+
+
+def test_lines_of_syncs_are_of_no_direction() -> None:
+    result = of(SAMPLES / "fio-sync.out")
+    (run,) = result.runs
+    assert result.unread == []
+    assert (run.quantiles_ns["p50"], run.quantiles_ns["max"]) == (14_000, 246_000)
+    assert dict(run.printed)["sync 50.00th (ns)"] == 3_818_000
+
+
+@pytest.mark.parametrize("torn", ["  wri#e: IOPS=", "  mixed: IOPS=", "write: IOPS="])
+def test_latencies_below_a_damaged_direction_are_of_no_other_one(tmp_path: Path, torn: str) -> None:
+    text = (SAMPLES / "fio-verify.out").read_text().split("\n", 1)[1]
+    result = of_text(tmp_path, text.replace("  write: IOPS=", torn))
+    (run,) = result.runs
+    assert (run.quantiles_ns["p50"], run.quantiles_ns["max"]) == (1144, 8522)
+    assert len(result.unread) == 9

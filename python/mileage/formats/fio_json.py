@@ -18,6 +18,8 @@ from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_rules import (
     ALL_CLIENTS,
     QUANTILES,
+    WRITES,
+    leave_verification,
     note_concurrent,
     note_reports,
     note_unjoined,
@@ -38,10 +40,11 @@ _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
 _SECTOR_BYTES: Final = 512
 _READS: Final = ("read", "randread")
-_WRITES: Final = ("write", "randwrite")
 _SLACK: Final = 1.2
 _SLACK_MS: Final = 200.0
 """Time by which the run time of a job may exceed that of its operations: it also starts, ends and syncs."""
+_OTHER_SIZE_MIN: Final = 0.01
+"""Share by which the bytes of operations of one size may differ from that size: the last may be a part."""
 _SUBMISSION_MAX: Final = 0.1
 """Share of the latency that submission may take before percentiles of completion are misleading."""
 
@@ -153,7 +156,11 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     }
     moved = {direction: _sum(_io_bytes(part) for part in parts) for direction, parts in done.items()}
     active = [direction for direction in _DIRECTIONS if ops[direction] or moved[direction]]
-    most = max(_DIRECTIONS, key=lambda direction: ops[direction] or 0)
+    verified = options.verifies and options.pattern in WRITES and "read" in active
+    if verified:
+        active.remove("read")
+        done["read"] = []
+    most = max(active or _DIRECTIONS, key=lambda direction: ops[direction] or 0)
     workers = options.jobs if len(jobs) == 1 else len(jobs)
     run = ToolRun(
         cell=_group_label(name, host)
@@ -176,6 +183,8 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     _latencies(run, done, most)
     _total_latency(run, done, options.waits)
     _errors(run, jobs)
+    if verified:
+        leave_verification(run, ops["read"])
     if grouped:
         run.notes.append(
             f"{run.cell}: fio's group_reporting gives one figure for jobs of which it names only the first; without "
@@ -191,12 +200,20 @@ def _group_label(name: str, host: str) -> str:
 def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
     """Whether an entry combines a group of different jobs, under the name and options of the first.
 
-    It did what the options of the first do not, or its members ran longer together than the jobs of the first could.
+    It did what the options of the first do not, moved other amounts with an operation, or its members ran longer
+    together than the jobs of the first could.
     """
     pattern = options.pattern
     ops = {direction: whole(_dict(job.get(direction)).get("total_ios")) or 0 for direction in _DIRECTIONS}
-    if (ops["read"] and pattern in _WRITES) or (ops["write"] and pattern in _READS):
+    if (ops["read"] and pattern in WRITES) or (ops["write"] and pattern in _READS):
         return not options.verifies
+    moved = {direction: _io_bytes(_dict(job.get(direction))) for direction in _DIRECTIONS}
+    size = options.block_bytes if "bs" in options.values and not options.verifies else None
+    if size and any(
+        total is not None and abs(total - ops[name] * size) > size * (1 + _OTHER_SIZE_MIN * ops[name])
+        for name, total in moved.items()
+    ):
+        return True
     times_ms = [number(_dict(job.get(direction)).get("runtime")) or 0.0 for direction in _DIRECTIONS]
     ran_ms = number(job.get("job_runtime"))
     if not options.values or ran_ms is None:
@@ -342,6 +359,9 @@ def _sum_ns(part: dict[str, Any], name: str) -> float | None:
 
 
 def _quantiles(latency: dict[str, Any]) -> dict[str, float]:
+    # fio writes 0 for latencies that it did not measure (gtod_reduce, disable_clat).
+    if not number(latency.get("max")) and not number(latency.get("mean")):
+        return {}
     found = {
         name: value for name in ("mean", "min", "max") if (value := number(latency.get(name))) is not None
     }

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_rules import QUANTILES, note_concurrent, note_unjoined, version_3
+from mileage.formats.fio_rules import QUANTILES, drop_unmixed, note_concurrent, note_unjoined, version_3
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
@@ -248,6 +248,8 @@ def _run(call: int, jobs: list[_Job]) -> ToolRun:
             else sum(part.iops * part.runtime_ms for part in active) / longest_ms
         )
     _latencies(run, done)
+    if {"read", "write"} <= done.keys():
+        drop_unmixed(run, *(max(part.runtime_ms for part in done[name]) for name in ("read", "write")))
     if failed := sorted({job.error for job in jobs if job.error}):
         run.error = f"fio ended with error {', '.join(map(str, failed))}"
     return run

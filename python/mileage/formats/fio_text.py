@@ -18,7 +18,16 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
-from mileage.formats.fio_rules import ALL_CLIENTS, note_concurrent, note_reports, note_unjoined, version_3
+from mileage.formats.fio_rules import (
+    ALL_CLIENTS,
+    WRITES,
+    drop_unmixed,
+    leave_verification,
+    note_concurrent,
+    note_reports,
+    note_unjoined,
+    version_3,
+)
 from mileage.formats.fio_text_lines import (
     DIRECTIONS,
     LISTED,
@@ -199,6 +208,9 @@ def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> T
     workers = sum(block.jobs for block in blocks)
     done = {name: [block.parts[name] for block in blocks if name in block.parts] for name in DIRECTIONS}
     done = {name: parts for name, parts in done.items() if parts}
+    verified = options.pattern in WRITES and "read" in done
+    if verified:
+        del done["read"]
     issued = {name: _issued(blocks, at) for at, name in enumerate(DIRECTIONS)}
     moved = {name: _moved(parts, issued[name], options.block_bytes) for name, parts in done.items()}
     label = options.label(first.name, list(done), issued, workers, "")
@@ -217,6 +229,12 @@ def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> T
     )
     _rates(run, done, moved, issued)
     _latencies(run, done, issued)
+    if verified:
+        leave_verification(run, issued["read"])
+    elif (
+        not options.pattern and not others and {"read", "write"} <= done.keys() and first.name != ALL_CLIENTS
+    ):
+        drop_unmixed(run, *(max(part.runtime_ms for part in done[name]) for name in ("read", "write")))
     for at, block in enumerate(blocks, 1):
         run.printed += [(f"{at}.{name}" if len(blocks) > 1 else name, value) for name, value in block.printed]
     if failed := sorted({block.error for block in blocks if block.error}):
@@ -281,7 +299,8 @@ def _latencies(run: ToolRun, done: dict[str, list[Part]], issued: dict[str, int 
     if len(most) > 1:
         note_unjoined(run, len(most))
         return
-    kind = "clat" if "clat" in most[0].quantiles_ns or "lat" not in most[0].quantiles_ns else "lat"
+    known = most[0].quantiles_ns
+    kind = "clat" if known.get("clat") or not known.get("lat") else "lat"
     run.levels["percentiles"] = "of total latency" if kind == "lat" else "of completion latency"
     ends = most[0].ends_ns.get(kind)
     run.quantiles_ns = {

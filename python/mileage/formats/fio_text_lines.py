@@ -40,17 +40,18 @@ _DIRECTION: Final = re.compile(
     rf"\((?P<io>{_SIZE})/(?P<ms>[0-9]{{1,12}})msec\)(?:; [0-9]+ zone resets)?"
 )
 _LATENCY: Final = re.compile(
-    rf"\s+(?P<kind>[sc]?lat) \((?P<unit>[num]?sec)\): min=\s*(?P<min>{_FIGURE}), max=\s*(?P<max>{_FIGURE}), "
+    rf"\s+(?P<kind>[sc]?lat|sync) \((?P<unit>[num]?sec)\): min=\s*(?P<min>{_FIGURE}), max=\s*(?P<max>{_FIGURE}), "
     rf"avg=\s*(?P<avg>{_FIGURE}), stdev=\s*{_FIGURE}"
 )
-_PERCENTILES: Final = re.compile(r"\s+(?P<kind>[sc]?lat) percentiles \((?P<unit>[num]?sec)\):")
+_SYNCS: Final = re.compile(r"\s+fsync/fdatasync/sync_file_range:")
+_PERCENTILES: Final = re.compile(r"\s+(?P<kind>[sc]?lat|sync) percentiles \((?P<unit>[num]?sec)\):")
 _PERCENTILE_LINE: Final = re.compile(r"\s+\|(?:\s*[0-9.]+th=\[\s*[0-9]+\],?)+")
 _PERCENTILE: Final = re.compile(r"([0-9.]+)th=\[\s*([0-9]+)\]")
 _ISSUED: Final = re.compile(
     r"\s+issued rwts: total=([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18}),[0-9]+ short=[0-9,]+ dropped=[0-9,]+"
 )
 _OTHER: Final = re.compile(
-    r"\s+(?P<name>bw \(\s*[KMG]i?B/s\)|iops|lat \([num]sec\)|cpu|IO depths|submit|complete|latency|errors|sync)\s*:"
+    r"\s+(?P<name>bw \(\s*[kKMG]i?B/s\)|iops|lat \([num]sec\)|cpu|IO depths|submit|complete|latency|errors|sync)\s*:"
     r"(?:\s*(?:[0-9]+ \()?[A-Za-z0-9_>=.]+=\s*[0-9.]+[kKMG]?[%)]?,?)+\)?"
 )
 _PAIR: Final = re.compile(r"([A-Za-z0-9_>.]+=?)=\s*([0-9.]+)([kKMG]?)")
@@ -106,14 +107,23 @@ class JobLines:
             self.issued = int(found[1]), int(found[2]), int(found[3])
             return True
         if found := _PERCENTILES.fullmatch(line):
-            self._percentiles = found["kind"], TIMES_NS[found["unit"].removesuffix("ec")]
-            return bool(self._direction)
+            kind, part = found["kind"], self.parts.get(self._direction)
+            if part is None or kind in part.quantiles_ns:
+                return False
+            self._percentiles = kind, TIMES_NS[found["unit"].removesuffix("ec")]
+            part.quantiles_ns[kind] = {}
+            return True
         if found := _LATENCY.fullmatch(line):
             return self._add_latency(found)
         if found := _OTHER.fullmatch(line):
             before = f"{self._direction}." if found["name"].startswith(("bw", "iops")) else ""
             self._print(before + " ".join(found["name"].split()), line)
             return True
+        if _SYNCS.fullmatch(line):
+            return True
+        if not line.startswith("   "):
+            # The line may begin a direction, and what follows is of none that is known.
+            self._direction = ""
         return False
 
     def _add_direction(self, found: re.Match[str]) -> bool:
@@ -136,12 +146,12 @@ class JobLines:
     def _add_latency(self, found: re.Match[str]) -> bool:
         part, unit_ns = self.parts.get(self._direction), TIMES_NS[found["unit"].removesuffix("ec")]
         low, high, mean = (_count(found[name]) for name in ("min", "max", "avg"))
-        if part is None or low is None or high is None or mean is None:
-            return False
         kind = found["kind"]
+        if part is None or kind in part.means_ns or low is None or high is None or mean is None:
+            return False
         part.means_ns[kind] = mean.value * unit_ns
         part.ends_ns[kind] = low.value * unit_ns, high.value * unit_ns
-        self._print(f"{self._direction}.{kind} ({found['unit']})", found[0])
+        self._print(f"{self._name(kind)} ({found['unit']})", found[0])
         return True
 
     def _add_percentiles(self, line: str) -> bool:
@@ -149,11 +159,15 @@ class JobLines:
         for share, text in _PERCENTILE.findall(line):
             percent, value = number(share), number(text)
             if percent is not None and value is not None:
-                self.printed.append((f"{self._direction}.{kind} {share}th (ns)", value * unit_ns))
+                self.printed.append((f"{self._name(kind)} {share}th (ns)", value * unit_ns))
                 if percent in QUANTILES:
-                    kept = self.parts[self._direction].quantiles_ns.setdefault(kind, {})
+                    kept = self.parts[self._direction].quantiles_ns[kind]
                     kept[QUANTILES[percent]] = value * unit_ns
         return True
+
+    def _name(self, kind: str) -> str:
+        """A kind of latency with its direction; a sync has none."""
+        return kind if kind == "sync" else f"{self._direction}.{kind}"
 
     def _print(self, name: str, line: str) -> None:
         for key, text, letter in _PAIR.findall(line):
