@@ -1,0 +1,1 @@
+"""Built-in studies next to what their sources printed."""

@@ -1,0 +1,182 @@
+"""`python -m benchmarks.published_studies`: how well the built-in studies agree with what their sources printed.
+
+Runs each study of a source at its own scale, or takes it from DIR where it is there already, and prints the score of
+each next to that of the model "nothing changes". For the X25-E of 2010 it then tells host and drive apart
+(`examples/x25e_host_or_drive.toml`): one table in which only the system differs, one in which only the drive's state
+does. `--page FILE` writes all of it, and a page of each study, into the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mileage import app
+from mileage.app.published_results import compare_published
+from mileage.app.result import StudyResult
+from mileage.formats.published_results import published_names
+from mileage.judge.published_score import PublishedComparison
+from mileage.report.published_results import row_of, score_rows, sentence
+
+ROOT: Final = Path(__file__).parents[2]
+COUNTERFACTUAL: Final = "x25e_host_or_drive"
+SOURCE: Final = "x25e-2010"
+LEAST_PERCENT: Final = 0.5
+"""A row of a table of effects has at least one that is so large, or a published change."""
+
+
+class Effect(NamedTuple):
+    """Changes of a cell in percent, by system."""
+
+    cell: str
+    published: str
+    changes: dict[str, float]
+
+
+def study_in(folder: Path, name: str, file: str) -> StudyResult:
+    """A finished study, run if it is not there."""
+    place = folder / name
+    return app.load(place) if (place / "report.html").exists() else app.run(file, out=place, report="text")
+
+
+def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive: bool) -> list[Effect]:
+    """What a system changes on a new drive, or what the torture changes on each system."""
+    factor = study.plan.study.compare.arms
+    stated = study.plan.study.baseline
+    means: dict[tuple[str, str, str], float] = {}
+    values: dict[tuple[str, str, str], list[float]] = {}
+    keys = {cell.label: cell.key for cell in study.plan.cells}
+    for sample in study.samples():
+        key = keys[sample.cell]
+        if sample.metric in ("rate_bytes_per_s", "ops_per_s"):
+            at = (key.without(factor).label, key.factors[factor], sample.stage)
+            values.setdefault(at, []).append(sample.value)
+    means = {at: statistics.fmean(found) for at, found in values.items()}
+    printed = {row_of(one).cell: row_of(one).published for one in published.results}
+    found = []
+    systems = list(study.plan.study.factor[factor].named)
+    for cell in dict.fromkeys(cell for cell, _, stage in means if stage == "after"):
+        base = {
+            system: means[cell, system, "before"] if of_the_drive else means[cell, str(stated), "before"]
+            for system in systems
+        }
+        stage = "after" if of_the_drive else "before"
+        changes = {system: 100 * (means[cell, system, stage] / base[system] - 1) for system in systems}
+        words = printed.get(named(cell), "")
+        if max(map(abs, changes.values())) >= LEAST_PERCENT or any(sign in words for sign in "+-"):
+            found.append(Effect(cell, words, changes))
+    return found
+
+
+def named(cell: str) -> str:
+    """A label of the study as the source's list has it: "metarates.create, 4 threads"."""
+    head, _, threads = cell.partition(" ")
+    return f"{head}, {threads}" if head.startswith("metarates.") else cell
+
+
+def page(comparisons: Sequence[PublishedComparison], tables: Sequence[tuple[str, list[Effect]]]) -> str:
+    """Everything as Markdown."""
+    parts = [
+        "# Published studies, repeated",
+        "Written by `python -m benchmarks.published_studies --page FILE`, which runs the built-in studies `"
+        + "`, `".join(one.study for one in comparisons)
+        + "` on virtual drives, arrays and modelled hosts, and compares them with what their sources"
+        " printed (`mileage compare STUDY --published NAME`). What was fitted was listed before the first comparison"
+        " (`profiles/published`); everything else is predicted. *Nothing changes* is the model that a simulation must"
+        " beat: each change is 0, each verdict is the same.",
+    ]
+    for one in comparisons:
+        heads = ("of what was predicted", "agree", "if nothing changed", "that model is")
+        parts += [
+            f"## {one.study}",
+            " ".join(one.source.source),
+            sentence(one),
+            *markdown([heads, *score_rows(one.scores)]),
+        ]
+        parts += disagreements(one)
+    if tables:
+        parts += [
+            "## Host or drive?",
+            "`examples/x25e_host_or_drive.toml` runs the study of 2010 on systems that differ in one thing each."
+            " What a system changes in the stage before was not done by the torture; what the stage after changes on"
+            " one system was.",
+        ]
+    for title, found in tables:
+        systems = list(found[0].changes) if found else []
+        rows = [("cell", "published", *systems)]
+        rows += [(e.cell, e.published, *(f"{e.changes[s]:+.1f}" for s in systems)) for e in found]
+        parts += [f"### {title}", *markdown(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def disagreements(one: PublishedComparison) -> Iterator[str]:
+    """What disagrees, by mechanism: cells that share a reason are one row."""
+    groups: dict[str, list[str]] = {}
+    for row in map(row_of, one.results):
+        if row.agrees is False:
+            why = row.why or "no mechanism is known"
+            groups.setdefault(why, []).append(f"{row.cell} ({row.published}; {row.found})")
+    if groups:
+        yield "### What disagrees, and why"
+        rows = [("mechanism, or what may be wrong with the source", "cells (published; simulated)")]
+        rows += [(why, listed(cells)) for why, cells in groups.items()]
+        yield from markdown(rows)
+
+
+def listed(cells: Sequence[str], most: int = 12) -> str:
+    """The first cells of many."""
+    more = f", and {len(cells) - most} more" if len(cells) > most else ""
+    return ", ".join(cells[:most]) + more
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table; its first row is the head."""
+    head, *rest = rows
+    lines = [head, ["---"] * len(head), *rest]
+    return ["\n".join(f"| {' | '.join(row)} |" for row in lines)]
+
+
+def main() -> None:
+    """Run, print and write what was asked for."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument(
+        "--studies", type=Path, metavar="DIR", help="finished studies, by name; others are added"
+    )
+    asked.add_argument("--only", nargs="*", choices=published_names(), default=published_names())
+    asked.add_argument("--page", type=Path, metavar="FILE", help="write a page of the documentation")
+    given = asked.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.studies or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        comparisons = []
+        for name in given.only:
+            study_in(folder, name, name)
+            comparisons.append(compare_published(folder / name, name))
+        tables = []
+        if SOURCE in given.only:
+            own = study_in(folder, COUNTERFACTUAL, str(ROOT / "examples" / f"{COUNTERFACTUAL}.toml"))
+            source = next(one for one in comparisons if one.source.name == SOURCE)
+            tables = [
+                (
+                    "A new drive below another system, in percent of the stated one",
+                    effects(own, source, of_the_drive=False),
+                ),
+                (
+                    "After the torture, in percent of before it on the same system",
+                    effects(own, source, of_the_drive=True),
+                ),
+            ]
+            comparisons.append(compare_published(folder / COUNTERFACTUAL, SOURCE))
+    text = page(comparisons, tables)
+    sys.stdout.write(text)
+    if given.page is not None:
+        given.page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
