@@ -1,6 +1,7 @@
 """A virtual drive as a real block device: what the kernel does with it, and that nothing of it is left."""
 
 import json
+import mmap
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,33 @@ def test_what_the_server_counts_is_what_was_sent(served: tuple[ServedDrive, Ledg
         "write_zeroes": (0, 0),
     }
     assert counted == wanted
+
+
+def test_requests_of_a_loop_device_are_in_flight_together(tmp_path: Path) -> None:
+    ledger = Ledger()
+    # A read takes some ten milliseconds of the host, so that eight of them meet.
+    options = ServedDriveOptions(profile="intel-x25e-64gb", at=tmp_path / "at", speed="x0.01")
+    drive = ServedDrive("test", options)
+    drive.start(ledger)
+    try:
+        descriptor = os.open(drive.attach(ledger), os.O_RDONLY | os.O_DIRECT)
+
+        def read(thread: int) -> None:
+            page = mmap.mmap(-1, 4096)
+            for number in range(20):
+                os.preadv(descriptor, [page], (thread * 1000 + number) * 4096)
+
+        with ThreadPoolExecutor(8) as threads:
+            done = [threads.submit(read, thread) for thread in range(8)]
+            most = 0
+            while not all(one.done() for one in done):
+                most = max(most, drive.control("stats")["outstanding"])
+            for one in done:
+                one.result()
+        os.close(descriptor)
+    finally:
+        drive.stop(ledger)
+    assert most >= 4
 
 
 def test_power_cut_loses_what_was_not_flushed(tmp_path: Path) -> None:

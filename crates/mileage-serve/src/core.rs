@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Longer writes of zeroes become several requests of the drive.
 const PART_BYTES: u64 = 1 << 20;
+/// Durable parts of one step of the drive that are searched.
+const PERSISTED_SEARCHED: usize = 8;
 const KINDS: [&str; 5] = ["read", "write", "write_zeroes", "discard", "flush"];
 
 /// A request that was not answered.
@@ -155,10 +157,9 @@ impl<A> Core<A> {
         self.device.advance_to(at_ns, &mut self.out)?;
         let mut out = std::mem::take(&mut self.out);
         for completion in &out.completions {
-            self.decided(
-                completion.tag.0,
-                Completion { complete_ns: completion.complete_ns, status: completion.status },
-            );
+            let durable_bytes = durable_bytes(&out, completion.tag);
+            let decision = Completion { complete_ns: completion.complete_ns, status: completion.status };
+            self.decided(completion.tag.0, decision, durable_bytes);
         }
         for persisted in &out.persisted {
             self.medium.durable(persisted.tag.0, persisted.length_bytes);
@@ -168,13 +169,15 @@ impl<A> Core<A> {
         Ok(())
     }
 
-    fn decided(&mut self, tag: u64, completion: Completion) {
+    /// A part is decided, and that many bytes of it are durable.
+    fn decided(&mut self, tag: u64, completion: Completion, durable_bytes: u64) {
         let Some(part) = self.parts.remove(&tag) else { return };
         let Some(entry) = self.outstanding.get_mut(&part.request) else { return };
         match completion.status {
             Status::Done => {
                 if let Some(change) = change(&entry.request, part)
-                    && let Err(error) = self.medium.apply(tag, part.offset_bytes, change)
+                    && let Err(error) =
+                        self.medium.apply(tag, part.offset_bytes, change, durable_bytes >= part.length_bytes)
                 {
                     self.data_failures += 1;
                     self.data_failure = Some(error.to_string());
@@ -461,6 +464,15 @@ impl<A> Core<A> {
             gauges: named(self.device.gauge_names(), &|out| self.device.gauges(out)),
         }
     }
+}
+
+/// Bytes of a part that became durable together with its decision; 0 where so much was decided that a search would cost more
+/// than it saves.
+fn durable_bytes(out: &Decisions, tag: Tag) -> u64 {
+    if out.persisted.len() > PERSISTED_SEARCHED {
+        return 0;
+    }
+    out.persisted.iter().filter(|it| it.tag == tag).map(|it| it.length_bytes).sum()
 }
 
 /// The change of the content that a part of a request makes.

@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// Ranges up to this are kept whole, longer ones without their holes.
 const WHOLE_BYTES: u64 = 1 << 20;
+/// Page of the memory that holds a file.
+const PAGE_BYTES: u64 = 4096;
 
 /// A sparse file of a fixed size: what was never written or was discarded reads as zeroes and takes no room.
 #[derive(Debug)]
@@ -190,13 +192,16 @@ impl Medium {
         self.file.read(offset_bytes, length_bytes).map_err(|_| Failure::Io)
     }
 
-    /// Make a change that the drive has done.
+    /// Make a change that the drive has done. `is_durable`: whether all of it is durable already.
     ///
     /// # Errors
     /// The file cannot be written; the content is as it was.
-    pub fn apply(&mut self, tag: u64, offset_bytes: u64, change: Change) -> io::Result<()> {
+    pub fn apply(&mut self, tag: u64, offset_bytes: u64, change: Change, is_durable: bool) -> io::Result<()> {
         let length_bytes = change.length_bytes();
-        if !self.keeps_versions {
+        // Nothing has to be undone to reach it, and a page is written whole or not at all.
+        let is_certain =
+            is_durable && self.versions.is_empty() && offset_bytes % PAGE_BYTES + length_bytes <= PAGE_BYTES;
+        if !self.keeps_versions || is_certain {
             return self.make(offset_bytes, change);
         }
         let before = self.file.pieces(offset_bytes, length_bytes)?;

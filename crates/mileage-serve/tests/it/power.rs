@@ -123,7 +123,7 @@ proptest! {
                 Some(_) => mileage_serve::Change::Data(&data),
                 None => mileage_serve::Change::Zeroes(sectors * 512),
             };
-            medium.apply(tag, from * 512, change).unwrap();
+            medium.apply(tag, from * 512, change, *durable).unwrap();
             let mut decisions = Decisions::default();
             let status = mileage_drive::Status::Done;
             decisions.completions.push(TaggedCompletion { tag: Tag(tag), complete_ns: tag, status });
