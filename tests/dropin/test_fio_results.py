@@ -141,10 +141,29 @@ def test_of_a_mix_the_places_that_were_written_are_compared(
     assert list(logs.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "written", "read"),
+    [
+        # Operations of fio 3.33.
+        (("--rw=write", "--loops=2"), 32, 32),
+        (("--rw=randwrite", "--loops=3"), 48, 48),
+        (("--rw=write", "--io_size=128k"), 16, 16),
+        (("--rw=write", "--io_size=32k"), 8, 8),
+        (("--rw=write", "--number_ios=5"), 5, 5),
+        (("--rw=write", "--loops=2", "--do_verify=0"), 32, 0),
+    ],
+)
+def test_passes_of_writing_and_of_reading_back(
+    tmp_path: Path, words: tuple[str, ...], written: int, read: int
+) -> None:
+    (job,) = document(tmp_path, "--name=a", "--size=64k", "--verify=md5", *words)
+    assert (job["write"]["total_ios"], job["read"]["total_ios"]) == (written, read)
+
+
 def test_a_reading_job_compares_what_another_one_wrote(tmp_path: Path) -> None:
     base = ("--filename=f", "--size=256k", "--verify=crc32c", "--output-format=json")
     assert mileage("fio", "--name=w", "--rw=randwrite", "--do_verify=0", *base, cwd=tmp_path).returncode == 0
-    read = ("fio", "--name=r", "--rw=read", *base)
+    read = ("fio", "--name=r", "--rw=read", "--loops=3", *base)
     done = mileage(*read, cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["jobs"][0]["read"]["total_ios"]) == (0, 64)
     with open(tmp_path / "f", "r+b") as file:

@@ -40,6 +40,8 @@ _API: Final[dict[str, Any]] = {
     "null": "null",
 }
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
+_ONCE: Final = ("sequential", "backward", "shuffled")
+"""Patterns that visit each block once in a pass."""
 _SEED: Final = 0x5EED
 _SECTOR: Final = 512
 _DROPPING: Final = ("positioned", "seek")
@@ -92,7 +94,7 @@ class FioWork:
     @property
     def is_visited_once(self) -> bool:
         """Whether a pass visits each block of a file once."""
-        return self.rule is None and self.workload["pattern"] in ("sequential", "backward", "shuffled")
+        return self.rule is None and self.workload["pattern"] in _ONCE
 
 
 def works_of(job: FioJob) -> list[FioWork]:
@@ -299,6 +301,11 @@ def _work(job: FioJob, number: int) -> FioWork:
         raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
     files = files_of(job, number, record, min(wanted), timed=timed)
     verification = verification_of(job, reads, timed=timed)
+    if verification.kind and pattern in _ONCE and not timed:
+        # As fio: a pass ends with the file, and a job that only reads makes one.
+        passes = 1 if reads == 100 else max(job.number("loops", 1), 1)
+        for file in files:
+            file.amount = min(file.amount, passes * file.span)
     load, limited_percent = load_of(job, reads, wanted)
     if limited_percent is not None and read_percent != 100:
         read_percent = limited_percent

@@ -88,46 +88,52 @@ class _Interrupt:
 
 
 def _do_files(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
-    """Do all files, then read back what was written."""
+    """Do all files, then read back what was written; with loops both again and again."""
     until_ns = time.monotonic_ns() + work.limit_ns
-    for at, file in enumerate(work.files):
-        left = len(work.files) - at
-        limit_ns = max((until_ns - time.monotonic_ns()) // left, 0) if work.limit_ns else 0
-        if interrupt.came or (work.limit_ns and not limit_ns):
-            break
-        _invalidate(work, file)
-        record: dict[str, Any] = {}
-        if not work.job.is_on("verify_only"):
-            record = _run(file, work, interrupt, _stop_of(work, file, limit_ns), warms_up=at == 0)
-            _lengthen(record, work, file, limit_ns, interrupt)
-        status["records"].append(record)
-        if _failed(status, record):
+    loops = max(work.job.number("loops", 1), 1) if work.verification.reads_back and not work.timed else 1
+    for loop in range(loops):
+        done: list[dict[str, Any]] = []
+        for at, file in enumerate(work.files):
+            left = len(work.files) * (loops - loop) - at
+            limit_ns = max((until_ns - time.monotonic_ns()) // left, 0) if work.limit_ns else 0
+            if interrupt.came or (work.limit_ns and not limit_ns):
+                break
+            _invalidate(work, file)
+            record: dict[str, Any] = {}
+            if not work.job.is_on("verify_only"):
+                stop = _stop_of(work, file, limit_ns, loops)
+                record = _run(file, work, interrupt, stop, warms_up=at + loop == 0)
+                _lengthen(record, stop, interrupt)
+            done.append(record)
+            status["records"].append(record)
+            if _failed(status, record):
+                return
+        if work.verification.reads_back:
+            _read_back(work, interrupt, status, done)
+        if status["error"]:
             return
-    if work.verification.reads_back:
-        _read_back(work, interrupt, status)
 
 
-def _stop_of(work: FioWork, file: FioFile, limit_ns: int) -> dict[str, int]:
-    """The limits of a file."""
+def _stop_of(work: FioWork, file: FioFile, limit_ns: int, loops: int) -> dict[str, int]:
+    """The limits of a file in one of so many loops."""
     stop: dict[str, int] = {}
+    record = work.workload["record_bytes"]
     if limit_ns:
         stop["time_ns"] = limit_ns
     if file.amount:
-        stop["bytes"] = file.amount
+        stop["bytes"] = max(file.amount // loops // record, 1) * record
     if file.operations is not None:
-        stop["operations"] = file.operations
+        stop["operations"] = max(file.operations // loops, 1)
     return stop
 
 
-def _lengthen(
-    record: dict[str, Any], work: FioWork, file: FioFile, limit_ns: int, interrupt: _Interrupt
-) -> None:
+def _lengthen(record: dict[str, Any], stop: dict[str, int], interrupt: _Interrupt) -> None:
     """Count the rest of the time in which a limited rate or a pause let nothing begin, as fio does."""
     moved = record["bytes_read"] + record["bytes_written"]
     operations = record["ops_read"] + record["ops_written"]
-    is_done = bool(file.amount and moved >= file.amount) or operations == file.operations
-    if limit_ns and not is_done and not record.get("error") and not interrupt.came:
-        record["elapsed_ns"] = max(record["elapsed_ns"], limit_ns)
+    is_done = moved >= stop.get("bytes", moved + 1) or operations >= stop.get("operations", operations + 1)
+    if "time_ns" in stop and not is_done and not record.get("error") and not interrupt.came:
+        record["elapsed_ns"] = max(record["elapsed_ns"], stop["time_ns"])
 
 
 def _invalidate(work: FioWork, file: FioFile) -> None:
@@ -166,6 +172,8 @@ def _run(
     options = dict(work.options)
     is_logged = (work.is_mix and work.verification.reads_back) or "write_iolog" in work.job.options
     if is_logged and "pattern" not in changes:
+        # The engine writes a log to no file that is there.
+        remove(log_of(file))
         options["log"] = log_of(file)
     if work.drops_cache and "pattern" not in changes:
         options["drop_cache_every_bytes"] = file.span
@@ -191,8 +199,10 @@ def _failed(status: dict[str, Any], record: dict[str, Any]) -> bool:
     return bool(status["error"])
 
 
-def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
-    """Read and compare the places that were written."""
+def _read_back(
+    work: FioWork, interrupt: _Interrupt, status: dict[str, Any], done: list[dict[str, Any]]
+) -> None:
+    """Read and compare the places that were written; `done`: the records of the files."""
     changes: dict[str, Any] = {
         "read_percent": 100,
         "sync": "none",
@@ -200,7 +210,7 @@ def _read_back(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> 
         "load": {},
         "verify": "all" if work.verification.kind == "compare" else "off",
     }
-    for file, record in zip(work.files, status["records"], strict=False):
+    for file, record in zip(work.files, done, strict=False):
         if interrupt.came:
             return
         places = _places_of_mix(work, file) if work.is_mix else _places(work, file, record)
