@@ -115,7 +115,7 @@ def _do_files(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> N
 
 
 def _stop_of(work: FioWork, file: FioFile, limit_ns: int, loops: int) -> dict[str, int]:
-    """The limits of a file in one of so many loops."""
+    """The limits of a file in one of `loops` equal loops."""
     stop: dict[str, int] = {}
     record = work.workload["record_bytes"]
     if limit_ns:
