@@ -8,6 +8,7 @@ use crate::block_device::{
 };
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, Status};
 use crate::management::{ManagedImmediate, PowerCutError};
+use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
 use crate::splitmix::draw;
@@ -435,6 +436,10 @@ fn many<T>(
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedImmediate> ManagedDevice for QueueAdapter<D> {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        self.device.page_sizes()
+    }
+
     fn basics(&self) -> &Basics {
         self.device.basics()
     }

@@ -12,6 +12,7 @@ use crate::faulty_device::Faulty;
 use crate::flash::FlashDrive;
 use crate::flash::read_priority::ReadPriorityDrive;
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::flash::choices::{EndOfLife, Scheduling};
 use crate::profile::{ArrayProfile, Basics, DiskProfile, Profile};
 use crate::saved_state::StateError;
@@ -188,6 +189,10 @@ impl BlockDevice for Member {
 
 #[deny(clippy::missing_trait_methods)]
 impl ManagedDevice for Member {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        forward!(self, device => device.page_sizes())
+    }
+
     fn basics(&self) -> &Basics {
         forward!(self, device => device.basics())
     }

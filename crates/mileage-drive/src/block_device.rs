@@ -41,6 +41,7 @@
 use crate::content::Content;
 use crate::device::{Life, Request, Status};
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::StateError;
 
@@ -299,6 +300,11 @@ pub trait ManagedDevice: BlockDevice {
     /// Whether nothing that anybody can observe changes between its events, except the clock, so that a layer above may leave
     /// the clock behind until the next event or submission.
     fn may_lag(&self) -> bool;
+
+    /// As [`crate::Immediate::page_sizes`].
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
 
     /// Erase everything, wear aside; the clock moves on until that is done. A device that no longer writes stays as it
     /// is.

@@ -13,6 +13,7 @@ use crate::block_device::{
 };
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
 use crate::splitmix::draw;
@@ -334,6 +335,10 @@ fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
 
 #[deny(clippy::missing_trait_methods)]
 impl ManagedDevice for ConstantTime {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
+
     fn basics(&self) -> &Basics {
         &self.basics
     }

@@ -15,6 +15,7 @@ use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::fault_schedule;
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
 use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
 use crate::status_words;
@@ -402,6 +403,10 @@ fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        self.inner.page_sizes()
+    }
+
     fn basics(&self) -> &Basics {
         self.inner.basics()
     }

@@ -10,6 +10,7 @@ use crate::flash::FlashDrive;
 use crate::flash::read_priority::ReadPriorityDrive;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
+use crate::page_sizes::PageSizes;
 use crate::profile::flash::choices::Scheduling;
 use crate::profile::{Basics, DiskProfile, Faults, FlashProfile, Profile};
 use crate::run::{run, run_general, run_on};
@@ -105,6 +106,10 @@ macro_rules! forward {
 
             fn begin_lap(&mut self, lap: u32) {
                 match self { $(Self::$variant(device) => device.begin_lap(lap),)+ }
+            }
+
+            fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+                match self { $(Self::$variant(device) => device.page_sizes(),)+ }
             }
 
             fn counter_names(&self) -> &'static [&'static str] {

@@ -18,6 +18,7 @@ use crate::device::{Completion, Life, Refusal, Request, Status, check};
 use crate::fault_schedule;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
+use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
 use crate::saved_state::{StateError, checksum, corrupt, starts_with};
 use mileage_workload::{Op, Workload};
@@ -150,6 +151,10 @@ impl<D: Immediate> Immediate for Faulty<D> {
 
     fn begin_lap(&mut self, lap: u32) {
         self.inner.begin_lap(lap);
+    }
+
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        self.inner.page_sizes()
     }
 
     fn counter_names(&self) -> &'static [&'static str] {

@@ -19,6 +19,7 @@
 //! 8. **Looking ahead** ([`Immediate::prefetch`]) changes no result.
 
 use crate::device::{Completion, Request};
+use crate::page_sizes::PageSizes;
 use crate::saved_state::StateError;
 use mileage_workload::{Op, Workload};
 
@@ -68,6 +69,12 @@ pub trait Immediate {
     /// The operations from here on belong to this lap, counted from 0.
     fn begin_lap(&mut self, lap: u32) {
         let _ = lap;
+    }
+
+    /// Sizes of the pages that are written while no workload is given by [`Immediate::look_at_content`], to be replaced by
+    /// whoever knows them; `None` if nothing depends on them. They are no part of the saved state.
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
     }
 
     /// Names of the counters, in the order of [`Immediate::counters`].

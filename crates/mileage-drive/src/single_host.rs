@@ -8,6 +8,7 @@ use crate::block_device::{Decisions, ManagedDevice, ManagementError, Misuse, Pow
 use crate::device::{Completion, Life, Request, RequestKind};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
+use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::{Format, StateError};
 
@@ -168,6 +169,10 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
     }
 
     fn begin_lap(&mut self, _: u32) {}
+
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
 
     fn counter_names(&self) -> &'static [&'static str] {
         self.device.counter_names()

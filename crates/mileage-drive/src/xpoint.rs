@@ -13,6 +13,7 @@
 use crate::device::{Completion, Life, Request, RequestKind, Status, check};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
+use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, XpointProfile};
 use crate::saved_state::{Format, StateError, checksum};
 use std::cmp::Reverse;
@@ -203,6 +204,10 @@ impl Immediate for XpointDrive {
     }
 
     fn begin_lap(&mut self, _: u32) {}
+
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
 
     fn counter_names(&self) -> &'static [&'static str] {
         COUNTERS

@@ -47,6 +47,7 @@ use crate::block_device::{
 };
 use crate::device::Life;
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::StateError;
 use crate::tournament_tree::NEVER;
@@ -273,6 +274,10 @@ impl<M: ManagedDevice + Clone> BlockDevice for Array<M> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<M: ManagedDevice + Clone> ManagedDevice for Array<M> {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
+
     fn basics(&self) -> &Basics {
         &self.fixed.basics
     }

@@ -37,6 +37,7 @@ use crate::block_device::{
 };
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
 use crate::tag_hasher::TagHashing;
@@ -307,6 +308,10 @@ impl BlockDevice for DiskDrive {
 
 #[deny(clippy::missing_trait_methods)]
 impl ManagedDevice for DiskDrive {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
+
     fn basics(&self) -> &Basics {
         &self.profile.basics
     }

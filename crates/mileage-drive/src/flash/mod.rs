@@ -47,6 +47,7 @@ mod wear_policy;
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, WornOut};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
+use crate::page_sizes::PageSizes;
 use crate::profile::flash::choices::{EndOfLife, Power, Trim};
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
@@ -272,6 +273,10 @@ impl Immediate for FlashDrive {
         if let Some(contents) = each!(&mut self.layer, layer => layer.contents()) {
             contents.set_lap(lap);
         }
+    }
+
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        each!(&mut self.layer, layer => layer.contents()).map(|contents| &mut contents.sizes)
     }
 
     fn counter_names(&self) -> &'static [&'static str] {

@@ -31,6 +31,7 @@ use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Status, check};
 use crate::disk::{COUNTER_NAMES as DISK_COUNTERS, DiskDrive, GAUGE_NAMES as DISK_GAUGES};
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::profile::disk::{DiskProfile, ShingleProfile};
 use crate::saved_state::StateError;
@@ -352,6 +353,10 @@ impl BlockDevice for ShingledDrive {
 
 #[deny(clippy::missing_trait_methods)]
 impl ManagedDevice for ShingledDrive {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
+
     fn basics(&self) -> &Basics {
         &self.profile.basics
     }

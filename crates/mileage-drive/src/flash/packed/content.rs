@@ -4,8 +4,9 @@
 //! Contents made of blocks are known by their identity; they compress by their share, which zlib-1, zstd-1 and lz4
 //! confirm within 2 points on the real bytes (`mileage-workload`). IOzone's records are constant here and random there,
 //! so that their pages are made and compressed with LZ4. A page that was written in part, and what was not said to be
-//! of a workload, is like no other page; the latter does not compress.
+//! of a workload, is like no other page; the latter compresses as a layer above says ([`PageSizes`]), at first not at all.
 
+use crate::page_sizes::{PageSizes, compressed_size, size_after_saving};
 use mileage_workload::{BLOCK_BYTES, Blocks, Content, IozoneBytes, Workload, WriteIdentity};
 
 /// A page as it arrives.
@@ -37,6 +38,8 @@ struct Records {
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     source: Source,
+    /// Of pages whose source is unknown.
+    pub sizes: PageSizes,
     page_bytes: u32,
     generation: u32,
     lap: u32,
@@ -55,9 +58,16 @@ const UNIQUE: u64 = 0x5851_F42D_4C95_7F2D;
 const ZEROS: u64 = 0x1405_7B7E_F767_814F;
 
 impl Contents {
-    /// Content of which nothing is known.
+    /// Content of which nothing is known, as long as nobody says its sizes.
     pub(crate) fn unknown(page_bytes: u32) -> Self {
-        Self { source: Source::Unknown, page_bytes, generation: 0, lap: 0, operation: (0, 0) }
+        Self {
+            source: Source::Unknown,
+            sizes: PageSizes::default(),
+            page_bytes,
+            generation: 0,
+            lap: 0,
+            operation: (0, 0),
+        }
     }
 
     /// Content of a workload's writes, from its first lap on.
@@ -96,13 +106,12 @@ impl Contents {
         let (whole, from) = (self.page_bytes, u64::from(page) * u64::from(self.page_bytes));
         let in_part = covered_bytes < whole;
         let unique = join(UNIQUE, number);
-        let saved = |percent: u32| whole - (u64::from(whole) * u64::from(percent) / 100) as u32;
         match &self.source {
-            Source::Unknown => IncomingPage { print: unique, bytes: whole },
+            Source::Unknown => IncomingPage { print: unique, bytes: self.sizes.size_of(number, whole) },
             Source::Zeros => IncomingPage { print: if in_part { unique } else { ZEROS }, bytes: 0 },
             Source::Blocks { blocks, seed, saved_percent } => {
                 let print = if in_part { unique } else { self.identity(blocks, *seed, from) };
-                IncomingPage { print, bytes: saved(*saved_percent) }
+                IncomingPage { print, bytes: size_after_saving(whole, *saved_percent) }
             }
             Source::Iozone(records) => {
                 let (offset_bytes, _) = self.operation;
@@ -110,14 +119,12 @@ impl Contents {
                     return IncomingPage { print: unique, bytes: whole };
                 };
                 let bytes = &bytes[..bytes.len().min(covered_bytes as usize)];
-                let packed = lz4::block::compress(bytes, None, false).map_or(bytes.len(), |packed| packed.len());
                 let print = if in_part {
                     unique
                 } else {
                     bytes.as_chunks().0.iter().fold(1, |state, word| join(state, u64::from_le_bytes(*word)))
                 };
-                let bytes = (packed as u64 * u64::from(whole)).div_ceil((bytes.len() as u64).max(1));
-                IncomingPage { print, bytes: bytes as u32 }
+                IncomingPage { print, bytes: compressed_size(bytes, whole) }
             }
         }
     }

@@ -28,6 +28,7 @@ use crate::block_device::{
 };
 use crate::device::{Life, Refusal, RequestKind, Status, check};
 use crate::management::PowerCutError;
+use crate::page_sizes::PageSizes;
 use crate::profile::flash::choices::Trim;
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
@@ -245,6 +246,10 @@ impl BlockDevice for ReadPriorityDrive {
 
 #[deny(clippy::missing_trait_methods)]
 impl ManagedDevice for ReadPriorityDrive {
+    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
+        None
+    }
+
     fn basics(&self) -> &Basics {
         &self.profile.basics
     }
