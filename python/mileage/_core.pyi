@@ -200,7 +200,7 @@ class Host:
     def __new__(cls, /, host: str, drive: str) -> Host:
         """
         A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
-        impossible profile, and for a drive that looks at what is written: the host does not hand content on.
+        impossible profile, and for a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
         """
     def call(self, /, call: str) -> int:
         """

@@ -1,10 +1,14 @@
 """`virtual:DRIVE@HOST`: the target, its cache, its state, and what is refused."""
 
+import json
+
+import msgspec
 import pytest
 
 from mileage.errors import Refused
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of, drive_and_host
+from mileage.plan.content import Content, read_content
 from mileage.plan.io_options import Reach
 from mileage.plan.page_cache_state import Caching, Mode
 from mileage.plan.transfer_api import EngineOptions
@@ -19,13 +23,32 @@ SMALL = "virtual:plain-64gib@server-2025,memory_bytes=268435456,cache_bytes=1342
 PLAN = "0123456789abcdef"
 
 
+PACKING = SMALL.replace(
+    "plain-64gib@server-2025", "sandforce-1222-64gb@server-2025,capacity_bytes=499998720,blocks_per_plane=36"
+)
+CONTENTS = {
+    "incompressible": 1.0,
+    "zeros": 0.125,
+    "compressible=98": 0.125,
+    "compressible=50,duplicate=20": 0.5,
+}
+"""Contents, and what a drive that stores multiples of 512 bytes stores of a page of 4 KiB."""
+
+
 def opened(text: str = SMALL) -> HostTarget:
     target = open_target(text, plan_hash=PLAN)
     assert isinstance(target, HostTarget)
     return target
 
 
-def measured(target: HostTarget, mode: Mode, *, reads: int = 100, size: int = 16 * MIB) -> RunRecord:
+def measured(
+    target: HostTarget,
+    mode: Mode,
+    *,
+    reads: int = 100,
+    size: int = 16 * MIB,
+    content: Content = "incompressible",
+) -> RunRecord:
     workload = Workload(
         pattern="sequential",
         span_start_bytes=0,
@@ -38,6 +61,7 @@ def measured(target: HostTarget, mode: Mode, *, reads: int = 100, size: int = 16
         stop=Stop(bytes=size),
         sync="fdatasync",
         sync_timed=True,
+        content=content,
     )
     reach = Reach(EngineOptions(direct=mode == "direct"), Caching(mode))
     return RunRecord.from_json(target.run(workload.to_json(), lambda *_: False, reach))
@@ -68,6 +92,40 @@ def test_writes_and_their_sync_reach_the_drive_and_counters_of_both_are_there() 
     assert record.counters["host_requests_flushed"] + record.counters["host_requests_fua"] >= 1
 
 
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_drive_that_compresses_stores_its_share_of_what_is_written(content: str) -> None:
+    target = opened(PACKING)
+    target.prepare(16 * MIB)
+    for mode in ("warm", "direct"):
+        found = measured(target, mode, reads=0, content=read_content(content)).counters
+        assert found["packing_bytes_in"] >= 16 * MIB
+        assert found["packing_bytes_stored"] / found["packing_bytes_in"] == pytest.approx(
+            CONTENTS[content], abs=0.002
+        )
+        assert found["flash_bytes_programmed"] / found["packing_bytes_stored"] == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [("incompressible", 1.0), ("zeros", 0.125), ("within=50,across=100,compress=0", 0.5625)],
+)
+def test_tests_of_iozone_write_their_content_on_a_host(content: str, left: float) -> None:
+    host = opened(PACKING).host
+    suite = {
+        "mode": "fidelity",
+        "file_bytes": 16 * MIB,
+        "record_bytes": 16384,
+        "tests": ["write"],
+        "flush_timed": True,
+        "content": msgspec.to_builtins(read_content(content)),
+    }
+    results = json.loads(host.run_iozone("file", json.dumps(suite)))["results"]
+    assert [one["name"] for one in results] == ["iozone.write", "iozone.rewrite"]
+    for found in (one["record"]["counters"] for one in results):
+        assert found["packing_bytes_in"] >= 16 * MIB
+        assert found["packing_bytes_stored"] / found["packing_bytes_in"] == pytest.approx(left, abs=0.005)
+
+
 def test_a_restored_host_measures_what_the_saved_one_measures() -> None:
     first, second = opened(), opened()
     first.prepare(16 * MIB)
@@ -96,7 +154,8 @@ def test_changes_reach_the_host_or_the_drive_by_their_key() -> None:
         ("virtual:plain-64gib@server-2052", "did you mean @server-2025?"),
         ("virtual:plain-64gib@server-2025,scheduler=cfq", "scheduler is cfq"),
         ("virtual:plain-64gib@server-2025,turbo=1", "turbo"),
-        ("virtual:sandforce-1222-64gb@server-2025", "compresses or deduplicates"),
+        ("virtual:sandforce-1222-64gb@server-2025,dedupe_contents=1000", "finds duplicates"),
+        ("virtual:raid0(2*sandforce-1222-64gb)@server-2025", "is an array of sandforce-1222-64gb"),
     ],
 )
 def test_what_there_is_not_is_refused_by_name(text: str, words: str) -> None:

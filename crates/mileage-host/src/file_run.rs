@@ -4,6 +4,8 @@
 
 use crate::call::CallError;
 use crate::host::Host;
+use crate::written_content::JobContents;
+use mileage_drive::PageSizes;
 use mileage_measure::{
     CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord, Usage,
 };
@@ -64,8 +66,10 @@ pub fn run_job(
     poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<FileJobResult, mileage_workload::Error> {
     let tasks = job.tasks();
+    let JobContents { job, changes } = host.contents_of(job)?;
     let execution = FileExecution::new(job)?;
-    let mut driver = Driver { host, execution, phase: None, all: FileJobResult::default(), moved: (0, 0), calls: 0 };
+    let all = FileJobResult::default();
+    let mut driver = Driver { host, execution, changes, phase: None, all, moved: (0, 0), calls: 0 };
     driver.turn(tasks, poll);
     Ok(driver.all)
 }
@@ -73,6 +77,8 @@ pub fn run_job(
 struct Driver<'a> {
     host: &'a mut Host,
     execution: FileExecution,
+    /// Contents of the phases that change it and have not begun.
+    changes: Vec<Option<PageSizes>>,
     phase: Option<Phase>,
     all: FileJobResult,
     /// Bytes and operations of timed phases.
@@ -144,6 +150,9 @@ impl Driver<'_> {
             return;
         }
         self.end_phase(now_ns, None);
+        if let Some(content) = self.changes.get_mut(current).and_then(Option::take) {
+            self.host.set_content(content);
+        }
         let is_timed = self.execution.job().phases.get(current).is_some_and(|phase| phase.timed);
         if is_timed {
             let tasks = self.execution.job().tasks();

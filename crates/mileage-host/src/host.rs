@@ -18,7 +18,7 @@ use crate::processors::Processors;
 use crate::profile::HostProfile;
 use crate::wait::{Event, Handle, Pages, Wait};
 use crate::write_log::WriteLog;
-use mileage_drive::{Decisions, ManagedDevice, Misuse, Status, Tag};
+use mileage_drive::{Decisions, ManagedDevice, Misuse, PageSizes, Status, Tag};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,8 @@ pub(crate) struct State {
     pub handles: Vec<Option<Handle>>,
     pub flusher: Flusher,
     pub counters: HostCounters,
+    /// Content of writes, as the drive has it.
+    pub content: PageSizes,
     /// Pages that are read or written by a piece of I/O.
     pub reads: BTreeMap<IoId, Pages>,
     pub writes: BTreeMap<IoId, Pages>,
@@ -96,6 +98,7 @@ impl Host {
             handles: Vec::new(),
             flusher: Flusher::default(),
             counters: HostCounters::default(),
+            content: PageSizes::default(),
             reads: BTreeMap::new(),
             writes: BTreeMap::new(),
             dirty_files: BTreeSet::new(),

@@ -40,6 +40,7 @@ mod wait;
 mod work_file;
 mod write_back;
 mod write_log;
+mod written_content;
 
 pub use call::{Call, CallError, HandleId, OpenHow};
 pub use file_run::{FileJobResult, PhaseRecord, TaskSpans, run_job};

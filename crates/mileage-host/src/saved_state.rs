@@ -3,7 +3,7 @@
 use crate::host::{Host, State};
 
 const MAGIC: &[u8; 8] = b"MILEHOSV";
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const HEADER_BYTES: usize = 40;
 
 /// Why bytes are not a state of this host.
@@ -92,6 +92,7 @@ impl Host {
         let trace = self.state.block.trace.take();
         self.state = state;
         self.state.block.trace = trace;
+        self.set_content(self.state.content.clone());
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::counters::{GAUGES, NAMES};
 use crate::host::Host;
 use crate::page_cache::PAGE_BYTES;
 use mileage_drive::counter_name_lists::joined;
-use mileage_drive::{Completion, Misuse, Refusal, Request, RequestKind, RunnerDevice, Status, run_driven};
+use mileage_drive::{Completion, Misuse, PageSizes, Refusal, Request, RequestKind, RunnerDevice, Status, run_driven};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Op, Sync, Workload};
 
@@ -73,8 +73,8 @@ impl Host {
         files.allocator.free_blocks().saturating_sub(files.delayed) * PAGE_BYTES
     }
 
-    /// Make the work file at least so long: what is missing is written in sequence, then everything is synced and the cache
-    /// emptied.
+    /// Make the work file at least so long: what is missing is written in sequence and does not compress, then everything is
+    /// synced and the cache emptied.
     ///
     /// # Errors
     /// No room, or the drive fails.
@@ -88,6 +88,7 @@ impl Host {
         if bytes - have > free_bytes {
             return Err(WorkFileError::NoRoom { free_bytes, wanted_bytes: bytes - have });
         }
+        self.change_content(PageSizes::default()).map_err(call_failed("sync"))?;
         let how = OpenHow { create: true, ..OpenHow::default() };
         self.call(Call::Open { path: WORK_FILE.to_owned(), handle: 0, how }).map_err(call_failed("open"))?;
         let mut offset = have;
@@ -143,6 +144,9 @@ pub fn run<O: Observer>(
     let sector_bytes = host.device().sector_bytes();
     if opening.direct && !workload.lengths_are_multiples_of(sector_bytes) {
         return Err(WorkFileError::NotSectors { record_bytes: workload.record_bytes, sector_bytes });
+    }
+    if let Some(content) = host.content_of(workload) {
+        host.change_content(content).map_err(call_failed("sync"))?;
     }
     let dsync = opening.dsync || workload.sync == Sync::Fua;
     let how = OpenHow { direct: opening.direct, dsync, ..OpenHow::default() };

@@ -34,6 +34,32 @@ pub fn host_figures(profile: &str) -> PyResult<Vec<(&'static str, String, String
     Ok(parse_host(profile)?.figures.into_iter().map(row).collect())
 }
 
+/// What of the content of writes matters to a drive and does not reach it through a host.
+fn unseen_content(drive: &Profile) -> Option<String> {
+    match drive {
+        Profile::Flash(flash) if flash.packing.dedupe_contents.is_some() => Some(format!(
+            "{} finds duplicates: a modelled host hands on how far the written pages compress, not which of them are equal",
+            flash.basics.name
+        )),
+        Profile::Array(array) => {
+            let members = array.members.iter().chain(&array.spares);
+            let packs = |profile: &Profile| match profile {
+                Profile::Flash(flash) => flash.packing.packs(),
+                Profile::Array(_) => unseen_content(profile).is_some(),
+                _ => false,
+            };
+            members.map(|member| &member.profile).find(|profile| packs(profile)).map(|member| {
+                format!(
+                    "{} is an array of {}, whose content matters: an array does not hand content on to its members",
+                    array.basics.name,
+                    member.basics().name
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
 /// A modelled host in virtual time: page cache, block layer and file system above a virtual drive.
 ///
 /// `Host(host, drive)` takes the texts of two profiles. Equal calls give equal times.
@@ -65,18 +91,12 @@ impl PyHost {
 #[pymethods]
 impl PyHost {
     /// A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
-    /// impossible profile, and for a drive that looks at what is written: the host does not hand content on.
+    /// impossible profile, and for a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
     #[new]
     fn new(host: &str, drive: &str) -> PyResult<Self> {
         let drive = Profile::parse(drive).map_err(refused)?;
-        if let Profile::Flash(flash) = &drive
-            && flash.packing.packs()
-        {
-            return Err(refused(format!(
-                "{} compresses or deduplicates: a modelled host does not hand content on to the drive; choose another \
-                 drive, or the drive without a host",
-                flash.basics.name
-            )));
+        if let Some(why) = unseen_content(&drive) {
+            return Err(refused(format!("{why}; choose another drive, or the drive without a host")));
         }
         Ok(Self { host: Host::new(parse_host(host)?, general_drive(drive)) })
     }

@@ -2,8 +2,8 @@
 
 Scope: a host that was just started, with a new file system on a factory-fresh drive. The work file is made by
 writing it once; then everything is synced and the cache emptied. A purge starts again from nothing.
-What it refuses: drives that look at what is written, since the host hands no content on; work files larger than the
-file system; what the host refuses in its profile.
+What it refuses: drives that find duplicates, since the host hands on how far pages compress, not which are equal; work
+files larger than the file system; what the host refuses in its profile.
 """
 
 from __future__ import annotations

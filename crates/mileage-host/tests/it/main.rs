@@ -3,6 +3,7 @@
 
 mod calls;
 mod conservation;
+mod content;
 mod durability;
 mod profiles;
 mod read_ahead;

@@ -10,19 +10,29 @@ pub fn folder() -> PathBuf {
 /// A host that ships with Mileage, with keys changed: `("barrier", "false")`.
 pub fn host(name: &str, changes: &[(&str, &str)]) -> HostProfile {
     let text = std::fs::read_to_string(folder().join("hosts").join(format!("{name}.toml"))).expect("a host profile");
+    HostProfile::parse(&changed(&text, changes)).expect("a host profile")
+}
+
+/// A profile with the values of figures changed.
+fn changed(text: &str, changes: &[(&str, &str)]) -> String {
     let mut table: toml::Table = text.parse().expect("TOML");
     for (key, value) in changes {
         let figure = table.get_mut(*key).and_then(toml::Value::as_table_mut).expect("a figure of the profile");
         let value: toml::Table = format!("value = {value}").parse().expect("a value of TOML");
         figure.insert("value".to_owned(), value["value"].clone());
     }
-    HostProfile::parse(&table.to_string()).expect("a host profile")
+    table.to_string()
 }
 
 /// A drive that ships with Mileage.
 pub fn drive(name: &str) -> mileage_drive::Profile {
+    drive_with(name, &[])
+}
+
+/// A drive that ships with Mileage, with keys changed.
+pub fn drive_with(name: &str, changes: &[(&str, &str)]) -> mileage_drive::Profile {
     let text = std::fs::read_to_string(folder().join("drives").join(format!("{name}.toml"))).expect("a drive profile");
-    mileage_drive::Profile::parse(&text).expect("a drive profile")
+    mileage_drive::Profile::parse(&changed(&text, changes)).expect("a drive profile")
 }
 
 #[test]
