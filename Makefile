@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -175,6 +175,15 @@ bench-page: $(STAMPS)/release packages ## the page of 414 cells and of 36,000 ru
 
 bench-start: $(STAMPS)/release ## processor time of three short commands, median of 20 runs each, next to the goals
 	@$(BIN)/python -m benchmarks.start_up
+
+wheel: $(STAMPS)/dev ## build the wheel with manual pages and completions into target/wheels
+	$(BIN)/python -m mileage.cli.manual_pages mileage.data/data/share
+	$(BIN)/maturin build --quiet --locked --release --out $(CARGO_OUT)/wheels
+	@rm -rf -- mileage.data
+	@du -h $(CARGO_OUT)/wheels/*.whl
+
+check-wheel: wheel ## install that wheel by pip and by pipx into clean environments, and use it, its manual and its completion
+	bash tests/wheel.sh $(CARGO_OUT)/wheels
 
 docs: $(STAMPS)/tools ## the documentation as a site in .build/site; a warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict

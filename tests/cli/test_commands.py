@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mileage.cli import _COMMANDS
+from mileage.cli import COMMANDS
 from tests.command import mileage
 from tests.execute.conftest import Small
 from tests.house.repository import ROOT
 
 
-@pytest.mark.parametrize("command", sorted(_COMMANDS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_its_help(command: str) -> None:
     result = mileage(command, "--help")
     assert result.returncode == 0, result.stderr

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from mileage.cli import _root, foreign_options
+from mileage.cli import foreign_options, root
 from mileage.cli.exit_status import _words
 from mileage.cli.option_advice import _PURPOSES
 from mileage.dropin.dropin_list import TOOLS
@@ -18,7 +18,7 @@ from mileage.plan.measure_options import OPTIONS
 def refusal(words: str) -> str:
     """What `mileage WORDS` prints after its name."""
     with pytest.raises(click.ClickException) as refused:
-        _root.main(words.split(), prog_name="mileage", standalone_mode=False)
+        root.main(words.split(), prog_name="mileage", standalone_mode=False)
     return _words(refused.value)
 
 
@@ -64,7 +64,7 @@ def test_no_answer_names_an_option_that_the_command_lacks() -> None:
     foreign = {here: word for word, here in foreign_options._WORDS.items()}.values()
     words = {word for words in _PURPOSES.values() for word in words} | set(foreign)
     of_measure = {option.name for option in OPTIONS}
-    for path, command in commands(_root, ""):
+    for path, command in commands(root, ""):
         own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
         for word in sorted(words):
             if path == "measure" or f"--{word}" in own:

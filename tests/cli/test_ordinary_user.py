@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.cli import _COMMANDS
+from mileage.cli import COMMANDS
 
 pytestmark = pytest.mark.xdist_group("devices")
 
@@ -177,7 +177,7 @@ def test_a_command_works_or_says_what_it_needs(home: Path, arguments: str, statu
 
 
 def test_every_command_has_a_row() -> None:
-    assert {row[0].split()[0] for row in ROWS} >= set(_COMMANDS)
+    assert {row[0].split()[0] for row in ROWS} >= set(COMMANDS)
 
 
 def test_the_page_shows_every_row() -> None:

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import click
 
-_COMMANDS = {
+COMMANDS = {
     "check": ("mileage.cli.check", "One minute: what a drive is, its health, its speed, its class."),
     "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
     "run": ("mileage.cli.run", "Run a study, or resume an unfinished one."),
@@ -55,17 +55,17 @@ _RENAMED = {"save-as": "export"}
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,13 +73,13 @@ class _Commands(click.Group):
         if args and (name := _RENAMED.get(args[0])) is not None:
             click.echo(f"{args[0]} is now called {name}", err=True)
             args = [name, *args[1:]]
-        if args and args[0] not in _COMMANDS and (dropin := _dropin_of(args[0])) is not None:
+        if args and args[0] not in COMMANDS and (dropin := _dropin_of(args[0])) is not None:
             args = [dropin, *args[1:]]
-        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             from mileage.errors import closest
 
-            near = closest(args[0], _COMMANDS)
-            hint = f"; did you mean {near}?" if near else f"; expected one of {', '.join(_COMMANDS)}"
+            near = closest(args[0], COMMANDS)
+            hint = f"; did you mean {near}?" if near else f"; expected one of {', '.join(COMMANDS)}"
             raise click.UsageError(f"{args[0]} is not a command of this version{hint}")
         return super().resolve_command(ctx, args)
 
@@ -112,7 +112,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     help="Show the version.",
 )
 @click.pass_context
-def _root(ctx: click.Context) -> None:
+def root(ctx: click.Context) -> None:
     """Is this storage slower than it was, than that other one, than its data
     sheet? By how much, how sure are we, and why?
 
@@ -150,7 +150,7 @@ def _as_asked() -> int:
 
 def _command() -> int:
     _let_interrupts_through()
-    status = _root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
+    status = root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
 
