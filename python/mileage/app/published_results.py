@@ -148,9 +148,11 @@ class _Finder:
         self, one: PublishedResult, levels: Mapping[str, str], keys: Mapping[str, CellKey]
     ) -> str | None:
         found = [label for label, key in keys.items() if _matches(one, levels, key)]
-        if len(found) > 1:
+        cells = {keys[label].stem for label in found}
+        if len(cells) > 1:
             raise Refused(one.name, f"names several cells: {', '.join(found[:3])}", code="ambiguous")
-        return found[0] if found else None
+        # At several levels of a factor that the source does not have: none of them is meant more than the others.
+        return found[0] if len(found) == 1 else None
 
     def _rate(self, one: PublishedResult, levels: Mapping[str, str]) -> float | None:
         """Mean of the runs of a cell, in the unit of the result."""
