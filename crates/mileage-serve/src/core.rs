@@ -466,7 +466,7 @@ impl<A> Core<A> {
     }
 }
 
-/// Bytes of a part that became durable together with its decision; 0 where so much was decided that a search would cost more
+/// Bytes of a part that became durable together with its decision; 0 where that much was decided that a search would cost more
 /// than it saves.
 fn durable_bytes(out: &Decisions, tag: Tag) -> u64 {
     if out.persisted.len() > PERSISTED_SEARCHED {
