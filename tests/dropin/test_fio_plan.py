@@ -70,6 +70,16 @@ def test_a_size_is_that_of_all_files_together() -> None:
     assert [(file.span, file.amount) for file in each.files] == [(MIB, MIB // 4)] * 4
 
 
+def test_a_file_has_its_length_though_blocks_do_not_divide_it() -> None:
+    # Lengths and operations of fio 3.33.
+    (one,) = work("--rw=write", "--size=5000", "--bs=1k").files
+    assert (one.end, one.span) == (5000, 4096)
+    two = work("--rw=write", "--size=10000", "--bs=4k", "--nrfiles=2").files
+    assert [(file.end, file.span) for file in two] == [(5000, 4096)] * 2
+    (file,) = work("--rw=write", "--filesize=10000", "--size=4k", "--bs=1k").files
+    assert (file.end, file.amount) == (10000, 4096)
+
+
 def test_limits_of_a_job_are_dealt_to_its_files() -> None:
     moved = work("--rw=write", "--size=4m", "--nrfiles=4", "--io_size=40k", "--loops=2")
     assert sum(file.amount for file in moved.files) == 80 * KIB
@@ -155,6 +165,7 @@ def test_the_last_mix_counts() -> None:
         ("--rw=write", "--numjobs=2", "--write_iolog=l"),
         ("--ioengine=cpuio", "--cpuload=0"),
         ("--exit_what=some",),
+        ("--rw=write", "--offset=1000"),
         ("--verify_state_save=2",),
         ("--rw=randread", "--percentage_random=120"),
         ("--rw=write", "--fsync=4", "--fdatasync=4"),
@@ -223,10 +234,12 @@ def test_processors_are_shared_or_split() -> None:
 
 
 def test_global_options_are_apart_from_those_of_a_job(tmp_path: Path) -> None:
-    (tmp_path / "j.fio").write_text("[global]\nbs=8k\nbs=4k\n[b]\nrw=write\n")
+    # As in fio's JSON, without options that have no value.
+    (tmp_path / "j.fio").write_text("[global]\ngroup_reporting\nbs=8k\nbs=4k\n[b]\nstonewall\nrw=write\n")
     (job,) = jobs_of(read(FIO, [str(tmp_path / "j.fio")]))
     assert (job.shared, job.given) == ({"bs": "4k"}, {"rw": "write"})
-    (job,) = jobs_of(read(FIO, ["--bs=4k", "--name=c", "--rw=read"]))
+    assert (job.is_on("group_reporting"), job.is_on("stonewall")) == (True, True)
+    (job,) = jobs_of(read(FIO, ["--bs=4k", "--thread", "--name=c", "--rw=read", "--time_based"]))
     assert (job.shared, job.given) == ({"bs": "4k"}, {"name": "c", "rw": "read"})
 
 

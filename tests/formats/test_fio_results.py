@@ -9,6 +9,7 @@ import pytest
 
 from mileage.formats.fio_print import document, normal, number_text, terse
 from mileage.formats.fio_results import JobResult, RateSamples, group_rates
+from tests.formats.sample_reader import SAMPLES
 
 MIB = 1 << 20
 
@@ -151,10 +152,35 @@ def test_a_job_without_operations_is_not_in_the_normal_output() -> None:
 
 
 def test_latencies_of_which_percentiles_are_printed() -> None:
-    one = job(percentiles_of=("lat",))
+    one = job(percentiles_of=("lat",), description="text")
     one.add_process([record(read=1)], 500)
     (row,) = json.loads(document([one], {}, 1, plus=True))["jobs"]
+    assert row["desc"] == "text"
     assert "percentile" not in row["read"]["clat_ns"]
     assert row["read"]["lat_ns"]["percentile"]["99.000000"] == 100
     assert row["read"]["lat_ns"]["bins"] == {"100": 1}
     assert "    lat percentiles (nsec):" in normal([one], 1)
+
+
+def keys(value: Any, place: str = "") -> set[str]:
+    """The keys of a document with the types of their values."""
+    if isinstance(value, dict):
+        return {found for key, own in value.items() for found in keys(own, f"{place}/{key}")}
+    if isinstance(value, list):
+        return {found for own in value for found in keys(own, f"{place}[]")}
+    return {f"{place} {type(value).__name__}"}
+
+
+def test_the_json_has_the_keys_and_types_of_fio() -> None:
+    real = json.loads((SAMPLES / "fio-3.33-jobs.json").read_text())
+    names = ("global options", "disk_util")
+    one = job()
+    one.add_process([record(read=24, written=24, elapsed_ms=1700, series=[MIB] * 17)], 500)
+    own = json.loads(document([one], {}, 1))
+    both = [row for row in real["jobs"] if row["read"]["total_ios"] and row["write"]["total_ios"]]
+    for found in (real, own):
+        for name in names:
+            found.pop(name, None)
+    for row in (*both, *own["jobs"]):
+        del row["job options"]
+    assert keys({**real, "jobs": both}) == keys(own)

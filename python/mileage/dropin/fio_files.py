@@ -29,15 +29,12 @@ class FioFile:
     """First byte."""
     span: int
     """Bytes that are worked on, a multiple of the block."""
+    end: int
+    """Length that the file must have; a last part that is less than a block is not worked on."""
     amount: int = 0
     """Bytes to move; 0 for no limit."""
     operations: int | None = None
     """Operations at most; None for no limit."""
-
-    @property
-    def end(self) -> int:
-        """Length that the file must have."""
-        return self.start + self.span
 
 
 def files_of(job: FioJob, number: int, record: int, least: int, *, timed: bool) -> list[FioFile]:
@@ -136,7 +133,11 @@ def _part(job: FioJob, path: str, number: int, record: int, least: int, place: t
         span = min((span + start) * percent // 100, span)
     if span < record:
         raise job.refuse("size", f"is smaller than a block in {path}", code="out-of-range")
-    return FioFile(path, start, span // record * record)
+    if start % (record if record == least else 512):
+        raise job.refuse(
+            "offset", f"{start} is no multiple of the block, which is not built", code="not-built"
+        )
+    return FioFile(path, start, span // record * record, start + span)
 
 
 def _start(job: FioJob, held: int, number: int, least: int) -> int:

@@ -132,10 +132,12 @@ class FioJob:
         return None, self.size(key)
 
     def set(self, key: str, value: str) -> None:
-        """Set an option; the order of the options is that of their last setting."""
+        """Set an option, one without a value to 1; their order is that of the last setting."""
         self.options.pop(key, None)
-        self.options[key] = value
-        self.given[key] = value
+        self.options[key] = value or "1"
+        # fio's JSON has the options with a value.
+        if value:
+            self.given[key] = value
 
 
 def size_of(text: str, base: int) -> int | None:
@@ -155,6 +157,7 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
     """The jobs of a command line and of its files, in order. Raises Refused."""
     found: list[FioJob] = []
     shared: dict[str, str] = {}
+    shown: dict[str, str] = {}
     current: FioJob | None = None
     for flag, value in given.flags:
         if flag.spelling in _GLOBAL_ONLY:
@@ -163,17 +166,17 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
         if key == "name":
             if current is not None and not current.name and not found:
                 shared = current.options
-            current = FioJob(value, dict(shared), {"name": value}, shared)
+            current = FioJob(value, dict(shared), {"name": value}, shown)
             if value == "global":
-                current.options, current.name = shared, ""
+                current.options, current.given, current.name = shared, shown, ""
                 continue
             found.append(current)
             continue
         if current is None:
-            current = FioJob("", shared)
-        current.set(key, value or "1")
+            current = FioJob("", shared, shown)
+        current.set(key, value)
     for name in given.operands:
-        found += _of_file(Path(name), shared)
+        found += _of_file(Path(name), shared, shown)
     wanted = given.every("--section")
     found = [job for job in found if not wanted or job.name in wanted]
     if not found:
@@ -181,7 +184,7 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
     return found
 
 
-def _of_file(path: Path, before: dict[str, str]) -> list[FioJob]:
+def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[FioJob]:
     """The sections of a job file. Raises Refused."""
     try:
         text = path.read_text(errors="replace") if str(path) != "-" else Path("/dev/stdin").read_text()
@@ -195,9 +198,9 @@ def _of_file(path: Path, before: dict[str, str]) -> list[FioJob]:
         if not words or words[0] in "#;":
             continue
         if section := re.fullmatch(r"\[(.+)\]", words):
-            current = FioJob(section[1], dict(shared), shared=shared)
+            current = FioJob(section[1], dict(shared), shared=shown)
             if section[1] == "global":
-                current.options = shared
+                current.options, current.given = shared, shown
             else:
                 found.append(current)
             continue
@@ -209,7 +212,7 @@ def _of_file(path: Path, before: dict[str, str]) -> list[FioJob]:
             )
         key, _, value = (part.strip() for part in _expanded(words).partition("="))
         for flag, read_value in _options([f"--{key.lower()}" + (f"={value}" if value else "")]):
-            current.set(flag, read_value or "1")
+            current.set(flag, read_value)
     return found
 
 

@@ -294,6 +294,7 @@ def _json(
         "latency_target": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
+        **({"desc": one.description} if one.description else {}),
     }
 
 
