@@ -35,7 +35,9 @@ _LATENCY: Final = re.compile(
     r"\s+(?:IO|Files|Dirs|Objects)(?: (?:rd|wr))? latency\s*:\s+\[ (?P<figures>.*) \]\s*"
 )
 _BOUND: Final = re.compile(r"(min|avg|max)=([0-9.]{1,20})(us|ms|s)\b")
-_TALK: Final = re.compile(r"-{3,}|=+ =+\s+=+\s+=+|NOTE: .*|COMMAND LINE: .*")
+_RULE: Final = re.compile(r"-{3,}")
+"""The end of a phase."""
+_TALK: Final = re.compile(r"=+ =+\s+=+\s+=+|NOTE: .*|COMMAND LINE: .*")
 _NOTHING: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 _DURATION: Final = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)(ms|s))?")
 _UNITS: Final = {"MiB": 1 << 20, "MB": 1_000_000}
@@ -70,13 +72,19 @@ def read(source: Source) -> Result:
             bounds = {
                 _NAMES[name]: float(text) * TIMES_NS[unit] for name, text, unit in _bounds(found["figures"])
             }
+        elif _RULE.fullmatch(line):
+            _close(result, phase, start, call, rows, bounds)
+            phase, rows, bounds = "", {}, {}
         elif line.strip() and not _TALK.fullmatch(line) and not (phase and _LIST.fullmatch(line)):
             result.unread.append(Unread(at, shown(line), "no line of elbencho's table"))
             # A damaged first line of a phase must not give its figures to the phase before it.
             if re.match(r"\S.*\s:\s", line):
                 _close(result, phase, start, call, rows, bounds)
                 phase, rows, bounds = "", {}, {}
-    _close(result, phase, start, call, rows, bounds)
+    if phase:
+        result.lost.append(
+            f"{phase}, which begins in line {start}, has no line --- at its end: it may be cut"
+        )
     if not result.runs:
         raise Refused(source.path, "no phase of elbencho with a figure was understood", code="not-understood")
     return result

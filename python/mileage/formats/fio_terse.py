@@ -33,6 +33,8 @@ _PERCENTILES: Final = 20
 _TAIL: Final = 34
 """Fields between the last direction and the disks: CPU, depths, latencies."""
 _DISK: Final = 9
+_ENDING: Final = 3
+"""Fields that may follow without a disk."""
 _RAN_ON_MIN: Final = 1.05
 """Least ratio of the run times of two status reports."""
 _DIRECTIONS: Final = ("read", "write", "trim")
@@ -78,7 +80,8 @@ def read(source: Source) -> Result:
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
     jobs: list[_Job] = []
     lines: dict[str, int] = {}
-    for at, line in enumerate(source.lines(), 1):
+    texts = source.lines()
+    for at, line in enumerate(texts, 1):
         if _OLD.match(line[:1000]):
             raise Refused(
                 f"{source.path}, line {at}",
@@ -89,7 +92,7 @@ def read(source: Source) -> Result:
         if found := _LINE.match(line):
             version = version_3(f"{source.path}, line {at}", found[2])
             result.version = result.version or version
-            job = _job(at, line, int(found[1]))
+            job = _job(at, line, int(found[1]), cut=at == len(texts) and not source.ends_with_line)
             if job is not None:
                 if (twin := lines.setdefault(line.strip(), at)) != at:
                     raise Refused(f"{source.path}, line {at}", f"the same as line {twin}", code="repeated")
@@ -110,15 +113,19 @@ def read(source: Source) -> Result:
     return result
 
 
-def _job(at: int, line: str, version: int) -> _Job | None:
+def _job(at: int, line: str, version: int, *, cut: bool) -> _Job | None:
+    """A line; None for one that is not whole. `cut`: it has no line feed, so that its disks may be missing."""
     fields = line.rstrip("\r").split(";")
     directions, width = _FIELDS[version]
     end = _START + directions * width + _TAIL
-    group, error = whole(fields[3]), whole(fields[4])
-    # What follows the disks is a description, or the errors of continue_on_error.
+    # A disk may follow, then two numbers of continue_on_error, then a description.
     disk = fields[end : end + _DISK]
+    is_disk = len(disk) == _DISK and disk[-1].endswith("%")
+    if len(fields) < end or (not is_disk and (cut or len(disk) > _ENDING)):
+        return None
+    group, error = whole(fields[3]), whole(fields[4])
     disks = ";".join(disk) if any(number(field.removesuffix("%")) for field in disk[1:]) else ""
-    if len(fields) < end or group is None or error is None:
+    if group is None or error is None:
         return None
     if any(number(field.removesuffix("%")) is None for field in fields[end - _TAIL : end]):
         return None
@@ -129,7 +136,7 @@ def _job(at: int, line: str, version: int) -> _Job | None:
         if part is None:
             return None
         parts[name] = part
-    return _Job(at, fields[2], group, error, parts, disks if len(fields) >= end + _DISK else "")
+    return _Job(at, fields[2], group, error, parts, disks if is_disk else "")
 
 
 def _part(fields: list[str]) -> _Part | None:

@@ -67,6 +67,8 @@ class _JobDefinition(msgspec.Struct, frozen=True):
     name: str
     group: int
     options: dict[str, str]
+    cloned: bool = False
+    """Whether `numjobs` multiplied it: "..." follows."""
 
 
 def knows(source: Source) -> bool:
@@ -83,7 +85,8 @@ def read(source: Source) -> Result:
     listed: list[_JobDefinition] = []
     reports: list[Report] = []
     block: JobLines | None = None
-    ended = clients = False
+    ended = False
+    clients = 0
     for at, raw in enumerate(source.lines(), 1):
         # Status lines of the run end with a carriage return, and the next line of the output follows them.
         line = _OF_CLIENT.sub("", raw.rstrip("\r").rpartition("\r")[2], count=1)
@@ -100,6 +103,8 @@ def read(source: Source) -> Result:
             if not reports or (ended and not clients):
                 reports.append(Report())
             ended = False
+            # What fio prints of all clients has no run status groups.
+            reports[-1].ended &= block.name == ALL_CLIENTS
             reports[-1].blocks.append(block)
             result.began = result.began or found["date"]
         elif "(groupid=" in line:
@@ -108,15 +113,23 @@ def read(source: Source) -> Result:
         elif _SUMMARY.fullmatch(line):
             if line.startswith("Run status"):
                 block, ended = None, True
-            elif reports:
+                if reports:
+                    reports[-1].ended = True
+            elif line == "..." and listed:
+                listed[-1] = msgspec.structs.replace(listed[-1], cloned=True)
+            elif reports and line.endswith("%"):
                 sectors = [int(count) for pair in SECTORS.findall(line) for count in pair]
                 reports[-1].disk_bytes += [_SECTOR_BYTES * count for count in sectors]
         elif found := _CLIENT.fullmatch(line):
-            clients = True
+            clients += 1
             result.version = result.version or version_3(f"{source.path}, line {at}", found["version"])
             result.machine.setdefault("host", found["host"])
         elif line.strip() and (block is None or not block.add(line)):
             result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
+    if clients > 1 and reports:
+        # fio adds up several clients when all of them are done.
+        last = [block for block in reports[-1].blocks if block.name == ALL_CLIENTS]
+        reports[-1].ended = any(block.issued is not None for block in last)
     _close(result, listed, reports)
     if not result.runs:
         raise Refused(
@@ -156,9 +169,17 @@ def _sizes(pattern: str, text: str) -> list[tuple[str, str]]:
 
 def _close(result: Result, listed: list[_JobDefinition], reports: list[Report]) -> None:
     """Make the runs of the calls of fio that follow a list of jobs, which is of the first of them."""
+    cloned = {(job.name, job.group) for job in listed if job.cloned}
     for report in last_reports(reports):
         first = len(result.runs)
-        _add(result, listed, report)
+        if not report.ended:
+            result.lost.append(
+                f"the output with the result in line {report.blocks[0].line} is cut: jobs may be missing, and those "
+                "that are not whole are not kept"
+            )
+            report.keep_whole(cloned)
+        if report.blocks:
+            _add(result, listed, report)
         if report.torn:
             result.lost.append(
                 f"the status report that begins in line {report.torn} is damaged; the one before it is used"

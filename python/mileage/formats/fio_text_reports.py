@@ -28,12 +28,30 @@ class Report(msgspec.Struct):
     disk_bytes: list[int] = []
     reports: int = 1
     """Reports of the call up to this one."""
+    ended: bool = False
+    """Whether the run status groups follow the jobs: without them the output is cut, and jobs may be missing."""
     torn: int = 0
     """The line of a later report that was truncated; 0 for none."""
 
     def jobs(self) -> dict[tuple[str, int, int], JobLines]:
         """Blocks by name, group and process."""
         return {(block.name, block.group, block.pid): block for block in self.blocks}
+
+    def keep_whole(self, cloned: set[tuple[str, int]]) -> None:
+        """Of a report that is cut, keep the jobs that are certainly whole.
+
+        `cloned`: names and groups of jobs that `numjobs` multiplied, of which the last one may lack some.
+        """
+        if self.ended:
+            return
+        names = [(block.name, block.group) for block in self.blocks]
+        last = names[-1]
+        lacks = self.blocks[-1].jobs == 1 and (last in cloned or names.count(last) > 1)
+        self.blocks = [
+            block
+            for block, name in zip(self.blocks, names, strict=True)
+            if block.issued is not None and not (lacks and name == last)
+        ]
 
 
 def last_reports(found: list[Report]) -> list[Report]:

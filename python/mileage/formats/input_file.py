@@ -57,6 +57,11 @@ class Source(msgspec.Struct, frozen=True):
         """The beginning as text."""
         return self._text(self.head)
 
+    @property
+    def ends_with_line(self) -> bool:
+        """Whether the last line has its end. Raises Refused as :meth:`data`."""
+        return self.text().endswith("\n")
+
     def data(self) -> bytes:
         """The whole content. Raises Refused when there are too many to read whole, or they changed meanwhile."""
         if self.size > TEXT_MAX:

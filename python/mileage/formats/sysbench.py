@@ -81,6 +81,8 @@ class _Call(msgspec.Struct):
     settings: dict[str, str] = {}
     figures: dict[str, float] = {}
     intervals: list[tuple[str, float]] = []
+    whole: bool = False
+    """Whether its last lines, on the fairness of threads, are there."""
 
 
 def knows(source: Source) -> bool:
@@ -120,8 +122,13 @@ def read(source: Source) -> Result:
             _prepared(result, at, found)
         elif line.strip() and not (call and _take(call, line)) and not _OTHER.fullmatch(line):
             result.unread.append(Unread(at, shown(line), "no line of sysbench fileio that can stand here"))
+    if calls and calls[-1].figures and not calls[-1].whole and not source.ends_with_line:
+        # The last line is cut, perhaps within its number.
+        calls[-1].figures.popitem()
     for done in calls:
         run = _run(done)
+        if run.ops_per_s is not None and not done.whole:
+            result.lost.append(f"the call of line {done.line} has no end: figures may be missing")
         if run.ops_per_s is not None:
             result.runs.append(run)
         else:
@@ -160,6 +167,7 @@ def _take(call: _Call, line: str) -> bool:
         texts = zip(names, found.groups()[1:], strict=True)
         call.intervals += [(f"{found[1]} s: {name}", float(text)) for name, text in texts]
         return True
+    call.whole = call.whole or bool(_FAIRNESS.fullmatch(line))
     return bool(_FAIRNESS.fullmatch(line))
 
 

@@ -1,0 +1,87 @@
+"""A file that is cut anywhere has the figures of the whole one, or its report says what is missing."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.formats.result import SAMPLE_METRICS, Result
+from tests.formats.sample_reader import SAMPLES, of, of_text
+from tests.formats.test_hostile import CORPUS
+
+CUTS = 8
+NO_END = (".log", "bonnie.out", "fio-status.out", "fio-three-jobs.terse", ".xls")
+"""Logs, which end anywhere; a table whose line of more digits follows; reports and lines of which each is whole."""
+NAMES = [name for name in CORPUS if not name.endswith(NO_END)]
+
+
+def figures(result: Result) -> set[tuple[str, tuple[float | None, ...]]]:
+    return {
+        (run.cell, tuple(getattr(run, name) for name in SAMPLE_METRICS))
+        for run in result.runs
+        if run.measured
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cut_file_has_no_other_figures_in_silence(tmp_path: Path, name: str) -> None:
+    draw = random.Random(f"{os.environ['MILEAGE_TEST_SEED']} {name}")
+    data = CORPUS[name]
+    path = tmp_path / Path(name).name
+    path.write_bytes(data)
+    whole = figures(of(path))
+    ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
+    for cut in (*draw.choices(ends, k=CUTS), *(draw.randrange(1, len(data)) for _ in range(CUTS))):
+        path.write_bytes(data[:cut])
+        try:
+            result = of(path)
+        except Refused:
+            continue
+        for cell, own in figures(result):
+            known = any(
+                cell == other and all(a in (None, b) for a, b in zip(own, theirs, strict=True))
+                for other, theirs in whole
+            )
+            assert known or result.unread or result.lost, f"cut at {cut}: {cell} {own}"
+
+
+def test_a_cut_line_of_a_histogram_is_no_coarser_one(tmp_path: Path) -> None:
+    """The first 119 of 232 fields are those of a log with bins twice as wide."""
+    line = (SAMPLES / "hc_clat_hist.1.log").read_text().split("\n")[0]
+    fields = line.split(", ")
+    half = ", ".join(fields[: 3 + (len(fields) - 3) // 2])
+    path = tmp_path / "hc_clat_hist.1.log"
+    path.write_text(f"{line}\n{half}")
+    assert [entry.line for entry in of(path).unread] == [2]
+    path.write_text(half)
+    with pytest.raises(Refused):
+        of(path)
+
+
+def test_the_last_clone_of_a_cut_text_is_not_the_whole_job(tmp_path: Path) -> None:
+    """Of two processes of one job one is there: half of the rate is none of the job."""
+    text = (SAMPLES / "fio-status.out").read_text()
+    second = text.index("four: (groupid", text.index("four: (groupid") + 1)
+    assert second < text.index("Run status")
+    with pytest.raises(Refused, match="no result of a job"):
+        of_text(tmp_path, text[:second])
+
+
+def test_the_last_phase_of_a_cut_table_is_lost(tmp_path: Path) -> None:
+    """Without its total a mix would have the rate of its writes."""
+    text = CORPUS["elbencho.txt"].decode()
+    result = of_text(tmp_path, text[: text.index("MiB/s total")])
+    assert [run.cell for run in result.runs] == ["elbencho.mkdirs", "elbencho.write"]
+    assert "RWMIX70, which begins in line" in result.lost[0]
+
+
+def test_no_cut_of_a_terse_line_is_an_error(tmp_path: Path) -> None:
+    line = (SAMPLES / "fio-terse-5.terse").read_text().rstrip("\n")
+    for cut in range(len(line)):
+        with pytest.raises(Refused):
+            of_text(tmp_path, line[:cut])
+    assert len(of_text(tmp_path, line).runs) == 1
