@@ -105,9 +105,11 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
 fn check_cache_drop(options: &Options) -> Result<(), Error> {
     let because = match options.api {
         _ if options.drop_cache_every_bytes == 0 => return Ok(()),
-        Api::Positioned | Api::Seek | Api::Vectored { .. } if !options.direct => return Ok(()),
-        Api::Positioned | Api::Seek | Api::Vectored { .. } => "whose direct I/O leaves nothing in the page cache",
-        _ => "of which the page cache is not dropped between passes: choose positioned, seek or vectored",
+        Api::Mmap | Api::Stdio { .. } | Api::Null => {
+            "of which the page cache is not dropped between passes: choose positioned, seek, vectored or uring"
+        }
+        _ if options.direct => "whose direct I/O leaves nothing in the page cache",
+        _ => return Ok(()),
     };
     let (api, found) = (name(options.api), options.drop_cache_every_bytes.to_string());
     Err(Error::Api { api, what: "drop_cache_every_bytes", found, because })

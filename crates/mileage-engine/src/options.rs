@@ -38,7 +38,7 @@ pub struct Options {
     /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
     pub touch_bytes: u32,
     /// Each time a thread has moved this many bytes, the target is dropped from the page cache before its next call; in
-    /// bytes, 0 for never. With the span: before each pass but the first. For `positioned`, `seek` and `vectored`.
+    /// bytes, 0 for never. With the span: before each pass but the first. For `positioned`, `seek`, `vectored` and `uring`.
     pub drop_cache_every_bytes: u64,
     /// Expected identity of the target, or with a file for each thread those of `PATH.0`, `PATH.1` and so on. Symbolic
     /// links are not followed then. Empty: any target is accepted.

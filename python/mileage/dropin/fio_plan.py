@@ -44,8 +44,8 @@ _ONCE: Final = ("sequential", "backward", "shuffled")
 """Patterns that visit each block once in a pass."""
 _SEED: Final = 0x5EED
 _SECTOR: Final = 512
-_DROPPING: Final = ("positioned", "seek")
-"""Calls of which the engine drops the page cache between passes; the vectored one too."""
+_KEEPING: Final = ("mmap",)
+"""Calls of which the engine does not drop the page cache between passes."""
 
 
 @dataclass
@@ -368,7 +368,7 @@ def _set_cache_drop(work: FioWork) -> None:
     )
     if not (job.is_on("invalidate", True) and not is_direct(job) and api != "null" and has_passes):
         return
-    if api in _DROPPING or "vectored" in api:
+    if api not in _KEEPING:
         work.drops_cache = True
     elif work.timed or any(file.amount > file.span for file in work.files):
         work.notes.append("invalidate: the page cache is dropped before the first pass only")

@@ -94,6 +94,8 @@ pub(super) struct RingLoop<'a, O> {
     began_cpu_ns: u64,
     /// Whether the warm-up is over.
     counted: bool,
+    /// Bytes that may still be issued before the target is dropped from the page cache, where the options ask for that.
+    cached_bytes_left: u64,
 }
 
 const IN_FLIGHT: &str = "a call returns to the operation it was made for";
@@ -147,6 +149,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             looked_ns: 0,
             workers: Workers::default(),
             handed_on: false,
+            cached_bytes_left: shared.options.drop_cache_every_bytes,
             began_cpu_ns: 0,
             counted: workload.load.warm_up_ns == 0,
         })
@@ -260,6 +263,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline(always)]
     fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), FailureAt> {
         let together = self.together;
+        if self.shared.options.drop_cache_every_bytes > 0 {
+            self.drop_cache(at_ns, out)?;
+        }
         for (number, op) in out.iter().enumerate() {
             let slot = self.slot_for(op);
             self.data.submit(op, slot as usize);
@@ -278,6 +284,20 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 self.enter(0, 0, clock)?;
             }
         }
+        Ok(())
+    }
+
+    /// Before operations are issued: drop the target from the page cache if a pass has been issued since the last time.
+    #[cold]
+    fn drop_cache(&mut self, at_ns: u64, out: &[Op]) -> Result<(), FailureAt> {
+        if self.cached_bytes_left == 0 {
+            rustix::fs::fadvise(self.ring.file(), 0, None, rustix::fs::Advice::DontNeed)
+                .map_err(|errno| (at_ns, self.broken(errno)))?;
+            self.cached_bytes_left = self.shared.options.drop_cache_every_bytes;
+        }
+        let issued_bytes: u64 =
+            out.iter().filter(|op| op.kind.moves_bytes()).map(|op| u64::from(op.length_bytes)).sum();
+        self.cached_bytes_left = self.cached_bytes_left.saturating_sub(issued_bytes);
         Ok(())
     }
 

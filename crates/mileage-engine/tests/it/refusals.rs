@@ -189,15 +189,15 @@ fn dropping_the_page_cache_where_an_api_cannot() {
     let ring = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
     let cases = [
         (Api::Positioned, true, "direct I/O leaves nothing"),
-        (ring, false, "choose positioned, seek or vectored"),
-        (Api::Mmap, false, "choose positioned, seek or vectored"),
-        (Api::Null, false, "choose positioned, seek or vectored"),
+        (ring, true, "direct I/O leaves nothing"),
+        (Api::Mmap, false, "choose positioned, seek, vectored or uring"),
+        (Api::Null, false, "choose positioned, seek, vectored or uring"),
     ];
     for (api, direct, because) in cases {
         let refused = refusal(reads(), dropped(api, direct));
         assert!(refused.starts_with("drop_cache_every_bytes is ") && refused.contains(because), "{refused}");
     }
-    for api in [Api::Positioned, Api::Seek, Api::Vectored { parts: 1 }] {
+    for api in [Api::Positioned, Api::Seek, Api::Vectored { parts: 1 }, ring] {
         assert!(start(reads(), dropped(api, false)).is_ok());
     }
 }
