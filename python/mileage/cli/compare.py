@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 @click.option(
     "--published",
     metavar="NAME",
-    help="Compare one study with what its source printed: x25e-2010, qmul-2017, anandtech-2009, or a CSV file of "
-    "that form.",
+    help="Compare one study with what its source printed: x25e-2010, sandforce-2011, qmul-2017, anandtech-2009, or a "
+    "CSV file.",
 )
 @click.option("--history", is_flag=True, help="Find where a series of studies of one target changed.")
 @click.option(
