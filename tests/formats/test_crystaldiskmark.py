@@ -128,3 +128,16 @@ def test_a_fuller_drive_is_no_other_cell_and_another_drive_is(tmp_path: Path, te
         "C: 26.4% (122.8/465.2 GiB)",
         "G: 0.1% (5.0/931.4 GB)",
     }
+
+
+def test_a_section_of_another_language_is_not_the_one_before(tmp_path: Path) -> None:
+    result = of_text(tmp_path, CRYSTALDISKMARK_8.replace("[Write]", "[Schreiben]"))
+    assert [run.cell.partition(" ")[0] for run in result.runs] == [
+        "crystaldiskmark.sequential_read",
+        "crystaldiskmark.sequential_read",
+        "crystaldiskmark.random_read",
+        "crystaldiskmark.random_read",
+    ]
+    assert [entry.line for entry in result.unread] == [14, 15, 16]
+    with pytest.raises(Refused, match=r"line 8 has '\[Lesen\]'"):
+        of_text(tmp_path, CRYSTALDISKMARK_8.replace("[Write]", "[Schreiben]").replace("[Read]", "[Lesen]"))

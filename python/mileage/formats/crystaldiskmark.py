@@ -81,11 +81,15 @@ def read(source: Source) -> Result:
             _fact(result, begun, found[1], found[2].strip())
         elif line.strip() and not _RULE.fullmatch(line):
             result.unread.append(Unread(at, shown(line), "no line of CrystalDiskMark that can stand here"))
+            if not line.startswith(" "):
+                # It may begin a section, such as [Write] in another language.
+                section, mix = "", ""
     _settle(result, begun)
     if not result.runs:
-        zeros = "each test has 0.000 MB/s: none was run" if result.facts else ""
+        first = f"line {result.unread[0].line} has {result.unread[0].text!r}" if result.unread else ""
+        why = "each test has 0.000 MB/s: none was run" if result.facts else first
         raise Refused(
-            source.path, "no result of CrystalDiskMark was understood", advice=zeros, code="not-understood"
+            source.path, "no result of CrystalDiskMark was understood", advice=why, code="not-understood"
         )
     return result
 
