@@ -62,3 +62,11 @@ def test_a_damaged_first_line_of_a_phase_gives_nothing_to_the_phase_before(tmp_p
 def test_a_text_without_a_figure_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no phase of elbencho with a figure"):
         of_text(tmp_path, "".join(ELBENCHO_TEXT.splitlines(keepends=True)[:2]))
+
+
+def test_a_mix_without_its_total_has_the_sum_of_reads_and_writes(tmp_path: Path) -> None:
+    lines = [line for line in ELBENCHO_TEXT.splitlines() if " total  " not in line or "Dirs" in line]
+    run = by_cell(of_text(tmp_path, "\n".join(lines) + "\n"))["elbencho.rwmix70"]
+    assert (run.rate_bytes_per_s, run.ops_per_s) == ((11 + 27) * MIB, 3000 + 7001)
+    alone = "\n".join(line for line in lines if " read  " not in line) + "\n"
+    assert "elbencho.rwmix70" not in by_cell(of_text(tmp_path, alone))

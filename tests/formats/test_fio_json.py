@@ -135,6 +135,23 @@ def test_fio_2_has_other_units_and_is_refused(tmp_path: Path) -> None:
         of(written(tmp_path, text))
 
 
+def test_fio_2_without_its_version_is_known_by_its_names(tmp_path: Path) -> None:
+    """An excerpt has no version, and io_bytes of fio 2 is in KiB."""
+    data = sample("fio-one-job.json")
+    del data["fio version"]
+    assert of(written(tmp_path, json.dumps(data))).version is None
+    for name in ("read", "write", "trim"):
+        part = data["jobs"][0][name]
+        data["jobs"][0][name] = {
+            "io_bytes": part["io_bytes"] // 1024,
+            "bw": part["bw"],
+            "clat": {"mean": 60.0, "percentile": {"99.000000": 90}},
+            **{key: part[key] for key in ("iops", "runtime", "total_ios")},
+        }
+    with pytest.raises(Refused, match="no version, and latencies without clat_ns; expected fio 3"):
+        of(written(tmp_path, json.dumps(data)))
+
+
 def test_sizes_follow_kb_base(tmp_path: Path) -> None:
     data = sample("fio-one-job.json")
     for base, size, label in (("1000", "4k", "fio.randread 3.91 KiB"), ("1000", "4ki", "fio.randread 4 KiB")):
@@ -209,6 +226,10 @@ def test_a_group_whose_operations_have_another_size_holds_other_jobs(tmp_path: P
     job["read"]["total_ios"] += 50_000
     job["read"]["io_bytes"] += 50_000 * 8192
     assert of_job(tmp_path, job).cell == "fio.group of one and others"
+    for name in ("total_ios", "runtime"):
+        damaged = fio_report.job("one")
+        damaged["read"][name] = -1
+        assert of_job(tmp_path, damaged).cell == "fio.randread 4 KiB", "what is not known shows no other job"
     part = fio_report.job("one")
     part["read"]["total_ios"] += 1
     part["read"]["io_bytes"] += 512

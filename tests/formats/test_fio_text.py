@@ -289,3 +289,10 @@ def test_latencies_below_a_damaged_direction_are_of_no_other_one(tmp_path: Path,
     (run,) = result.runs
     assert (run.quantiles_ns["p50"], run.quantiles_ns["max"]) == (1144, 8522)
     assert len(result.unread) == 9
+
+
+def test_a_job_that_reads_and_has_writes_holds_others(tmp_path: Path) -> None:
+    """The line that lists the second job of the group is damaged."""
+    text = (SAMPLES / "fio-group.out").read_text().replace("b: (g=0): rw=randwrite", "b# (g=0)- rw=randwrite")
+    (run,) = of_text(tmp_path, text).runs
+    assert run.cell == "fio.group of a and others"

@@ -81,3 +81,10 @@ def test_columns_of_no_known_heading_are_not_guessed(tmp_path: Path) -> None:
 def test_the_flat_file_is_refused_with_advice(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"flatfile\.html of vdbench; import totals\.html"):
         of_text(tmp_path, "*\n   tod  Run  Interval  reqrate  rate\n")
+
+
+def test_averages_below_a_damaged_beginning_are_of_no_definition_before(tmp_path: Path) -> None:
+    text = VDBENCH_50407.replace("16:24:37.001 Starting RD=rd1", "16:24:37.001 St#rting RD-rd1")
+    cells = [run.cell for run in of_text(tmp_path, text).runs]
+    whole = [run.cell for run in of_text(tmp_path, VDBENCH_50407).runs]
+    assert cells == [*whole[:1], "vdbench.run", *whole[2:]]

@@ -138,17 +138,25 @@ def _close(
 def _rate(figures: dict[str, float | None]) -> float | None:
     """Bytes per second of reads and writes together."""
     for unit, size in _UNITS.items():
-        for label in (f"Throughput {unit}/s", f"{unit}/s total", f"{unit}/s write"):
-            if (value := figures.get(label)) is not None:
-                return value * size
+        if (value := _both(figures, f"Throughput {unit}/s", f"{unit}/s")) is not None:
+            return value * size
     return None
+
+
+def _both(figures: dict[str, float | None], plain: str, name: str) -> float | None:
+    """A figure of all operations: of a mix its total, or the sum of reads and writes where the total is missing."""
+    for label in (plain, f"{name} total"):
+        if (value := figures.get(label)) is not None:
+            return value
+    parts = [figures[label] for label in (f"{name} write", f"{name} read") if label in figures]
+    known = [value for value in parts if value is not None]
+    return sum(known) if len(known) == 2 else None
 
 
 def _operations(figures: dict[str, float | None]) -> float | None:
     """Operations per second; of phases without data entries per second."""
-    for label in ("IOPS total", "IOPS", "IOPS write"):
-        if (value := figures.get(label)) is not None:
-            return value
+    if (value := _both(figures, "IOPS", "IOPS")) is not None:
+        return value
     moves = any("B/s" in label for label in figures)
     entries = ("Files/s", "Dirs/s", "Objects/s", "Buckets/s", "Entries/s")
     return None if moves else next((figures[name] for name in entries if figures.get(name) is not None), None)

@@ -18,6 +18,7 @@ from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_rules import (
     ALL_CLIENTS,
     QUANTILES,
+    READS,
     WRITES,
     leave_verification,
     note_concurrent,
@@ -39,7 +40,6 @@ _MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s
 _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
 _SECTOR_BYTES: Final = 512
-_READS: Final = ("read", "randread")
 _SLACK: Final = 1.2
 _SLACK_MS: Final = 200.0
 """Time by which the run time of a job may exceed that of its operations: it also starts, ends and syncs."""
@@ -93,6 +93,13 @@ def _add(document: Document, result: Result, source: Source) -> None:
         result.version = result.version or number_3
         if result.version != number_3:
             result.facts[f"version from line {document.line}"] = version
+    elif not all(_is_of_3(_dict(job.get(name))) for job in jobs_of(value) for name in _DIRECTIONS):
+        raise Refused(
+            f"{source.path}, line {document.line}",
+            "no version, and latencies without clat_ns",
+            expected="fio 3, whose units are read",
+            code="unsupported",
+        )
     if isinstance(value.get("time"), str):
         result.began = result.began or value["time"]
     if not document.whole:
@@ -120,6 +127,11 @@ def _add(document: Document, result: Result, source: Source) -> None:
                 Unread(document.line, missing_text, "expected finite numbers that are not negative")
             )
         result.runs.append(run)
+
+
+def _is_of_3(part: dict[str, Any]) -> bool:
+    """Whether a direction has names that fio 3 alone has: fio 2 writes KiB as `io_bytes`, and latencies as `clat`."""
+    return not part or any(name in part for name in ("clat_ns", "lat_ns", "slat_ns", "bw_bytes"))
 
 
 def _word(value: Any) -> str:
@@ -205,12 +217,14 @@ def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
     """
     pattern = options.pattern
     ops = {direction: whole(_dict(job.get(direction)).get("total_ios")) or 0 for direction in _DIRECTIONS}
-    if (ops["read"] and pattern in WRITES) or (ops["write"] and pattern in _READS):
+    if (ops["read"] and pattern in WRITES) or (ops["write"] and pattern in READS):
         return not options.verifies
     moved = {direction: _io_bytes(_dict(job.get(direction))) for direction in _DIRECTIONS}
     size = options.block_bytes if "bs" in options.values and not options.verifies else None
     if size and any(
-        total is not None and abs(total - ops[name] * size) > size * (1 + _OTHER_SIZE_MIN * ops[name])
+        total is not None
+        and whole(_dict(job.get(name)).get("total_ios")) is not None
+        and abs(total - ops[name] * size) > size * (1 + _OTHER_SIZE_MIN * ops[name])
         for name, total in moved.items()
     ):
         return True
@@ -220,7 +234,7 @@ def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
         return False
     # A job that verifies reads after it wrote, and both times count.
     longest_ms = sum(times_ms) if options.verifies else max(times_ms)
-    return ran_ms > _SLACK * options.jobs * longest_ms + _SLACK_MS
+    return longest_ms > 0 and ran_ms > _SLACK * options.jobs * longest_ms + _SLACK_MS
 
 
 def _sum(values: Any) -> int | None:

@@ -14,6 +14,8 @@ ALL_CLIENTS: Final = "All clients"
 """What fio calls the sum of the jobs of several clients."""
 QUANTILES: Final = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99_9"}
 """Percentiles that are kept, and their names."""
+READS: Final = ("read", "randread")
+"""Patterns without writes."""
 WRITES: Final = ("write", "randwrite")
 """Patterns whose reads are those of `verify`, after the writes or between them."""
 _UNEQUAL_MIN: Final = 1.05

@@ -20,6 +20,7 @@ from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_rules import (
     ALL_CLIENTS,
+    READS,
     WRITES,
     drop_unmixed,
     leave_verification,
@@ -204,6 +205,8 @@ def _add(result: Result, listed: list[_JobDefinition], report: Report) -> None:
         names = dict.fromkeys(job.name for job in listed if job.group == group)
         others = [other for other in names if (other, group) not in groups and name != ALL_CLIENTS]
         own = next((job.options for job in listed if (job.name, job.group) == (name, group)), {})
+        if own.get("rw") in READS and any("write" in block.parts for block in same) and not others:
+            others = ["at least one that is not listed"]
         run = _run(same, {} if others else own, others)
         run.call = call
         note_concurrent(

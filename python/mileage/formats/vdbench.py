@@ -88,7 +88,8 @@ def read(source: Source) -> Result:
             start, open_since = found, at
         elif found := _AVERAGE.fullmatch(line):
             if _row(result, at, columns, start, open_since, found):
-                open_since = 0
+                # Each definition has one line of averages: a second one is of a definition whose beginning is damaged.
+                start, open_since = None, 0
         elif found := _VERSION.fullmatch(line):
             result.version = result.version or found[1]
         elif (found := _DATE.fullmatch(line)) and (named := _columns(found[2])):
