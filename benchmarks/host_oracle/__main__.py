@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.host_oracle.model import ModelCalls, host_like
+from benchmarks.host_oracle.model import DRIVE, ModelCalls, host_like
 from benchmarks.host_oracle.real import RealCalls, mounted, traced
 from benchmarks.host_oracle.steps import Calls, perform
 
@@ -43,11 +44,22 @@ def set_up(calls: Calls, workload: dict[str, Any]) -> None:
         calls.create(f"n{number}")
 
 
-def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str) -> tuple[Requests, Requests]:
+class Compared(NamedTuple):
+    """What the real kernel and the model did: requests, seconds, and on a served drive what its server counted."""
+
+    real: Requests
+    model: Requests
+    real_s: float
+    model_s: float
+    counted: dict[str, int]
+
+
+def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str, drive: str) -> Compared:
     """The requests of the real kernel, and of the model with the queue of its device."""
     options = workload.get("mount", "")
     sizes = workload.get("files", {})
-    with mounted(kind, options, folder) as (place, queue):
+    counted: dict[str, int] = {}
+    with mounted(kind, options, folder, drive) as (place, queue, counts):
         calls = RealCalls(place)
         set_up(calls, workload)
         calls.close()
@@ -55,9 +67,14 @@ def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str) -> t
         Path("/proc/sys/vm/drop_caches").write_text("1")
         if (ahead := workload.get("read_ahead_kb")) is not None:
             queue.joinpath("queue", "read_ahead_kb").write_text(str(ahead))
+        before = counts() if counts is not None else {}
         with traced(tracefs, queue) as real:
+            began = time.monotonic()
             for step in workload["steps"]:
                 perform(calls, step, sizes)
+            real_s = time.monotonic() - began
+        if counts is not None:
+            counted = {name: number - before[name] for name, number in counts().items()}
         calls.close()
         host = host_like(queue, kind, options, ahead)
     model = ModelCalls(host)
@@ -66,9 +83,16 @@ def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str) -> t
     model.sync()
     model.drop_caches()
     host.trace_requests()
+    began_ns = host.now_ns
     for step in workload["steps"]:
         perform(model, step, sizes)
-    return real, host.take_requests()
+    return Compared(real, host.take_requests(), real_s, (host.now_ns - began_ns) / 1e9, counted)
+
+
+def drive_words(found: Compared) -> str:
+    """The cells of a row on a served drive: what its server counted, and the seconds of both."""
+    numbers = ", ".join(str(found.counted[kind]) for kind in KINDS)
+    return f" | {numbers} | {found.real_s:.3f} s, {found.model_s:.3f} s, {found.model_s / found.real_s:.2f}"
 
 
 def agrees(real: Counter[str], model: Counter[str]) -> bool:
@@ -92,6 +116,12 @@ def main() -> int:
     parser.add_argument("--kind", choices=("ext4", "xfs"), action="append")
     parser.add_argument("--only", default="")
     parser.add_argument("--held-out", action="store_true", help="those that were held out, and no others")
+    parser.add_argument(
+        "--served",
+        action="store_true",
+        help="put the model's drive below the kernel, served in real time; print what its server counted, and the"
+        " seconds of kernel and model with their ratio",
+    )
     parser.add_argument("--sizes", action="store_true", help="list the sizes of requests that differ")
     asked = parser.parse_args()
     listed = tomllib.loads(Path(__file__).with_name("workloads.toml").read_text())["workload"]
@@ -100,12 +130,14 @@ def main() -> int:
     for kind in asked.kind or ("ext4", "xfs"):
         say(f"{kind}: workload | kernel: reads, writes, flushes, discards | model | agrees")
         for workload in chosen:
-            real, model = really(workload, kind, asked.tracefs, asked.folder)
+            found = really(workload, kind, asked.tracefs, asked.folder, DRIVE if asked.served else "")
+            real, model = found.real, found.model
             counts = [Counter(request[0] for request in requests) for requests in (real, model)]
             holds = agrees(*counts)
             good, all_rows = good + holds, all_rows + 1
             cells = [", ".join(cell(requests, word) for word in KINDS) for requests in (real, model)]
-            say(f"{workload['name']} | {cells[0]} | {cells[1]} | {'yes' if holds else 'NO'}")
+            more = drive_words(found) if asked.served else ""
+            say(f"{workload['name']} | {cells[0]} | {cells[1]} | {'yes' if holds else 'NO'}{more}")
             if asked.sizes and not holds:
                 for label, requests in (("kernel", real), ("model", model)):
                     sizes = Counter((request[0], request[2]) for request in requests)

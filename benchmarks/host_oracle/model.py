@@ -8,6 +8,8 @@ from pathlib import Path
 from mileage import _core
 from mileage.targets.host_profiles import load_hosted
 
+DRIVE = f"plain-64gib,capacity_bytes={2 << 30},blocks_per_plane=128"
+"""The drive below the model, and below the real kernel where it is served."""
 _FIRST_HANDLE = 100
 
 
@@ -31,11 +33,9 @@ def host_like(queue: Path, kind: str, options: str, read_ahead_kb: int | None) -
         "journal_bytes": 64 << 20,
         "file_system": kind,
         "discard": str("discard" in options).lower(),
-        "capacity_bytes": 2 << 30,
-        "blocks_per_plane": 128,
     }
     text = ",".join(f"{key}={value}" for key, value in changes.items())
-    drive, host = load_hosted(f"plain-64gib@server-2025,{text}")
+    drive, host = load_hosted(f"{DRIVE}@server-2025,{text}")
     return _core.Host(host, drive)
 
 

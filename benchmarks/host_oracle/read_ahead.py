@@ -51,7 +51,7 @@ def cache_traced(tracefs: Path, file: os.stat_result) -> Iterator[tuple[list[int
 
 def both(sequence: Sequence, tracefs: Path, folder: str) -> tuple[list[int], list[int]]:
     """Pages that each read brought into the page cache: of the kernel, and of the model."""
-    with mounted("ext4", "", folder) as (place, queue):
+    with mounted("ext4", "", folder) as (place, queue, _):
         calls = RealCalls(place)
         write_file(calls)
         calls.close()

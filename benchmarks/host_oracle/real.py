@@ -9,12 +9,16 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mileage.targets.ledger import Ledger
+from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
+
+Counts = Callable[[], dict[str, int]]
 IMAGE_BYTES = 2 << 30
 SECTOR_BYTES = 512
 _ISSUED = re.compile(r"block_rq_issue: (\d+),(\d+) (\S+) (\d+) \(.*?\) (\d+) \+ (\d+)")
@@ -93,23 +97,51 @@ class RealCalls:
 
 
 @contextmanager
-def mounted(kind: str, options: str, folder: str) -> Iterator[tuple[Path, Path]]:
-    """A new file system of a kind on a loop device: its mount point, and the device's folder below /sys/block."""
+def mounted(
+    kind: str, options: str, folder: str, drive: str = ""
+) -> Iterator[tuple[Path, Path, Counts | None]]:
+    """A new file system of a kind on a loop device over a file, or over a virtual drive that is served.
+
+    Its mount point, the device's folder below /sys/block, and what asks a served drive for its counts.
+    """
     with TemporaryDirectory(dir=folder) as made:
-        image, place = Path(made, "image"), Path(made, "mount")
-        with image.open("wb") as file:
-            file.truncate(IMAGE_BYTES)
+        place = Path(made, "mount")
         place.mkdir()
-        device = _run("losetup", "-f", "--show", "--direct-io=on", str(image))
-        try:
+        with served(Path(made, "drive"), drive) if drive else image(Path(made, "image")) as (device, counts):
             _run(*MKFS[kind], device)
             _run("mount", "-o", options or "defaults", device, str(place))
             try:
-                yield place, Path("/sys/block", Path(device).name)
+                yield place, Path("/sys/block", Path(device).name), counts
             finally:
                 _run("umount", str(place))
-        finally:
-            _run("losetup", "-d", device)
+
+
+@contextmanager
+def image(path: Path) -> Iterator[tuple[str, None]]:
+    """A loop device over a new file."""
+    with path.open("wb") as file:
+        file.truncate(IMAGE_BYTES)
+    device = _run("losetup", "-f", "--show", "--direct-io=on", str(path))
+    try:
+        yield device, None
+    finally:
+        _run("losetup", "-d", device)
+
+
+@contextmanager
+def served(at: Path, drive: str) -> Iterator[tuple[str, Counts]]:
+    """A loop device over a virtual drive that is served in real time."""
+    ledger, server = Ledger(), ServedDrive("host_oracle", ServedDriveOptions(profile=drive, at=at))
+    server.start(ledger)
+    try:
+        device = str(server.attach(ledger))
+
+        def counts() -> dict[str, int]:
+            return {kind: row["requests"] for kind, row in server.control("stats")["requests"].items()}
+
+        yield device, counts
+    finally:
+        server.stop(ledger)
 
 
 @contextmanager
