@@ -44,7 +44,7 @@ def set_up(calls: Calls, workload: dict[str, Any]) -> None:
         calls.create(f"n{number}")
 
 
-class Compared(NamedTuple):
+class OracleComparison(NamedTuple):
     """What the real kernel and the model did: requests, seconds, and on a served drive what its server counted."""
 
     real: Requests
@@ -54,7 +54,7 @@ class Compared(NamedTuple):
     counted: dict[str, int]
 
 
-def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str, drive: str) -> Compared:
+def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str, drive: str) -> OracleComparison:
     """The requests of the real kernel, and of the model with the queue of its device."""
     options = workload.get("mount", "")
     sizes = workload.get("files", {})
@@ -86,10 +86,10 @@ def really(workload: dict[str, Any], kind: str, tracefs: Path, folder: str, driv
     began_ns = host.now_ns
     for step in workload["steps"]:
         perform(model, step, sizes)
-    return Compared(real, host.take_requests(), real_s, (host.now_ns - began_ns) / 1e9, counted)
+    return OracleComparison(real, host.take_requests(), real_s, (host.now_ns - began_ns) / 1e9, counted)
 
 
-def drive_words(found: Compared) -> str:
+def drive_words(found: OracleComparison) -> str:
     """The cells of a row on a served drive: what its server counted, and the seconds of both."""
     numbers = ", ".join(str(found.counted[kind]) for kind in KINDS)
     return f" | {numbers} | {found.real_s:.3f} s, {found.model_s:.3f} s, {found.model_s / found.real_s:.2f}"

@@ -105,6 +105,13 @@ class ServedDrive:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def process_number(self) -> int:
+        """Number of the process that serves the drive, once started."""
+        if self._process is None:
+            raise RuntimeError("start must come before process_number")
+        return self._process.pid
+
+    @property
     def end_status(self) -> int | None:
         """Exit status of the process, once it has ended; negative: the signal that ended it."""
         return self._process.poll() if self._process is not None else None

@@ -1,0 +1,1 @@
+"""Rates and lateness of served drives."""
