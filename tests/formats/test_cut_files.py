@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.formats.result import SAMPLE_METRICS, Result
+from tests.answers import fio_report
 from tests.formats.sample_reader import SAMPLES, of, of_text
 from tests.formats.test_hostile import CORPUS
 
@@ -85,3 +87,19 @@ def test_no_cut_of_a_terse_line_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(Refused):
             of_text(tmp_path, line[:cut])
     assert len(of_text(tmp_path, line).runs) == 1
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_part_of_the_jobs_of_a_cut_document_is_no_run(tmp_path: Path, grouped: bool) -> None:
+    """With group_reporting one entry has the figures of all jobs."""
+    jobs = [
+        fio_report.job("a", numjobs="2", **({"group_reporting": "1"} if grouped else {})) for _ in range(2)
+    ]
+    other = fio_report.job("b", bs="64k")
+    other["read"]["io_bytes"] *= 16
+    text = json.dumps({"fio version": "fio-3.33", "jobs": [other, *(jobs[:1] if grouped else jobs)]})
+    whole = of_text(tmp_path, text)
+    cut = of_text(tmp_path, text[: text.rindex('"jobname"') - 3] if not grouped else text[:-2])
+    assert [run.cell for run in whole.runs] == ["fio.randread 64 KiB", "fio.randread 4 KiB, 2 jobs"]
+    assert len(cut.runs) == (2 if grouped else 1)
+    assert any("of the 2 jobs 'a' the document has 1" in text for text in cut.lost) is not grouped

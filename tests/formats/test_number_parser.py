@@ -12,7 +12,25 @@ from mileage.formats.number_parser import WHOLE_MAX, binary_size, number, rounde
 
 
 @pytest.mark.parametrize(
-    "value", [-1, -0.5, "-3", "-1e9", "-inf", math.nan, math.inf, "nan", True, None, [], ""]
+    "value",
+    [
+        -1,
+        -0.5,
+        "-3",
+        "-1e9",
+        "-inf",
+        math.nan,
+        math.inf,
+        "nan",
+        True,
+        None,
+        [],
+        "",
+        "1_000",
+        "١٢",
+        "1,5",
+        "0x10",
+    ],
 )
 def test_what_is_no_figure(value: object) -> None:
     assert number(value) is None

@@ -169,3 +169,12 @@ def test_settings_may_have_different_figures(tmp_path: Path) -> None:
     assert [run.kind for run in of_text(tmp_path, text).runs] == ["throughput", "iops"]
     study = make_study(read_files([tmp_path / "file"]), tmp_path / "study")
     assert {sample.cell for sample in app.load(study.path).samples()} == {"x, depth 1", "x, depth 2"}
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_table_with_decimal_commas_is_refused(tmp_path: Path, separator: str) -> None:
+    """Its 1.234 may be a thousand, so the rows that look right are not read either."""
+    rows = ["a,1,1.234,MB/s", "a,2,1@5,MB/s"]
+    text = (HEAD + "\n".join(rows) + "\n").replace(",", separator).replace("@", ",")
+    with pytest.raises(Refused, match=r"line 3: the value is '1,5'; expected decimal points"):
+        of_text(tmp_path, text)

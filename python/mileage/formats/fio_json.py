@@ -116,6 +116,9 @@ def _add(document: Document, result: Result, source: Source) -> None:
         key = (_word(job.get("jobname")), _word(job.get("groupid")), _word(job.get("hostname")), options.key)
         groups.setdefault(key, []).append(job)
     for jobs in groups.values():
+        if not document.whole and (missing_jobs := _missing_jobs(jobs, shared)):
+            result.lost.append(missing_jobs)
+            continue
         run = _run(jobs, shared)
         run.line = document.line
         if len(groups) == 1:
@@ -151,6 +154,16 @@ def _concurrent_jobs(
         and other[0].get("hostname") == first.get("hostname")
         and ALL_CLIENTS not in (other[0].get("jobname"), first.get("jobname"))
     ]
+
+
+def _missing_jobs(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> str:
+    """What is missing of the jobs that `numjobs` made, in a document that is cut; empty where nothing is."""
+    options = FioOptions.of(shared, _dict(jobs[0].get("job options")))
+    if "group_reporting" in options.values or len(jobs) >= options.jobs:
+        return ""
+    return (
+        f"of the {options.jobs} jobs {_word(jobs[0].get('jobname'))!r} the document has {len(jobs)}: no run"
+    )
 
 
 def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:

@@ -23,6 +23,9 @@ def number(value: Any) -> float | None:
     """A finite number that is not negative, from a number or its text; None for all else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    # Python reads 1_000 and the digits of all scripts, which no tool writes.
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        return None
     try:
         found = float(value)
     except (ValueError, OverflowError):

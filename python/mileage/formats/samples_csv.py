@@ -3,15 +3,16 @@
 Scope: one header row with the columns `cell`, `repetition`, `value` and `unit`; optionally `metric`; every other column
 is a setting, whatever its name. Rows of one cell, repetition and setting are figures of one run, and rows of one
 repetition number were measured together. Fields are separated by commas, semicolons or tabs, whichever the header has.
-What it refuses: a unit that has two meanings or none, a metric that does not fit its unit, a time without a metric, and
-a figure that is given twice. A row with another number of fields, or whose value is no number, is reported as not
-understood.
+What it refuses: a decimal comma, a unit that has two meanings or none, a metric that does not fit its unit, a time
+without a metric, and a figure that is given twice. A row with another number of fields, or whose value is no number, is
+reported as not understood.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Final
 
 import msgspec
@@ -41,6 +42,7 @@ _QUANTILES: Final = ("mean", "min", "p50", "p90", "p99_9", "max")
 _METRICS: Final = (*_JUDGED, *_QUANTILES)
 _UNITS: Final = (*RATES, *_OPERATIONS, *TIMES_NS)
 _SEPARATORS: Final = ",;\t"
+_COMMA: Final = re.compile(r"[0-9.]{1,40},[0-9]{1,40}")
 _FIELD_MAX: Final = 4000
 """Characters of a field; a longer one is damage."""
 
@@ -82,13 +84,28 @@ def read(source: Source) -> Result:
     for at, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
-        row = _row(source, at, names, _fields(line, separator))
+        fields = _fields(line, separator)
+        if separator != "," and len(fields) == len(names):
+            _check_point(f"{source.path}, line {at}", fields[names.index("value")])
+        row = _row(source, at, names, fields)
         if isinstance(row, _Row):
             rows.append(row)
         else:
             result.unread.append(Unread(at, shown(line), row))
     result.runs += _runs(source, rows)
     return result
+
+
+def _check_point(where: str, value: str) -> None:
+    """Raises Refused for a value with a decimal comma: below one, 1.234 may be a thousand."""
+    if _COMMA.fullmatch(value.strip()):
+        raise Refused(
+            where,
+            f"the value is {value.strip()[:40]!r}",
+            expected="decimal points in the whole table",
+            advice="export it with numbers such as 1234.5",
+            code="ambiguous",
+        )
 
 
 def _header(line: str) -> str:
