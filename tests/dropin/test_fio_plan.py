@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.fio import results_of
+from mileage.dropin.fio import check_late_values, results_of
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import jobs_of, size_of
 from mileage.dropin.fio_places import trace_of
@@ -226,6 +226,18 @@ def test_random_places_of_blocks_of_several_sizes_are_multiples_of_the_least() -
         (16384, 100, 4096),
         (8192, 0, 8192),
     ]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("group_reporting=yes", "unlink=maybe", "exitall=2", "log_avg_msec=x", "startdelay=5sec"),
+        *("bwavgtime=soon", "percentile_list=101", "wait_for=nothing", "verify_only=?"),
+    ],
+)
+def test_a_wrong_value_is_found_before_the_jobs(option: str) -> None:
+    with pytest.raises(Refused, match=option.partition("=")[0]):
+        check_late_values([works("--size=4k", f"--{option}")])
 
 
 def test_processors_are_shared_or_split() -> None:

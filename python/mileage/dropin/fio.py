@@ -39,6 +39,7 @@ def run(given: GivenFlags) -> int:
     forms = _forms(given)
     jobs = jobs_of(given)
     works = [works_of(job) for job in jobs]
+    check_late_values(works)
     if given.has("--parse-only"):
         return 0
     for line in notes_of(jobs, works):
@@ -105,6 +106,26 @@ def _do_jobs(works: Sequence[Sequence[FioWork]]) -> tuple[list[FioResult], int]:
         if end == "ended":
             break
     return results, status
+
+
+_LATE_SWITCHES: Final = (
+    *("group_reporting", "new_group", "stonewall", "thread", "exitall", "unlink"),
+    *("create_only", "verify_only", "log_offset"),
+)
+_LATE_NUMBERS: Final = ("log_avg_msec", "cpuchunks", "loops")
+
+
+def check_late_values(works: Sequence[Sequence[FioWork]]) -> None:
+    """Refuse values that are read when the jobs run or have ended: results must not be lost by them. Raises Refused."""
+    for copies in works:
+        job = copies[0].job
+        for key in _LATE_SWITCHES:
+            job.is_on(key)
+        for key in _LATE_NUMBERS:
+            job.number(key, 0)
+        job.time_ns("startdelay")
+        results_of([FioResult(copies[0], 0)])
+    groups_of(works)
 
 
 def open_output(name: str) -> TextIO:

@@ -339,7 +339,8 @@ FIO: Final = Tool(
     notes=(
         "Jobs of a group run at the same time, each a process; variables such as ${SIZE} in a job file come "
         "from the environment. Several files of a job are worked on one after the other, fio takes turns. A file that "
-        "is read and is not there is written before, as fio does. Devices and files that are only read need no "
+        "is read and is not there is written before, as fio does. The state of a verification is not saved. "
+        "Devices and files that are only read need no "
         "permission; a device is written only with --destroy PATH.",
         "Latencies of submission (slat) are part of those of completion (clat); standard deviations come from a "
         "histogram whose buckets are 0.4 % wide. An option that is not listed is refused with the exit status 2.",
