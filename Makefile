@@ -177,9 +177,12 @@ bench-start: $(STAMPS)/release ## processor time of three short commands, median
 	@$(BIN)/python -m benchmarks.start_up
 
 wheel: $(STAMPS)/dev ## build the wheel with manual pages and completions into target/wheels
-	$(BIN)/python -m mileage.cli.manual_pages mileage.data/data/share
-	$(BIN)/maturin build --quiet --locked --release --out $(CARGO_OUT)/wheels
-	@rm -rf -- mileage.data
+	@rm -rf -- $(STAMPS)/wheel && mkdir -p $(STAMPS)/wheel
+	$(BIN)/maturin build --quiet --locked --release --out $(STAMPS)/wheel
+	@# maturin packs no files for the prefix: they are added to what it built.
+	@cd $(STAMPS)/wheel && $(VIRTUAL_ENV)/bin/wheel unpack *.whl && cd mileage-*/ \
+		&& $(VIRTUAL_ENV)/bin/python -m mileage.cli.manual_pages "$$(basename "$$PWD").data/data/share"
+	@$(BIN)/wheel pack --dest-dir $(CARGO_OUT)/wheels $(STAMPS)/wheel/mileage-*/
 	@du -h $(CARGO_OUT)/wheels/*.whl
 
 check-wheel: wheel ## install that wheel by pip and by pipx into clean environments, and use it, its manual and its completion

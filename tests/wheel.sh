@@ -26,12 +26,12 @@ use() {
         mileage run degradation -t virtual:plain-64gib --quick --no-band --out "$name" --report text >"$name.txt" 2>&1 || {
             cat "$name.txt"; exit 1; }
     done
-    mileage compare a b | head -n 3
-    mileage list studies | grep -q x25e-2010
-    mileage compare a:before --published x25e-2010 2>&1 | grep -q "none of the cells"
+    mileage compare a b | sed -n 1,3p
+    mileage list studies | grep x25e-2010 >/dev/null
+    { mileage compare a --published x25e-2010 2>&1 || true; } | grep "none of the cells" >/dev/null
     # Both look below the prefix of the command: man by its path, bash-completion by XDG_DATA_DIRS.
     MANPATH="$prefix/share/man" man -w mileage-run
-    MANPATH="$prefix/share/man" man mileage-drive-serve | grep -q "Serve the virtual drive"
+    MANPATH="$prefix/share/man" man mileage-drive-serve | grep "Serve the virtual drive" >/dev/null
     XDG_DATA_DIRS="$prefix/share" bash -c '
         source "$XDG_DATA_DIRS/bash-completion/completions/mileage"
         COMP_WORDS=(mileage sel) COMP_CWORD=1

@@ -1,8 +1,8 @@
 """`python -m mileage.cli.manual_pages DIR`: manual pages and shell completions, from the commands, for a wheel.
 
 Scope: a page for each command and for each of its own commands, with the text of `--help` as it stands; for bash, zsh
-and fish the script that asks the command itself. `make wheel` writes them into `mileage.data`, whose files maturin
-installs below the prefix of the environment.
+and fish the script that asks the command itself. `make wheel` adds them to the wheel, from which they are
+installed below the prefix of the environment.
 """
 
 from __future__ import annotations
