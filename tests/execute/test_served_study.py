@@ -94,7 +94,9 @@ def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pyte
     assert identity in planned.facts.identity
     for text in (result.text(), (result.folder.path / "report.html").read_text()):
         plain = " ".join(text.split())
-        assert f"({identity}) is simulated: its answers reach the real kernel at modelled instants" in plain
+        assert (
+            f"The drive {planned.study.target} ({identity}) is simulated: its answers reach the real" in plain
+        )
         assert "its answers were late: half by" in plain
     shown = Path("/proc/self/mounts").read_text() + "".join(
         path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")

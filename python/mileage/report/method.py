@@ -77,7 +77,7 @@ def _asked(plan: Plan) -> Iterator[str]:
     else:
         yield f"The target was {study.target}, {size}, {kind}; its work area has {format_bytes(plan.work_bytes)}."
     if served:
-        yield f"{served}."
+        yield f"{served[0].upper()}{served[1:]}."
 
 
 def _began(plan: Plan) -> Iterator[str]:

@@ -19,6 +19,7 @@ def served_words(plan: Plan) -> str:
             found[setting.target] = f"{setting.target} ({identity})" if identity else setting.target
     if not found:
         return ""
-    verb, them = ("is", "its") if len(found) == 1 else ("are", "their")
+    head, verb, them = ("drive", "is", "its") if len(found) == 1 else ("drives", "are", "their")
     names = " and ".join(found.values())
-    return f"{names} {verb} simulated: {them} answers reach the real kernel at modelled instants of real time"
+    what = f"the {head} {names} {verb} simulated"
+    return f"{what}: {them} answers reach the real kernel at modelled instants of real time"
