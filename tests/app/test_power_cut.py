@@ -314,6 +314,27 @@ def test_termination_undoes_everything_and_reports_what_was_done(tmp_path: Path)
     assert not Path(place).exists()
 
 
+class SignalledApp(Command):
+    """An application at whose start Ctrl-C is pressed."""
+
+    load: subprocess.Popen[bytes] | None = None
+
+    def start(self, folder: Path, first: int) -> subprocess.Popen[bytes]:
+        self.load = super().start(folder, first)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return self.load
+
+
+@needs_devices
+def test_load_that_is_being_started_at_a_signal_is_ended(tmp_path: Path) -> None:
+    app = SignalledApp(str(script_at(tmp_path / "app")))
+    result = run_combination(combination(app.name), app, PowerCutOptions(cuts=1), lambda _: None)
+    assert result.is_interrupted
+    assert app.load is not None
+    assert app.load.returncode == -signal.SIGKILL
+
+
 @needs_devices
 def test_existing_folder_of_the_report_is_refused_before_the_first_cut(tmp_path: Path) -> None:
     (tmp_path / "file").touch()

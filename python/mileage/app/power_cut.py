@@ -29,7 +29,7 @@ from mileage.app.power_cut_apps import App, AppState
 from mileage.app.power_cut_process import CutAnswer, LoadResult, cut_load, end
 from mileage.app.power_cut_result import CampaignResult, Combination, CombinationResult, CutResult
 from mileage.errors import MileageError, Refused, RunFailed
-from mileage.execute.signals import raise_on_signals
+from mileage.execute.signals import ENDING, handled, raise_on_signals
 from mileage.targets.ledger import Ledger
 from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
 from mileage.targets.profiles import load_profile, profile_identity
@@ -206,8 +206,13 @@ class PowerCutBench:
         self._is_damaged = False
 
     def _run_load(self, after_s: float, seed: int) -> LoadResult:
-        self._load = self._app.start(self._place, self._next_number())
+        # A signal in between would leave a load that nobody knows, and that writes below the mount point.
+        asked: list[int] = []
+        with handled(ENDING, lambda number, _: asked.append(number)):
+            self._load = self._app.start(self._place, self._next_number())
         try:
+            if asked:
+                raise KeyboardInterrupt
             return cut_load(
                 self._load,
                 after_s,
