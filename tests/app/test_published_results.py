@@ -111,10 +111,18 @@ def test_changes_rates_and_ratios_are_those_of_the_cells_that_are_named(study: P
         ({"workload": "w", "unit": "MB/s"}, "only changes may be stated in words"),
         ({"workload": "w", "unit": "MB/s", "low": "2", "high": "1"}, "the lower first"),
         ({"workload": "w", "unit": "MB/s", "low": "x", "high": "1"}, "low: found 'x'"),
+        ({"workload": "w", "unit": "MB/s", "low": "0", "high": "1"}, "a number above 0"),
+        ({"workload": "w", "unit": "MB/s", "low": "1", "high": "nan"}, "a number above 0"),
+        (
+            {"workload": "w", "unit": "change %", "verdict": "changed", "low": "-100", "high": "1"},
+            "above -100",
+        ),
+        ({"workload": "w", "unit": "MB/s", "low": "1", "high": "1", "spread": "-1"}, "a number 0 or more"),
         ({"workload": "w", "unit": "ratio", "low": "1", "high": "1"}, "over: found nothing"),
         ({"workload": "w", "unit": "MB/s", "low": "1", "high": "1", "record": "4K"}, "record"),
         ({"workload": "w", "unit": "MB/s", "low": "1", "high": "1", "levels": "slow"}, "factor=level"),
         ({"workload": "w", "unit": "MB/s", "low": "1", "high": "1", "threads": "two"}, "a whole number"),
+        ({"workload": "w\x1b[2J", "unit": "MB/s", "low": "1", "high": "1"}, "without control characters"),
     ],
 )
 def test_a_row_that_cannot_be_judged_is_refused_with_its_line(

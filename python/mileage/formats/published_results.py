@@ -8,6 +8,7 @@ judges, ranges with ends in the wrong order; each with its line.
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,8 @@ def read_published_study(name: str) -> PublishedStudy:
     except (OSError, UnicodeDecodeError) as cause:
         raise Refused(path, f"cannot be read: {cause}", code="unreadable") from cause
     source = tuple(line[1:].strip() for line in lines if line.startswith("#"))
+    if not all(line.isprintable() for line in source):
+        raise Refused(path, "has control characters in its first lines", code="malformed")
     rows = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     table = list(csv.reader(line for _, line in rows))
     if not table:
@@ -79,6 +82,9 @@ class _Row:
         if len(fields) != len(header):
             raise Refused(self.where, f"{len(fields)} fields", expected=f"{len(header)}", code="malformed")
         self.fields = dict(zip(header, fields, strict=True))
+        for name, text in self.fields.items():
+            if not text.isprintable():
+                raise self._wrong(name, ascii(text), "text without control characters")
 
     @property
     def result(self) -> PublishedResult:
@@ -136,10 +142,19 @@ class _Row:
         return self.fields[key]
 
     def _number(self, key: str) -> float | None:
+        """A figure in the unit of the row: a change above -100 %, a rate or ratio above 0, a spread of 0 or more."""
+        text = self.fields[key]
+        if not text:
+            return None
+        above = -math.inf if key == "spread" else -100.0 if self.fields["unit"] == CHANGE else 0.0
         try:
-            return float(self.fields[key]) if self.fields[key] else None
+            number = float(text)
         except ValueError:
-            raise self._wrong(key, repr(self.fields[key]), "a number") from None
+            number = math.nan
+        if not math.isfinite(number) or number <= above or (key == "spread" and number < 0):
+            least = "0 or more" if key == "spread" else f"above {above:g}"
+            raise self._wrong(key, repr(text), f"a number {least}")
+        return number
 
     def _bytes(self) -> int | None:
         try:

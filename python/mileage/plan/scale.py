@@ -29,7 +29,7 @@ LIMITS: Final = (
 
 
 def scaled(study: Study) -> Study:
-    """The checked study with its `scale` applied; the same one where it has none."""
+    """The checked study with its `scale` applied, which its question says; the same one where it has none."""
     divisor = 1 if study.scale is None else sizes.scale_divisor(study.scale)
     study = msgspec.structs.replace(study, scale=None)
     if divisor == 1:
@@ -42,6 +42,7 @@ def scaled(study: Study) -> Study:
         state = msgspec.structs.replace(state, cache=f"{mode}:{_size(limit, divisor, _LEAST_BYTES)}")
     return msgspec.structs.replace(
         study,
+        question=f"{study.question} (At 1/{divisor} of its sizes and counts.)".lstrip(),
         target=_target(study.target, divisor),
         state=state,
         factor={name: _factor(name, factor, divisor) for name, factor in study.factor.items()},
