@@ -124,8 +124,8 @@ def no_namespaces() -> str:
     """Why hosts cannot be made of network namespaces here; empty when they can."""
     if os.geteuid() != 0:
         return "root makes network namespaces"
-    if IP is None or shutil.which("unshare") is None:
-        return "the programs ip and unshare are not here"
+    if IP is None or shutil.which("unshare") is None or shutil.which("nsenter") is None:
+        return "the programs ip, unshare and nsenter are not here"
     tried = subprocess.run(["unshare", "-n", "-u", "true"], capture_output=True, check=False)
     return "" if tried.returncode == 0 else "the kernel makes no network namespaces here"
 
@@ -165,11 +165,10 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
     here, there = f"{name}a", f"{name}b"
     agent = place / "agent"
     ahead = f"-T --monotonic {time_offset_s} --boottime {time_offset_s} --fork" if time_offset_s else ""
-    # The launcher says: agent HOST COMMAND...
-    agent.write_text(
-        f'#!/bin/sh\nshift\nexec {IP} netns exec {name} unshare -u {ahead} sh -c "hostname {there}; $*"\n',
-        encoding="utf-8",
-    )
+    # The launcher says: agent HOST COMMAND... Not by `ip netns exec`: that copies all mounts for as long as the ranks
+    # run, and keeps the devices busy that other tests mount meanwhile.
+    inside = f'nsenter --net=/run/netns/{name} unshare -u {ahead} sh -c "hostname {there}; $*"'
+    agent.write_text(f"#!/bin/sh\nshift\nexec {inside}\n", encoding="utf-8")
     agent.chmod(0o755)
     made = [
         ["netns", "add", name],

@@ -57,7 +57,7 @@ def test_sizes_and_counts_are_divided_and_shares_stay() -> None:
     assert study.measure["names"].stop.operations == 60, "62 in whole shares of 1, 2 and 3 threads"
     assert study.torture["w"].amount == "3125MiB or 83%"
     assert study.scale is None
-    assert "1/16" in study.question, "whatever the target is, a reader is told"
+    assert "1/16" in study.question, "whatever the target is, a reader sees it"
     assert scaled(study) == study
 
 
