@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mileage import app
-from mileage.app.published_results import compare_published
+from mileage.app.published_results import compare_published, is_cell_of
 from mileage.app.result import StudyResult
 from mileage.formats.published_results import published_names
 from mileage.judge.published_score import PublishedComparison
@@ -32,8 +32,8 @@ LEAST_PERCENT: Final = 0.5
 
 HINDSIGHT: Final = (
     "*Not a prediction:* the stage after the torture, on the stated system and on one with both other causes, little"
-    " page cache and the kernel that the listings of IOR print. Both were candidates before the first comparison, and"
-    " were combined after it, because each explains a part."
+    " page cache and the kernel that the listings of IOR print. They were combined after the first comparison, because"
+    " each explains a part."
 )
 
 
@@ -66,7 +66,12 @@ def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive:
             at = (key.without(factor).label, key.factors[factor], sample.stage)
             values.setdefault(at, []).append(sample.value)
     means = {at: statistics.fmean(found) for at, found in values.items()}
-    printed = {row_of(one).cell: row_of(one).published for one in published.results}
+    printed = {
+        key.without(factor).label: row_of(one).published
+        for one in published.results
+        for key in keys.values()
+        if is_cell_of(one.published, key)
+    }
     found = []
     systems = list(study.plan.study.factor[factor].named)
     for cell in dict.fromkeys(cell for cell, _, stage in means if stage == "after"):
@@ -76,16 +81,10 @@ def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive:
         }
         stage = "after" if of_the_drive else "before"
         changes = {system: 100 * (means[cell, system, stage] / base[system] - 1) for system in systems}
-        words = printed.get(named(cell), "")
+        words = printed.get(cell, "")
         if max(map(abs, changes.values())) >= LEAST_PERCENT or any(sign in words for sign in "+-"):
             found.append(Effect(cell, words, changes))
     return found
-
-
-def named(cell: str) -> str:
-    """A label of the study as the source's list has it: "metarates.create, 4 threads"."""
-    head, _, threads = cell.partition(" ")
-    return f"{head}, {threads}" if head.startswith("metarates.") else cell
 
 
 def page(comparisons: Sequence[PublishedComparison], tables: Sequence[tuple[str, list[Effect]]]) -> str:

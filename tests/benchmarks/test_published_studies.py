@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published_studies.__main__ import effects, named, page
+from benchmarks.published_studies.__main__ import effects, page
 from mileage import app
 from mileage.app.published_results import compare_published
 from mileage.formats.published_results import COLUMNS
@@ -85,8 +85,3 @@ def test_effects_are_ratios_of_the_means_of_cells(tmp_path: Path) -> None:
     text = page([source], [("A new drive", list(host.values()))])
     assert "## Host and drive apart" in text
     assert "| throughput.write 1 MiB | -90 % | +0.0 |" in text
-
-
-def test_a_label_is_called_as_the_source_calls_it() -> None:
-    assert named("metarates.create 4 threads") == "metarates.create, 4 threads"
-    assert named("iozone.read 4 KiB") == "iozone.read 4 KiB"

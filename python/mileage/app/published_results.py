@@ -12,6 +12,7 @@ import itertools
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
@@ -31,8 +32,8 @@ from mileage.model.published_result import (
     Reading,
 )
 
-RUNS: int = 10
-"""Runs behind each printed spread: all sources here repeat ten times."""
+RUNS: Final = 10
+"""Runs behind each printed spread, as profiles/published/README.md says of the column."""
 
 
 def compare_published(folder: str | Path, name: str) -> PublishedComparison:
@@ -147,7 +148,7 @@ class _Finder:
     def _label(
         self, one: PublishedResult, levels: Mapping[str, str], keys: Mapping[str, CellKey]
     ) -> str | None:
-        found = [label for label, key in keys.items() if _matches(one, levels, key)]
+        found = [label for label, key in keys.items() if is_cell_of(one, key, levels)]
         cells = {keys[label].stem for label in found}
         if len(cells) > 1:
             raise Refused(one.name, f"names several cells: {', '.join(found[:3])}", code="ambiguous")
@@ -165,10 +166,14 @@ class _Finder:
         return statistics.fmean(values) / (1e6 if metric == "rate_bytes_per_s" else 1)
 
 
-def _matches(one: PublishedResult, levels: Mapping[str, str], key: CellKey) -> bool:
+def is_cell_of(one: PublishedResult, key: CellKey, levels: Mapping[str, str] | None = None) -> bool:
+    """Whether a cell is the one of a published result. `levels`: those that it must have, or those of the result."""
     return (
         key.workload == one.workload
         and (one.record_bytes is None or key.record_bytes == one.record_bytes)
         and (one.threads is None or key.threads == one.threads)
-        and all(key.factors.get(factor) == level for factor, level in levels.items())
+        and all(
+            key.factors.get(factor) == level
+            for factor, level in (one.levels if levels is None else levels).items()
+        )
     )

@@ -31,8 +31,8 @@ from mileage.plan.study import Measure, StopRule
 ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
 SIMULATED_PAGES_PER_S: Final = 6_000_000
 """Pages of 4 KiB that a simulated drive or host takes per second of the user's time."""
-SIMULATED_CALLS_PER_S: Final = 1_000_000
-"""Calls on names of files that a modelled host makes per second of the user's time."""
+SIMULATED_CALLS_PER_S: Final = 300_000
+"""Calls on names of files that a modelled host makes per second of the user's time (metarates of a million files)."""
 PAGE_BYTES: Final = 4096
 ASSUMED_OPS_PER_S: Final = 5_000
 FILES: Final = 10_000
