@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from mileage.judge import verdict_sentence
@@ -61,3 +62,12 @@ def test_the_range_of_a_latency_is_named() -> None:
     late = band(7.0, cell=LATE.cell, metric=LATE.metric)
     shown = verdict_sentence(comparison(SLOWER, others=(LATE,), band=late))
     assert f"the p99 latency of {LATE.cell} 30 % higher to 7.0 times as high." in shown
+
+
+def test_a_test_that_only_a_variant_moves_is_named_where_nothing_changed() -> None:
+    """A result "same" would otherwise hide that an unpublished figure decides it."""
+    same = msgspec.structs.replace(SLOWER, verdict="same", ratio=0.99, ci95=(0.98, 1.0))
+    shown = verdict_sentence(comparison(same, band=band(0.98, 0.24)))
+    assert f"{SLOWER.cell} is 1.0 to 76 % slower." in shown
+    within = verdict_sentence(comparison(same, band=band(0.99, 1.0)))
+    assert "variants" not in within

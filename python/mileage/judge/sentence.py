@@ -182,18 +182,20 @@ def _decided(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
 def _model_range(comparison: Comparison) -> str:
     """The uncertainty that the interval does not hold, in a sentence of its own: that of the model of the drive.
 
-    With a model band, the range of the largest changes over its variants. Empty for a real drive, where nothing was
-    decided, and where there is no interval.
+    With a model band, the range of the largest changes over its variants, and of the test that only a variant moves.
+    Empty for a real drive, where nothing was decided or moved, and where there is no interval.
     """
     lead = lead_of(comparison)
-    if lead is None:
-        return ""
     if comparison.band is None:
-        has_interval = "CI" in _interval(lead)
+        has_interval = lead is not None and "CI" in _interval(lead)
         return f"{_SIMULATION_ONLY}." if has_interval and comparison.simulated else ""
+    named = [cell for cell in (lead, moved_by_model(comparison)) if cell is not None]
+    if not named:
+        return ""
     beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
     late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
-    found = [("", lead), *((METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells)]
+    found = [(METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells]
+    found = [*(("", cell) for cell in named), *found]
     ranges = [
         f"the {metric} of {cell.cell} {words}" if metric else f"{cell.cell} is {words}"
         for metric, cell in found
@@ -201,11 +203,28 @@ def _model_range(comparison: Comparison) -> str:
     ]
     if not ranges:
         return f"{_SIMULATION_ONLY}."
-    counted = comparison.band.counted(lead.cell, lead.metric)
+    counted = comparison.band.counted(named[0].cell, named[0].metric)
     return (
         f"{_SIMULATION_ONLY}: over {counted} of the drive, each with one unpublished figure changed, "
         f"{listed(ranges)}."
     )
+
+
+def moved_by_model(comparison: Comparison) -> CellVerdict | None:
+    """The test without a difference here that has the largest one on a variant of the drive; None where none has."""
+    family = comparison.headline or comparison.cells
+    decided = _decided(family)
+    moved = [(_furthest(comparison, cell), cell) for cell in family if cell not in decided]
+    reach, cell = max(moved, key=lambda one: one[0], default=(0.0, None))
+    return cell if cell is not None and reach > math.log1p(cell.relevance) else None
+
+
+def _furthest(comparison: Comparison, cell: CellVerdict) -> float:
+    """The largest change of a cell over the variants of the drive, as a logarithm without its sign."""
+    if comparison.band is None or cell.ratio is None:
+        return 0.0
+    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
+    return max(abs(math.log(end)) for end in ends) if ends else 0.0
 
 
 def _model_miss(comparison: Comparison) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison
 from mileage.judge.model_band import BandChoice
-from mileage.judge.sentence import band_range, lead_of
+from mileage.judge.sentence import band_range, lead_of, moved_by_model
 from mileage.report.wording import percent, plain, row_name
 from mileage.terminal import cut, padded, wrapped
 
@@ -31,7 +31,8 @@ class BandRow(NamedTuple):
 
 def _lead(comparison: Comparison) -> CellVerdict | None:
     family = comparison.headline or comparison.cells
-    return lead_of(comparison) or next((cell for cell in family if cell.ratio is not None), None)
+    named = lead_of(comparison) or moved_by_model(comparison)
+    return named or next((cell for cell in family if cell.ratio is not None), None)
 
 
 def _sorted(comparison: Comparison) -> list[BandChoice]:
