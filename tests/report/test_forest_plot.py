@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from mileage.report import vega
 from mileage.report.forest_plot import (
+    NOTHING,
+    Overlays,
     _outermost,
     _range,
     _to_ticks,
@@ -38,7 +40,7 @@ def test_ticks_are_inside_the_range_with_room_between(low: float, high: float) -
 
 def test_a_hopeless_interval_does_not_set_the_axis() -> None:
     wild = msgspec.structs.replace(CELL, ci95=(1e-9, 1e9))
-    low, high = _range([CELL, wild])
+    low, high = _range([CELL, wild], NOTHING)
     assert high - low < 3
 
 
@@ -61,7 +63,7 @@ def test_worst_is_first_whichever_direction_is_better() -> None:
 )
 def test_ticks_stand_beyond_the_outermost_estimates(ratios: tuple[float, float]) -> None:
     cells = [msgspec.structs.replace(CELL, ratio=ratio, unit_ratios=()) for ratio in ratios]
-    low, high = _range(cells)
+    low, high = _range(cells, NOTHING)
     wider = _to_ticks(low, high, _outermost(cells), 620)
     ticks = change_ticks(*wider, 620)
     assert ticks[0] <= min(ratios)
@@ -72,7 +74,7 @@ def test_ticks_stand_beyond_the_outermost_estimates(ratios: tuple[float, float])
 def test_a_range_of_the_model_crosses_no_name_on_a_narrow_screen() -> None:
     """On a phone names and verdicts stand above their rows; the dashed line once ran through them."""
     ranges = {(CELL.cell, CELL.metric): (0.3, 0.8)}
-    chart = narrow_forest_chart([CELL], baseline="before", candidate="after", ranges=ranges)
+    chart = narrow_forest_chart([CELL], baseline="before", candidate="after", overlays=Overlays(ranges, {}))
     layers = [layer for layer in _layers(chart) if "mark" in layer]
     dashed = [
         row["row"] for layer in layers if "strokeDash" in layer["mark"] for row in layer["data"]["values"]

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from mileage.app.result import StudyResult
+import msgspec
+
 from mileage.errors import Refused
 from mileage.formats.published_results import read_published_study
-from mileage.judge import Comparison
+from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE, CellVerdict
 from mileage.judge.published_differences import PublishedCell, reanalyse
 from mileage.judge.published_score import PublishedComparison, scores
@@ -31,6 +32,7 @@ from mileage.model.published_result import (
     PublishedStudy,
     Reading,
 )
+from mileage.plan import Plan
 
 RUNS: Final = 10
 """Runs behind each printed spread, as profiles/published/README.md says of the column."""
@@ -42,10 +44,9 @@ def compare_published(folder: str | Path, name: str) -> PublishedComparison:
 
     source = read_published_study(name)
     study = app.load(folder)
-    finder = _Finder(study)
-    readings = _readings(source, finder)
-    results = tuple(itertools.starmap(finder.compared, zip(source.results, readings, strict=True)))
-    if not any(one.found is not None for one in results):
+    comparison = study.comparison() if study.compares else None
+    found = published_next_to(source, study.plan, study.samples(), comparison)
+    if not any(one.found is not None for one in found.results):
         raise Refused(
             f"{folder} --published {name}",
             "the study has none of the cells that were published",
@@ -53,9 +54,17 @@ def compare_published(folder: str | Path, name: str) -> PublishedComparison:
             found=", ".join(sorted({cell.key.workload for cell in study.plan.cells})[:5]),
             code="mismatch",
         )
-    return PublishedComparison(
-        source, study.plan.study.name, study.plan.target, study.plan.virtual, results, scores(results)
-    )
+    return found
+
+
+def published_next_to(
+    source: PublishedStudy, plan: Plan, samples: Sequence[Sample], comparison: Comparison | None
+) -> PublishedComparison:
+    """The results of a source, each with what a study and its comparison have of it, or why they have nothing."""
+    finder = _Finder(plan, samples, comparison)
+    readings = _readings(source, finder)
+    results = tuple(itertools.starmap(finder.compared, zip(source.results, readings, strict=True)))
+    return PublishedComparison(source, plan.study.name, plan.target, plan.virtual, results, scores(results))
 
 
 def _readings(source: PublishedStudy, finder: _Finder) -> list[Reading]:
@@ -88,12 +97,11 @@ def _reading(verdict: str) -> Reading:
 class _Finder:
     """The cells of a study by what they measure."""
 
-    def __init__(self, study: StudyResult) -> None:
-        self.study = study
-        plan = study.plan
+    def __init__(self, plan: Plan, samples: Sequence[Sample], comparison: Comparison | None) -> None:
+        self.relevance = plan.study.compare.relevance
+        self.samples = samples
         self.keys = {cell.label: cell.key for cell in plan.cells}
         self.kinds = {cell.key.workload: cell.kind for cell in plan.cells}
-        self.comparison: Comparison | None = study.comparison() if study.compares else None
         factor = plan.study.compare.arms if plan.study.compare.arms in plan.study.factor else ""
         self.compared_keys = {
             key.without(factor).label if factor else label: key.without(factor) if factor else key
@@ -101,17 +109,14 @@ class _Finder:
         }
         headline = set(HEADLINE_OF_MEASURE.values())
         self.verdicts: dict[str, CellVerdict] = {}
-        for verdict in self.comparison.cells if self.comparison else ():
+        for verdict in comparison.cells if comparison else ():
             if verdict.metric in headline:
                 self.verdicts.setdefault(verdict.cell, verdict)
 
     def relevance_percent(self, one: PublishedResult) -> float:
         """The smallest change that matters, in percent."""
         kind = self.kinds.get(one.workload, "throughput")
-        relevance: float = getattr(
-            self.study.plan.study.compare.relevance, "iops" if kind == "iops" else "throughput"
-        )
-        return 100 * relevance
+        return 100 * (self.relevance.iops if kind == "iops" else self.relevance.throughput)
 
     def compared(self, one: PublishedResult, reading: Reading) -> ComparedResult:
         """A published result with what was found here."""
@@ -121,7 +126,8 @@ class _Finder:
             if verdict is None or verdict.ratio is None:
                 return self._missing(one, reading, "not compared in this study")
             change = 100 * (verdict.ratio - 1)
-            return self._result(one, reading, change, _reading(verdict.verdict))
+            found = self._result(one, reading, change, _reading(verdict.verdict))
+            return msgspec.structs.replace(found, cell=verdict.cell, metric=verdict.metric)
         value = self._rate(one, one.levels)
         if value is not None and one.unit == RATIO:
             below = self._rate(one, one.over)
@@ -159,7 +165,7 @@ class _Finder:
         """Mean of the runs of a cell, in the unit of the result."""
         label = self._label(one, levels, self.keys)
         metric = UNITS[one.unit] or "rate_bytes_per_s"
-        own = [sample for sample in self.study.samples() if sample.cell == label and sample.metric == metric]
+        own = [sample for sample in self.samples if sample.cell == label and sample.metric == metric]
         values = [sample.value for sample in own if sample.stage == own[0].stage]
         if not values:
             return None

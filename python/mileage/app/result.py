@@ -158,9 +158,25 @@ class StudyResult:
         if self._view is None:
             samples = self.samples()
             aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
-            view = study_view(self.plan, self.folder, self.comparison(), self.reading(), aa, places)
-            self._view = renamed_view(view, self.plan)
+            comparison = self.comparison()
+            view = study_view(self.plan, self.folder, comparison, self.reading(), aa, places)
+            self._view = renamed_view(self._with_published(view, comparison), self.plan)
         return self._view
+
+    def _with_published(self, view: StudyView, comparison: Comparison) -> StudyView:
+        """The view with what the source printed that the study repeats, or a note that says why it has nothing."""
+        name = self.plan.study.published
+        if name is None:
+            return view
+        from mileage.app.published_results import published_next_to
+        from mileage.formats.published_results import shipped_study
+
+        try:
+            return replace(
+                view, published=published_next_to(shipped_study(name), self.plan, self.samples(), comparison)
+            )
+        except Refused as refusal:
+            return replace(view, notes=[*view.notes, f"Not compared with what {name} printed: {refusal}."])
 
     def table(self, name: str) -> Any:
         """One of the tables `samples`, `series`, `latency` and `counters`, or `studies`, as a DuckDB relation.

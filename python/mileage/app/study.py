@@ -124,6 +124,7 @@ def _planned(
     named = Path(study) if study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
     try:
+        _check_published(wanted)
         facts = _facts(wanted, destroy, resumed)
         first, *rest = facts
         others = {name: facts[name] for name in rest}
@@ -133,6 +134,18 @@ def _planned(
         if named is None:
             raise
         raise broken.located(_study_text(str(named)), str(named)) from None
+
+
+def _check_published(study: Study) -> None:
+    """Raises BrokenStudy for a source that does not ship."""
+    if study.published is None:
+        return
+    from mileage.formats.published_results import shipped_study
+
+    try:
+        shipped_study(study.published)
+    except Refused as refusal:
+        raise BrokenStudy(study.name, refusal.refusals) from None
 
 
 def _facts(study: Study, destroy: str | None, resumed: Plan | None) -> dict[str, TargetFacts]:

@@ -69,6 +69,14 @@ def read_published_study(name: str) -> PublishedStudy:
     return PublishedStudy(name if shipped else path.stem, source, results)
 
 
+def shipped_study(name: str) -> PublishedStudy:
+    """The results of a source that ships with Mileage; no name of a study file reads another file. Raises Refused."""
+    if name not in published_names():
+        expected = f"one of {', '.join(published_names())}"
+        raise Refused("published", found=repr(name), expected=expected, code="unknown-name")
+    return read_published_study(name)
+
+
 def _folder() -> Path | None:
     drives = profile_folder()
     return None if drives is None else drives.parent / "published"

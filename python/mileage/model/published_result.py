@@ -76,3 +76,6 @@ class ComparedResult(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest change that matters in the study."""
     missing: str = ""
     """Why nothing was found."""
+    cell: str = ""
+    metric: str = ""
+    """Of a change: the cell of the comparison that it was found in, and what was compared."""

@@ -336,6 +336,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scale: str | None = None
     """"1/N": sizes and counts of this file, virtual drives and the memory of their hosts are divided by N; None: 1. A
     plan holds the sizes that result, and no scale."""
+    published: str | None = None
+    """The source whose study this repeats, by its name in profiles/published: its page shows what was printed next to
+    what was found. Not part of the plan's hash."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

@@ -10,7 +10,7 @@ from typing import Final
 
 from mileage.judge import CellVerdict
 from mileage.report.before_after_chart import before_after_chart
-from mileage.report.forest_plot import Ranges, forest_chart, narrow_forest_chart
+from mileage.report.forest_plot import Overlays, Ranges, forest_chart, narrow_forest_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.view import StudyView
 from mileage.report.wording import distinct_names, interval, largest_changes, percent, plain, row_name
@@ -29,10 +29,25 @@ def variant_ranges(view: StudyView) -> Ranges:
     }
 
 
+def published_ranges(view: StudyView) -> Ranges:
+    """Smallest and largest ratio that a source printed for each cell; empty for a study that repeats none."""
+    results = view.published.results if view.published is not None else ()
+    return {
+        (one.cell, one.metric): (1 + one.published.low / 100, 1 + one.published.high / 100)
+        for one in results
+        if one.cell and one.published.low is not None and one.published.high is not None
+    }
+
+
+def overlays_of(view: StudyView) -> Overlays:
+    """What a forest plot of the study shows above its intervals."""
+    return Overlays(variant_ranges(view), published_ranges(view))
+
+
 def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot of some of the study's cells."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    chart = forest_chart(cells, baseline=low, candidate=high, ranges=variant_ranges(view))
+    chart = forest_chart(cells, baseline=low, candidate=high, overlays=overlays_of(view))
     if chart is None:
         return None
     rows = "; ".join(
@@ -45,7 +60,7 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> F
 def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot for a phone: each cell's name and figures stand above its row."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    chart = narrow_forest_chart(cells, baseline=low, candidate=high, ranges=variant_ranges(view))
+    chart = narrow_forest_chart(cells, baseline=low, candidate=high, overlays=overlays_of(view))
     if chart is None:
         return None
     about = "The same figures as in the table of all cells."

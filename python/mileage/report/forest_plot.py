@@ -9,7 +9,7 @@ one wide interval squeeze all others: what leaves the axis is cut and ends in an
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -69,6 +69,16 @@ Ranges = Mapping[tuple[str, str], tuple[float, float]]
 """Smallest and largest ratio over the variants of a simulated drive, by cell and metric."""
 
 
+class Overlays(NamedTuple):
+    """What is drawn above the intervals: ranges over variants of a simulated drive, and what a source printed."""
+
+    variants: Ranges
+    published: Ranges
+
+
+NOTHING: Final = Overlays({}, {})
+
+
 class _Panel(msgspec.Struct, frozen=True):
     """Rows of one panel with a common axis: its range of ratios, its ticks, and its direction."""
 
@@ -79,7 +89,7 @@ class _Panel(msgspec.Struct, frozen=True):
     reverse: bool
     title: str
     width: int
-    ranges: Ranges = {}
+    overlays: Overlays = NOTHING
 
     def held(self, ratio: float) -> float:
         return min(max(ratio, self.low), self.high)
@@ -95,11 +105,11 @@ class _Panel(msgspec.Struct, frozen=True):
 
 
 def forest_chart(
-    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, ranges: Ranges | None = None
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, overlays: Overlays = NOTHING
 ) -> vega.Spec | None:
     """The plot of `cells`, worst first; None where there is no cell to draw.
 
-    `ranges` are drawn as thin dashed lines above the 95 % intervals.
+    Variants are drawn as thin dashed lines above the 95 % intervals, what was published as squares.
     """
     title = f"change from {baseline} to {candidate}"
     turned = f"{title}; less is better, so the axis runs the other way"
@@ -108,7 +118,7 @@ def forest_chart(
     longest = max((len(row_name(c)) for c in cells), default=0)
     width = PAGE_WIDTH - _COLUMNS_WIDTH - round(min(longest * _LETTER_WIDTH, _WIDEST_NAME))
     panels = [
-        _drawn(_panel(group, words, width, reverse=reverse, ranges=ranges or {}))
+        _drawn(_panel(group, words, width, reverse=reverse, overlays=overlays))
         for group, words, reverse in ((rates, title, False), (costs, turned, True))
         if group
     ]
@@ -116,7 +126,7 @@ def forest_chart(
 
 
 def narrow_forest_chart(
-    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, ranges: Ranges | None = None
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, overlays: Overlays = NOTHING
 ) -> vega.Spec | None:
     """The forest chart for a narrow screen: name, change and verdict are above each row, not at its side."""
     title = f"change from {baseline} to {candidate}"
@@ -129,7 +139,7 @@ def narrow_forest_chart(
         ),
     )
     panels = [
-        _narrow(_panel(group, words, _NARROW_WIDTH, reverse=reverse, ranges=ranges or {}))
+        _narrow(_panel(group, words, _NARROW_WIDTH, reverse=reverse, overlays=overlays))
         for group, words, reverse in groups
         if group
     ]
@@ -166,11 +176,11 @@ def _narrow(panel: _Panel) -> vega.Spec:
     return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
 
 
-def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool, ranges: Ranges) -> _Panel:
-    low, high = _range(cells, ranges)
+def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool, overlays: Overlays) -> _Panel:
+    low, high = _range(cells, overlays)
     low, high = _to_ticks(low, high, _outermost(cells), width)
     ticks = change_ticks(low, high, width)
-    return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width, ranges)
+    return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width, overlays)
 
 
 def _drawn(panel: _Panel) -> vega.Spec:
@@ -184,7 +194,8 @@ def _drawn(panel: _Panel) -> vega.Spec:
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     low, high = cell.ci95 or (None, None)
     name = row_name(cell)
-    varied = panel.ranges.get((cell.cell, cell.metric))
+    varied = panel.overlays.variants.get((cell.cell, cell.metric))
+    published = panel.overlays.published.get((cell.cell, cell.metric))
     change, range_text = percent(cell.ratio), interval(cell.ci95, cell.ratio)
     return {
         "row": position,
@@ -201,6 +212,8 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "dots": [panel.held(ratio) for ratio in cell.unit_ratios],
         "varied_low": varied and panel.held(varied[0]),
         "varied_high": varied and panel.held(varied[1]),
+        "published_low": published and panel.held(published[0]),
+        "published_high": published and panel.held(published[1]),
         "change": change,
         "interval": range_text,
         "verdict": verdict_words(cell),
@@ -246,7 +259,15 @@ def _evidence(
     x, y = panel.x("ratio"), panel.y()
     varied = [{**r, "row": r["row"] - range_above} for r in rows if r["varied_low"] is not None]
     spans = marks(varied).mark("rule", strokeDash=[3, 3], strokeWidth=1.4, color=MUTED, aria=False)
+    printed = [{**r, "row": r["row"] - range_above} for r in rows if r["published_low"] is not None]
+    printed_ends = [{**r, "end": r[f"published_{end}"]} for r in printed for end in ("low", "high")]
+    printed_spans = marks(printed).mark("rule", strokeWidth=1.4, color=INK, aria=False)
+    squares = marks(printed_ends).mark(
+        "point", shape="square", size=34, color=INK, strokeWidth=1.4, aria=False
+    )
     return [
+        printed_spans.encode(x=panel.x("published_low"), x2="published_high:Q", y=y),
+        squares.encode(x=panel.x("end"), y=y),
         spans.encode(x=panel.x("varied_low"), x2="varied_high:Q", y=y),
         whiskers.encode(x=panel.x("low"), x2="high:Q", y=y, color=colour),
         arrows.encode(x=x, y=y, color=colour, angle=vega.channel("angle:Q", scale=None)),
@@ -291,13 +312,20 @@ def _headings(panel: _Panel) -> list[vega.Marks]:
     ]
 
 
-def _range(cells: Sequence[CellVerdict], ranges: Ranges | None = None) -> tuple[float, float]:
+def _range(cells: Sequence[CellVerdict], overlays: Overlays) -> tuple[float, float]:
     """Log ratios from the left end to the right: every estimate, repetition and range, intervals up to a limit.
 
     Nothing beyond a factor of 100,000 widens the axis; it is drawn at the end.
     """
-    varied = ranges or {}
-    drawn = (r for c in cells for r in (c.ratio, *c.unit_ratios, *varied.get((c.cell, c.metric), ())))
+    drawn = (
+        r
+        for c in cells
+        for r in (
+            c.ratio,
+            *c.unit_ratios,
+            *(end for over in overlays for end in over.get((c.cell, c.metric), ())),
+        )
+    )
     logs = (math.log(r) for r in drawn if r is not None)
     points = [min(max(log, -_FURTHEST), _FURTHEST) for log in logs]
     widest_band = max([*(math.log1p(c.relevance) for c in cells), _SMALLEST_REACH])

@@ -20,6 +20,8 @@ from mileage.report.charts import (
     before_after_svg,
     forest_svg,
     narrow_forest_svg,
+    overlays_of,
+    published_ranges,
     torture_words,
     variant_ranges,
 )
@@ -124,10 +126,10 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
         "steady_state": lambda: steady_chart(found.steady, columns=1, **panel),
         "wear": lambda: wear_chart(found.wear, columns=2, width=NARROW_BARS),
         "forest_all_cells": lambda: narrow_forest_chart(
-            view.headline, baseline=low, candidate=high, ranges=variant_ranges(view)
+            view.headline, baseline=low, candidate=high, overlays=overlays_of(view)
         ),
         "latency": lambda: narrow_forest_chart(
-            _shown_beyond(view), baseline=low, candidate=high, ranges=variant_ranges(view)
+            _shown_beyond(view), baseline=low, candidate=high, overlays=overlays_of(view)
         ),
         "run_order": lambda: run_order_chart(found.order, **panel),
         "over_time": lambda: timeline_chart(
@@ -172,12 +174,12 @@ def _forest(view: StudyView) -> _PictureRequest | None:
 
 
 def dashed_words(view: StudyView) -> str:
-    """Explain the dashed lines of a forest plot, after a space; empty where there are none."""
-    return (
+    """Explain the dashed lines and the squares of a forest plot, after a space; empty where there are none."""
+    variants = (
         " Dashed: range over variants of the simulated drive, each with one unpublished figure changed."
-        if variant_ranges(view)
-        else ""
     )
+    squares = " Squares: what was published."
+    return (variants if variant_ranges(view) else "") + (squares if published_ranges(view) else "")
 
 
 def units_counted(view: StudyView) -> str:

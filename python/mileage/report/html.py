@@ -33,6 +33,7 @@ from mileage.report.gallery import (
 )
 from mileage.report.glossary import TERMS, explained
 from mileage.report.model_band import CAUTION, band_cells, band_ranges, band_rows
+from mileage.report.published_results import brief, here, shown_rows
 from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
@@ -122,6 +123,9 @@ def _below(view: StudyView) -> dict[str, Any]:
         "highlights": highlight_rows(view) if many else [],
         "favours": favours(view) if many else [],
         "values": value_rows(view),
+        "published_brief": "" if view.published is None else brief(view.published),
+        "published_rows": [] if view.published is None else shown_rows(view.published),
+        "here": "" if view.published is None else here(view.published),
         "band_rows": band_rows(view.comparison),
         "band_cells": band_cells(view.comparison),
         "band_ranges": band_ranges(view.comparison),
@@ -188,6 +192,7 @@ def _sections(
                     several or view.standings),
         "torture": ("Inside the torture stage" if view.torture else "Over time",
                     torture or below["shapes"] or below["wear"] or view.evidence.layouts),
+        "published": ("Published and here", below["published_rows"]),
         "band": ("Variants of the drive model", below["band_rows"]),
         "highlights": ("Largest changes of each test", below["highlights"] or below["favours"]),
         "environment": ("Environment", True),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mileage.judge.published_score import CLOSE, FACTOR, PublishedComparison, Share, is_near
-from mileage.model.published_result import CHANGE, RATIO, ComparedResult, PublishedResult
+from mileage.model.published_result import CHANGE, FITTED, RATIO, ComparedResult, PublishedResult
 from mileage.report.wording import plain
 from mileage.store.text_cells import csv_text
 from mileage.terminal import wrapped
@@ -117,6 +117,53 @@ def sentence(found: PublishedComparison) -> str:
     notes += [f"published results that have no counterpart in this study: {missing}"] if missing else []
     end = "".join(f" {note[:1].upper()}{note[1:]}." for note in notes)
     return f"{first[:1].upper()}{first[1:]}.{end}"
+
+
+def brief(found: PublishedComparison) -> str:
+    """What was printed of the tests of the study, next to what came out, for the page of the study itself."""
+    own = [one for one in found.results if one.found is not None]
+    changes = [one for one in own if one.published_reading in ("slower", "faster", "same")]
+    rates = [one for one in own if one.published.unit != CHANGE and not one.published.is_fitted]
+    parts = []
+    if changes:
+        moved = [one for one in changes if one.published_reading != "same"]
+        ends = [end for one in moved for end in (one.published.low, one.published.high) if end is not None]
+        by = f", by {min(ends):+g} to {max(ends):+g} %" if ends else ""
+        same_way = sum(one.published_reading == one.found_reading for one in moved)
+        still = sum(one.found_reading == "same" for one in changes if one.published_reading == "same")
+        parts.append(
+            f"{len(moved)} of these {len(changes)} tests changed{by}; here {same_way or 'none'} of them did, and "
+            f"{still} of the other {len(changes) - len(moved)} stayed the same"
+        )
+    if rates:
+        near = sum(agreement(one) is True for one in rates)
+        parts.append(
+            f"{near} of {len(rates)} rates are within {100 * CLOSE:g} % of what is {here(found)} here"
+        )
+    source = found.source.source[0].rstrip(".") if found.source.source else found.source.name
+    return f"Published ({source}): {'; '.join(parts) or 'none of these tests'}."
+
+
+def shown_rows(found: PublishedComparison) -> list[ResultRow]:
+    """The results that the study has a counterpart of, the largest published changes first."""
+    own = [one for one in found.results if one.found is not None]
+    return [row_of(one) for one in sorted(own, key=lambda one: -abs(one.published.middle or 0.0))]
+
+
+def _fitted(row: ResultRow) -> str:
+    return " (fitted)" if row.use.startswith(FITTED) else ""
+
+
+def published_lines(found: PublishedComparison, width: int) -> list[str]:
+    """The results of a study's own tests as lines of its text, ending with an empty one."""
+    rows = shown_rows(found)
+    table = [
+        ("published", "printed", here(found)),
+        *((row.cell, row.published, row.found + _fitted(row)) for row in rows[:ROWS_MAX]),
+    ]
+    left = len(rows) - ROWS_MAX
+    more = f"and {left} more: mileage compare STUDY --published {found.source.name}" if left > 0 else ""
+    return [*_columns(table, width), *wrapped(more, width), ""] if more else [*_columns(table, width), ""]
 
 
 def score_rows(shares: Sequence[Share]) -> list[tuple[str, str, str, str]]:

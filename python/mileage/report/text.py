@@ -13,6 +13,7 @@ from mileage.judge import CellVerdict, Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
 from mileage.report.aspects import undrawn_tests
 from mileage.report.model_band import band_lines
+from mileage.report.published_results import brief, published_lines
 from mileage.report.standings import standing_lines
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
@@ -70,6 +71,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
     parts = [
         wrapped(verdict_sentence(comparison), width),
         [],
+        *([[*wrapped(plain(brief(view.published)), width), ""]] if view.published is not None else []),
         wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
         wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
         [],
@@ -78,6 +80,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         [],
         *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
         *([lines] if (lines := band_lines(comparison, width)) else []),
+        *([published_lines(view.published, width)] if view.published is not None else []),
         *([[*_standings(view, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
         *([[*[line for note in notes for line in wrapped(note, width)], ""]] if notes else []),

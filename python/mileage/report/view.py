@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from mileage.judge import CellVerdict, Comparison
+from mileage.judge.published_score import PublishedComparison
 from mileage.judge.standings import CellStandings
 from mileage.report.evidence import Evidence
 from mileage.terminal import harmless
@@ -92,6 +93,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     harmless: bool = False
     """Whether `cleaned` was applied."""
     standings: tuple[CellStandings, ...] = ()
+    published: PublishedComparison | None = None
+    """The source that the study repeats, next to what was found."""
     evidence: Evidence = Evidence()
 
     @property
