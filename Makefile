@@ -66,10 +66,10 @@ timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
 install: ## build into .venv; afterwards .venv/bin/mileage is the command
 	@$(BUILD_BOTH) $(STAMPS)/installed
 
-demo: install ## build, run the default study on a virtual drive, print the verdict
+demo: install ## build, repeat a short form of a published study on a virtual drive, print the verdict
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
-	$(call step,running the study degradation on a virtual drive)
-	@$(BIN)/mileage run --out "$(DEMO)"
+	$(call step,running the study x25e-short on a virtual drive)
+	@$(BIN)/mileage run x25e-short --out "$(DEMO)"
 
 quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; a minute
 	@$(BUILD_BOTH) $(STAMPS)/dev

@@ -45,12 +45,12 @@ def test_the_demo_prints_what_readme_shows(tmp_path: Path) -> None:
     names what its `make demo` printed in MILEAGE_DEMO_LOG, so that it is not done twice.
     """
     log = os.environ.get("MILEAGE_DEMO_LOG")
-    demo = Path(log).read_text(encoding="utf-8") if log else ask("run", cwd=tmp_path)
+    demo = Path(log).read_text(encoding="utf-8") if log else ask("run", "x25e-short", cwd=tmp_path)
     shown = [part for part in re.split(r"\n\n", DEMO.strip("\n")) if part]
-    assert len(shown) == 2
+    assert len(shown) == 3
     assert not [part for part in shown if part not in demo], demo
-    assert "378 runs" in " ".join(README.split())
-    assert "378 runs" in " ".join(demo.split())
+    assert "84 runs" in " ".join(README.split())
+    assert "84 runs" in " ".join(demo.split())
 
 
 @pytest.mark.thorough

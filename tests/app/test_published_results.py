@@ -11,7 +11,8 @@ from mileage import app
 from mileage.app.published_results import compare_published
 from mileage.errors import Refused
 from mileage.formats.published_results import COLUMNS, published_names, read_published_study
-from mileage.plan import builtin_names
+from mileage.plan import builtin_names, builtin_text
+from mileage.report.charts import published_ranges
 from mileage.report.published_results import published_results_csv, published_results_text
 from mileage.report.published_results_page import render
 
@@ -131,6 +132,37 @@ def test_a_row_that_cannot_be_judged_is_refused_with_its_line(
     with pytest.raises(Refused, match="line 3") as refused:
         read_published_study(published(tmp_path, row(**fields)))
     assert words in str(refused.value)
+
+
+def test_a_study_shows_what_the_source_printed_that_it_repeats(tmp_path: Path) -> None:
+    """Oracle: the same study next to the source by command."""
+    short = (
+        builtin_text("x25e-short").replace("cycles = 3", "cycles = 1").replace("band = true", "band = false")
+    )
+    for old, new in (("repeat = 3", "repeat = 2"), ("repeat = 5", "repeat = 1"), ('"1/16"', '"1/32"')):
+        short = short.replace(old, new)
+    short = short[: short.index("[measure.ior-large]")] + short[short.index("[compare]") :]
+    (tmp_path / "short.toml").write_text(short.replace(', "ior-large"', "").replace("200000", "20000"))
+    result = app.run(str(tmp_path / "short.toml"), out=tmp_path / "study", report="text")
+    found = compare_published(tmp_path / "study", "x25e-2010")
+    assert result.view().published == found
+    text = " ".join(result.text().split())
+    assert "Published (J. Layton, " in text
+    assert "iozone.stride_read 4 MiB -23 to -22 % " in text
+    page = (tmp_path / "study" / "report.html").read_text()
+    assert "7 of these 9 tests changed, by -23 to +12.6 %" in page
+    assert "Published and here" in page
+    low, high = published_ranges(result.view())["iozone.stride_read 4 MiB", "rate_bytes_per_s"]
+    assert (round(low, 6), round(high, 6)) == (0.77, 0.78)
+
+
+def test_a_study_that_repeats_an_unknown_source_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(STUDY.replace("seed = 4", 'seed = 4\npublished = "../x25e-2010"'))
+    with pytest.raises(
+        Refused, match=r"line 5: published: found '\.\./x25e-2010', expected one of anandtech-2009"
+    ):
+        app.plan(str(path))
 
 
 def test_a_result_that_names_several_cells_and_a_study_without_its_cells_are_refused(

@@ -20,6 +20,7 @@ def test_the_studies_that_are_promised_are_there() -> None:
         "sandforce-2011",
         "sustained",
         "x25e-2010",
+        "x25e-short",
     }
 
 
