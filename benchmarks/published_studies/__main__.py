@@ -1,9 +1,10 @@
 """`python -m benchmarks.published_studies`: how well the built-in studies agree with what their sources printed.
 
 Runs each study of a source at its own scale, or takes it from DIR where it is there already, and prints the score of
-each next to that of the model "nothing changes". For the X25-E of 2010 it then separates host and drive
-(`examples/x25e_host_or_drive.toml`): one table in which only the system differs, one in which only the drive's state
-does. `--page FILE` writes all of it, and a page of each study, into the documentation.
+each next to that of the model "nothing changes". Then it changes one thing at a time. For the X25-E of 2010 it
+separates host and drive (`examples/x25e_host_or_drive.toml`): one table in which only the system differs, one in which
+only the drive's state does. For the SandForce drive of 2011 (`examples/sandforce_one_change.toml`) a table shows what
+each part of the system moves. `--page FILE` writes all of it, and a page of each study, into the documentation.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,8 +25,10 @@ from mileage.judge.published_score import PublishedComparison
 from mileage.report.published_results import row_of, score_rows, sentence
 
 ROOT: Final = Path(__file__).parents[2]
-COUNTERFACTUAL: Final = "x25e_host_or_drive"
-SOURCE: Final = "x25e-2010"
+HOST_OR_DRIVE: Final = "x25e_host_or_drive"
+X25E: Final = "x25e-2010"
+ONE_CHANGE: Final = "sandforce_one_change"
+SANDFORCE: Final = "sandforce-2011"
 LEAST_PERCENT: Final = 0.5
 """A row of a table of effects has at least one that is so large, or a published change."""
 
@@ -35,6 +38,23 @@ HINDSIGHT: Final = (
     " page cache and the kernel that the listings of IOR print. They were combined after the first comparison, because"
     " each explains a part."
 )
+
+
+SYSTEMS_APART: Final = """\
+## Host and drive apart
+
+`examples/x25e_host_or_drive.toml` runs the study of 2010 on systems that differ in one thing each. What a system \
+changes in the stage before was not done by the torture; what the stage after changes on one system was.
+
+### A new drive below another system, in percent of the stated one"""
+DRIVE_APART: Final = "### After the torture, in percent of before it on the same system"
+ONE_BY_ONE: Final = """\
+## One part of the system at a time
+
+`examples/sandforce_one_change.toml` runs tests of the comparison of two kernels of 2011, those with its largest \
+published changes among them, on systems that differ from the one with the older kernel in one thing each, in percent \
+of it. The column `kernel-2-6-38` has everything that is documented to differ and that the model knows; the others \
+show what would be needed."""
 
 
 class Effect(NamedTuple):
@@ -53,11 +73,12 @@ def study_in(folder: Path, name: str, file: str) -> StudyResult:
     return app.run(file, out=place, report="text")
 
 
-def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive: bool) -> list[Effect]:
-    """What a system changes on a new drive, or what the torture changes on each system."""
+def effects(
+    study: StudyResult, published: PublishedComparison, *, of_the_drive: bool = False
+) -> list[Effect]:
+    """What a system changes in the first stage, or what the stages between change on each system."""
     factor = study.plan.study.compare.arms
-    stated = study.plan.study.baseline
-    means: dict[tuple[str, str, str], float] = {}
+    stated = str(study.plan.study.baseline)
     values: dict[tuple[str, str, str], list[float]] = {}
     keys = {cell.label: cell.key for cell in study.plan.cells}
     for sample in study.samples():
@@ -74,12 +95,10 @@ def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive:
     }
     found = []
     systems = list(study.plan.study.factor[factor].named)
-    for cell in dict.fromkeys(cell for cell, _, stage in means if stage == "after"):
-        base = {
-            system: means[cell, system, "before"] if of_the_drive else means[cell, str(stated), "before"]
-            for system in systems
-        }
-        stage = "after" if of_the_drive else "before"
+    first, last = (study.plan.study.measuring_stages[at] for at in (0, -1))
+    for cell in dict.fromkeys(cell for cell, _, stage in means if stage == last):
+        base = {system: means[cell, system if of_the_drive else stated, first] for system in systems}
+        stage = last if of_the_drive else first
         changes = {system: 100 * (means[cell, system, stage] / base[system] - 1) for system in systems}
         words = printed.get(cell, "")
         if max(map(abs, changes.values())) >= LEAST_PERCENT or any(sign in words for sign in "+-"):
@@ -87,7 +106,7 @@ def effects(study: StudyResult, published: PublishedComparison, *, of_the_drive:
     return found
 
 
-def page(comparisons: Sequence[PublishedComparison], tables: Sequence[tuple[str, list[Effect]]]) -> str:
+def page(comparisons: Sequence[PublishedComparison], tables: Mapping[str, list[Effect]]) -> str:
     """Everything as Markdown."""
     parts = [
         "# Published studies, repeated",
@@ -108,18 +127,11 @@ def page(comparisons: Sequence[PublishedComparison], tables: Sequence[tuple[str,
             *markdown([heads, *score_rows(one.scores)]),
         ]
         parts += disagreements(one)
-    if tables:
-        parts += [
-            "## Host and drive apart",
-            "`examples/x25e_host_or_drive.toml` runs the study of 2010 on systems that differ in one thing each."
-            " What a system changes in the stage before was not done by the torture; what the stage after changes on"
-            " one system was.",
-        ]
-    for title, found in tables:
+    for text, found in tables.items():
         systems = list(found[0].changes) if found else []
         rows = [("cell", "published", *systems)]
         rows += [(e.cell, e.published, *(f"{e.changes[s]:+.1f}" for s in systems)) for e in found]
-        parts += [f"### {title}", *markdown(rows)]
+        parts += [text, *markdown(rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -167,21 +179,16 @@ def main() -> None:
         for name in given.only:
             study_in(folder, name, name)
             comparisons.append(compare_published(folder / name, name))
-        tables = []
-        if SOURCE in given.only:
-            own = study_in(folder, COUNTERFACTUAL, str(ROOT / "examples" / f"{COUNTERFACTUAL}.toml"))
-            source = next(one for one in comparisons if one.source.name == SOURCE)
-            tables = [
-                (
-                    "A new drive below another system, in percent of the stated one",
-                    effects(own, source, of_the_drive=False),
-                ),
-                (
-                    "After the torture, in percent of before it on the same system",
-                    effects(own, source, of_the_drive=True),
-                ),
-            ]
-            comparisons.append(compare_published(folder / COUNTERFACTUAL, SOURCE))
+        tables: dict[str, list[Effect]] = {}
+        sources = {one.source.name: one for one in comparisons}
+        if X25E in given.only:
+            own = study_in(folder, HOST_OR_DRIVE, str(ROOT / "examples" / f"{HOST_OR_DRIVE}.toml"))
+            tables[SYSTEMS_APART] = effects(own, sources[X25E])
+            tables[DRIVE_APART] = effects(own, sources[X25E], of_the_drive=True)
+            comparisons.append(compare_published(folder / HOST_OR_DRIVE, X25E))
+        if SANDFORCE in given.only:
+            own = study_in(folder, ONE_CHANGE, str(ROOT / "examples" / f"{ONE_CHANGE}.toml"))
+            tables[ONE_BY_ONE] = effects(own, sources[SANDFORCE])
     text = page(comparisons, tables)
     sys.stdout.write(text)
     if given.page is not None:
