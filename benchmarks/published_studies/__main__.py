@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.published_studies.figures import EXAMPLES, figure_rows
 from mileage import app
 from mileage.app.published_results import compare_published, is_cell_of
 from mileage.app.result import StudyResult
@@ -48,6 +49,12 @@ changes in the stage before was not done by the torture; what the stage after ch
 
 ### A new drive below another system, in percent of the stated one"""
 DRIVE_APART: Final = "### After the torture, in percent of before it on the same system"
+FIGURES: Final = """\
+## Figures and tables of the sources
+
+Where each is drawn from the studies above and from `examples/qmul_iozone.toml` and `examples/slc_cache.toml` \
+(`mileage run STUDY --report full`). `mileage compare STUDY --published NAME --out NEW` draws the published figures \
+next to them, and its table holds each printed cell against ours."""
 ONE_BY_ONE: Final = """\
 ## One part of the system at a time
 
@@ -106,7 +113,11 @@ def effects(
     return found
 
 
-def page(comparisons: Sequence[PublishedComparison], tables: Mapping[str, list[Effect]]) -> str:
+def page(
+    comparisons: Sequence[PublishedComparison],
+    tables: Mapping[str, list[Effect]],
+    figures: Sequence[Sequence[str]] = (),
+) -> str:
     """Everything as Markdown."""
     parts = [
         "# Published studies, repeated",
@@ -132,6 +143,8 @@ def page(comparisons: Sequence[PublishedComparison], tables: Mapping[str, list[E
         rows = [("cell", "published", *systems)]
         rows += [(e.cell, e.published, *(f"{e.changes[s]:+.1f}" for s in systems)) for e in found]
         parts += [text, *markdown(rows)]
+    if figures:
+        parts += [FIGURES, *markdown(figures)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -171,6 +184,9 @@ def main() -> None:
     )
     asked.add_argument("--only", nargs="*", choices=published_names(), default=published_names())
     asked.add_argument("--page", type=Path, metavar="FILE", help="write a page of the documentation")
+    asked.add_argument(
+        "--figures", action="store_true", help="draw all charts, and list where each figure is"
+    )
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.studies or Path(scratch)
@@ -189,7 +205,13 @@ def main() -> None:
         if SANDFORCE in given.only:
             own = study_in(folder, ONE_CHANGE, str(ROOT / "examples" / f"{ONE_CHANGE}.toml"))
             tables[ONE_BY_ONE] = effects(own, sources[SANDFORCE])
-    text = page(comparisons, tables)
+        figures = []
+        if given.figures:
+            for name in (*given.only, *EXAMPLES):
+                file = name if name in given.only else str(ROOT / "examples" / f"{name}.toml")
+                study_in(folder, name, file).write_report("full")
+            figures = list(figure_rows(folder))
+    text = page(comparisons, tables, figures)
     sys.stdout.write(text)
     if given.page is not None:
         given.page.write_text(text, encoding="utf-8")
