@@ -159,11 +159,15 @@ def _bus(known: dict[str, str]) -> str:
         return f"NVMe, PCIe {_GENERATIONS.get(speed, speed)} x{known.get('lanes', '')}" if speed else "NVMe"
     words = {
         "sata": f"SATA {speed} Gb/s",
+        "sas": f"SAS {speed} Gb/s",
         "usb": f"USB {speed} Mbit/s",
         "mmc": "MMC or SD",
         "virtio": "virtio",
+        "raid": "behind a RAID card",
     }
-    return words.get(bus, "") if speed or bus in ("mmc", "virtio") else bus.upper() if bus == "sata" else ""
+    if speed or bus in ("mmc", "virtio", "raid"):
+        return words.get(bus, "")
+    return bus.upper() if bus in ("sata", "sas") else ""
 
 
 def _is_direct(plan: Plan) -> bool:

@@ -1,7 +1,8 @@
-"""A block device as /sys describes it: identity, queue settings, and the devices below it.
+"""A block device as /sys describes it: identity, queue settings, bus.
 
 Scope: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
-queue that changes speed, the PCI Express link and power state of an NVMe drive, and the stack below it (dm, md, loop).
+queue that changes speed, the PCI Express link and power state of an NVMe drive. How it is attached, and the stack below
+it, `device_attachment` reports.
 What it refuses: asking the drive itself; `drive_health` does that.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from mileage.store.machine_hardware import raid_card
 from mileage.targets.kernel_text import fields_of, read_text, read_word
 
 QUEUE_KEYS: Final = (
@@ -56,7 +58,6 @@ def device_facts(device: str, disk: str, root: Path) -> Iterator[Fact]:
     yield "now.target_power_state", read_word(place / "device/device/power_state")
     for key in _MD:
         yield f"target.md_{key}", read_word(place / "md" / key)
-    yield "target.stack", " <- ".join(_stack(disk, root / "sys/block", 8)) or None
     yield "target.backing_file", "a file" if read_word(place / "loop/backing_file") else "none"
 
 
@@ -67,15 +68,6 @@ def disk_counters(disk: str, root: Path) -> dict[str, int] | None:
     if len(words) < len(names):
         return None
     return {name: int(word) for name, word in zip(names, words, strict=False)}
-
-
-def _stack(disk: str, blocks: Path, depth: int) -> Iterator[str]:
-    """The disk and what it is made of, outermost first."""
-    yield disk
-    below = blocks / disk / "slaves"
-    if depth and below.is_dir():
-        for found in sorted(path.name for path in below.iterdir()):
-            yield from _stack(found, blocks, depth - 1)
 
 
 def _hash(text: str | None) -> str | None:
@@ -105,9 +97,10 @@ def physical_disk(disk: str, root: Path) -> str:
 
 
 def bus_facts(disk: str, root: Path) -> dict[str, str]:
-    """How a disk is attached: `bus` ("nvme", "sata", "usb", "mmc", "virtio", "scsi" or "unknown") and its `speed`.
+    """How a disk is attached: `bus` and its `speed`.
 
-    The speed is in the unit of the bus: GT/s of a lane of PCI Express, Gbit/s of SATA, Mbit/s of USB.
+    The bus is "nvme", "sata", "sas", "raid" (behind a RAID card), "usb", "mmc", "virtio", "scsi" or "unknown". The
+    speed is in the unit of the bus: GT/s of a lane of PCI Express, Gbit/s of SATA and SAS, Mbit/s of USB.
     """
     place = root / "sys/block" / disk
     device = str((place / "device").resolve())
@@ -126,4 +119,16 @@ def bus_facts(disk: str, root: Path) -> dict[str, str]:
         return {"bus": "sata", "speed": (read_word(link / "sata_spd") or "").partition(" ")[0]}
     if "/virtio" in device:
         return {"bus": "virtio", "speed": ""}
+    if any(raid_card(folder, root) for folder in Path(device).parents):
+        return {"bus": "raid", "speed": ""}
+    if match := re.search(r"^.*/port-[^/]+(?=/)", device):
+        # A SATA drive on a SAS controller calls its vendor "ATA".
+        bus = "sata" if read_word(place / "device/vendor") == "ATA" else "sas"
+        return {"bus": bus, "speed": _sas_speed(Path(match[0]))}
     return {"bus": "scsi" if (place / "device/scsi_device").exists() else "unknown", "speed": ""}
+
+
+def _sas_speed(port: Path) -> str:
+    """Gbit/s of the links of a SAS port, such as "12.0"; "" when no link reports it."""
+    rates = (read_word(file) or "" for file in sorted(port.glob("phy-*/sas_phy/phy-*/negotiated_linkrate")))
+    return next((rate.partition(" ")[0] for rate in rates if rate[:1].isdigit()), "")

@@ -1,6 +1,6 @@
 """The machine a measurement was made on, as text that can be compared.
 
-Scope: one flat mapping of dotted keys to text, taken at every stage: kernel, CPU, memory, clock,
+Scope: one flat mapping of dotted keys to text, taken at every stage: kernel, server, CPU, memory, clock,
 virtualisation, and what the target stands on. A key that starts with `now.` is volatile: it describes the
 moment (load, free memory, free space, the date) and is expected to change. Every other key is stable: when it
 changes within a study, the runs before and after were not made on the same machine, and that is an invalidity
@@ -22,6 +22,8 @@ from pathlib import Path
 from mileage._core import VERSION
 from mileage.plan.sizes import whole_number
 from mileage.store.block_device import device_facts, selected
+from mileage.store.device_attachment import attachment_facts
+from mileage.store.machine_hardware import hardware_facts
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import decoded, fields_of, lines_of, printable, read_text, read_word
@@ -60,7 +62,7 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
     /sys are looked for. Never raises for something that cannot be read; that is "unknown".
     """
     found: dict[str, str | None] = {}
-    for part in (_kernel(root), _cpu(root), _memory(root), _load(root), _versions()):
+    for part in (_kernel(root), hardware_facts(root), _cpu(root), _memory(root), _load(root), _versions()):
         found.update(part)
     if path is not None:
         found.update(_target(path, root))
@@ -355,7 +357,9 @@ def _target(path: Path, root: Path) -> Iterator[tuple[str, str | None]]:
     yield "now.target_free_bytes", str(ground.free_bytes) if ground else None
     yield "target.read_only", str(ground.read_only).lower() if ground else None
     yield "now.target_inodes_free", _inodes_free(path)
-    yield from device_facts(*((ground.device, ground.disk) if ground else (UNKNOWN, UNKNOWN)), root)
+    device, disk = (ground.device, ground.disk) if ground else (UNKNOWN, UNKNOWN)
+    yield from device_facts(device, disk, root)
+    yield from attachment_facts(disk, root)
 
 
 def _inodes_free(path: Path) -> str | None:
