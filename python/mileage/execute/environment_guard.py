@@ -10,7 +10,7 @@ What it refuses: to resume after such a change without the user's consent; the m
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,7 @@ from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
 from mileage.store.drive_health import health
-from mileage.store.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
+from mileage.store.environment import NOTE_PREFIX, diff, disk_of, key_of, raw_snapshot, snapshot, weighty
 from mileage.store.study_folder import encoded, environment_file
 from mileage.targets import Target
 from mileage.targets.filesystem_condition import condition_of
@@ -43,15 +43,18 @@ class EnvironmentGuard:
         marks: bool,
         accepts: bool,
         own: frozenset[str],
+        notes: Mapping[str, str],
         print_line: Callable[[str], None],
     ) -> None:
         """Takes no snapshot yet.
 
         `marks`: a change never ends the study. `accepts`: the present machine becomes the reference from here on.
-        `own`: keys that the study changes itself. `print_line` prints a line for the user.
+        `own`: keys that the study changes itself. `notes`: what the study states of the machine.
+        `print_line` prints a line for the user.
         """
         self._accepts = accepts
         self._own = own
+        self._notes = {f"{NOTE_PREFIX}{name}": text for name, text in notes.items()}
         self._folder = folder
         self._journal = journal
         self._marks = marks
@@ -111,7 +114,7 @@ class EnvironmentGuard:
 
     def _look(self, target: Target, name: str) -> tuple[dict[str, str], dict[str, bytes]]:
         """A snapshot, of a real target with what its drive says of itself, and the files that keep it and its texts."""
-        now = snapshot(target.place, root=HOST)
+        now = {**snapshot(target.place, root=HOST), **self._notes}
         files = {}
         if not target.is_virtual:
             disk = disk_of(target.place, root=HOST)

@@ -140,6 +140,7 @@ def _shared(
         marks=plan.study.state.on_change == "mark",
         accepts=accept_change,
         own=changed_by(plan),
+        notes=plan.study.notes,
         print_line=progress.note,
     )
     return SharedContext(

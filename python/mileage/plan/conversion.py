@@ -88,6 +88,10 @@ class Mismatch(NamedTuple):
         if choices and _TYPES.fullmatch(self.what):
             return Refusal(where, shown(found), _listed(choices), code="wrong-type")
         if types := _TYPES.fullmatch(self.what):
+            if self.wanted == "str" and isinstance(found, dict):
+                # msgspec does not say which value of a table of texts is none.
+                key = next((key for key, value in found.items() if not isinstance(value, str)), "")
+                where, found = join(where, key), found.get(key)
             words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
             expected = " or ".join(_WORDS.get(word, word) for word in words)
             return Refusal(where, shown(found), expected, code="wrong-type")

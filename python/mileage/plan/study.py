@@ -339,6 +339,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     published: str | None = None
     """The source whose study this repeats, by its name in profiles/published: its page shows what was printed next to
     what was found. Not part of the plan's hash."""
+    notes: dict[str, str] = {}
+    """What only a person knows of the machine, such as { "RAID cache" = "2 GiB, write back" }: recorded with the
+    environment and shown on the page. Not part of the plan's hash."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

@@ -47,6 +47,10 @@ from mileage.plan.value_checks import ValueChecks
 STAGES_MAX: Final = 100
 LIST_MAX: Final = 1000
 """Members of a list, and tables of a kind, at most."""
+NOTES_MAX: Final = 50
+NOTE_NAME_MAX: Final = 60
+NOTE_MAX: Final = 500
+"""Notes of a study at most; characters of the name of one, and of its text."""
 
 _STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ACTIONS: Final = ("measure", "torture", "prepare", "idle")
@@ -119,12 +123,25 @@ class _Check(ValueChecks):
                     expected="one line without control characters",
                     code="wrong-value",
                 )
+        self.notes()
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
         if study.report is not None:
             self.word("report", study.report, REPORT_LEVELS)
         if study.scale is not None:
             self.reads("scale", partial(sizes.scale_divisor, study.scale))
         self.word("state.on_change", study.state.on_change, ("stop", "mark"))
+
+    def notes(self) -> None:
+        self.limit("notes", len(self.study.notes), NOTES_MAX, "notes")
+        for key, text in self.study.notes.items():
+            for what, length in ((key, NOTE_NAME_MAX), (text, NOTE_MAX)):
+                if not what.strip() or not what.isprintable() or len(what) > length:
+                    self.refuse(
+                        join("notes", key),
+                        found=f"{what!r}",
+                        expected=f"one line of at most {length} characters",
+                        code="wrong-value",
+                    )
 
     def tables(self) -> None:
         """Names of tables, and lists short enough to be looked at."""

@@ -23,6 +23,8 @@ def to_toml(study: Study) -> str:
     fields = _without_none(msgspec.to_builtins(study))
     plain = {key: value for key, value in fields.items() if not isinstance(value, dict) and key != "stage"}
     sections = [_section("", plain)]
+    if fields["notes"]:
+        sections.append(_section("[notes]", fields["notes"]))
     sections.append(_section("[state]", fields["state"]))
     sections += [_section("[[stage]]", stage) for stage in fields["stage"]]
     for group in _TABLES_OF_TABLES:

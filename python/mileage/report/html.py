@@ -38,7 +38,7 @@ from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
 from mileage.report.workload_charts import CHANGE, stands_alone
-from mileage.store.environment import is_volatile
+from mileage.store.environment import NOTE_PREFIX, is_volatile
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -119,6 +119,7 @@ def _below(view: StudyView) -> dict[str, Any]:
         "undrawn_tests": undrawn_tests(view),
         "environment": [row for row in environment if row[2]],
         "unchanging": [row for row in environment if not row[2]],
+        "notes": note_lines(view.environments),
         "shapes": shape_lines(view.shapes),
         "highlights": highlight_rows(view) if many else [],
         "favours": favours(view) if many else [],
@@ -291,6 +292,22 @@ def _sorting(cell: CellVerdict) -> tuple[float | None, ...]:
     low = cell.ci95[0] if cell.ci95 else None
     means = (cell.mean_baseline, cell.mean_candidate, cell.sham_ratio, cell.mde)
     return (cell.ratio, low, cell.p_adjusted, *means, min(cell.n_baseline, cell.n_candidate))
+
+
+def note_lines(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, str]]:
+    """What a study states of the machine, as (name, text); a text that differs, with where it was stated."""
+    rows = [row for row in environment_rows(snapshots) if row[0].startswith(NOTE_PREFIX)]
+    return [
+        (
+            key.removeprefix(NOTE_PREFIX),
+            "; ".join(
+                f"{stage}: {text or 'not stated'}" for (stage, _), text in zip(snapshots, texts, strict=True)
+            )
+            if differs
+            else texts[0],
+        )
+        for key, texts, differs in rows
+    ]
 
 
 def environment_rows(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:

@@ -32,6 +32,9 @@ from mileage.targets.mounts import read_swaps
 VOLATILE_PREFIX = "now."
 """Keys that begin with this describe the moment; all others describe the machine."""
 
+NOTE_PREFIX = "note."
+"""Keys that begin with this are what a study states of the machine in `[notes]`."""
+
 _VM_KEYS = (
     "dirty_ratio",
     "dirty_bytes",
