@@ -21,6 +21,7 @@ from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
 from mileage.store.drive_health import health
 from mileage.store.environment import NOTE_PREFIX, diff, disk_of, key_of, raw_snapshot, snapshot, weighty
+from mileage.store.program_versions import program_versions
 from mileage.store.study_folder import encoded, environment_file
 from mileage.targets import Target
 from mileage.targets.filesystem_condition import condition_of
@@ -119,7 +120,7 @@ class EnvironmentGuard:
         if not target.is_virtual:
             disk = disk_of(target.place, root=HOST)
             facts, answers = health(disk)
-            now = {**now, **facts, **condition_of(target, root=HOST)}
+            now = {**now, **program_versions(), **facts, **condition_of(target, root=HOST)}
             files[environment_file(f"raw/{name}")] = encoded({**raw_snapshot(disk, root=HOST), **answers})
         files[environment_file(name)] = encoded(now)
         return now, files
