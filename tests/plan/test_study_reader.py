@@ -46,7 +46,7 @@ CASES = [
         'flie = "64MiB"\nzzz = 1',
         "small.toml: 2 faults\nstate.flie: unknown key; did you mean 'file'?\nstate.zzz: unknown key; expected one of "
         "start, purge, carryover, file, on_change, filesystem, mkfs, mount, fill, aged, precondition, scheduler, "
-        "read_ahead, write_cache, cache",
+        "read_ahead, write_cache, governor, cache",
     ),
     (
         "repeat = { min = 2 }",

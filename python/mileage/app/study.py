@@ -129,6 +129,10 @@ def _planned(
         first, *rest = facts
         others = {name: facts[name] for name in rest}
         resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
+        if resolved.governors:
+            from mileage.execute.study import refuse_governors
+
+            refuse_governors(resolved)
         return check_built(resolved)
     except BrokenStudy as broken:
         if named is None:

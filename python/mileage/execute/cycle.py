@@ -35,6 +35,7 @@ from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
+from mileage.targets.processor_governor import ProcessorGovernor
 from mileage.targets.target_interface import Simulation
 
 # Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
@@ -58,6 +59,7 @@ class SharedContext:
     calibration: Calibration
     loss: RankLoss
     keeps_states: bool
+    governor: ProcessorGovernor
 
 
 def stage_key(run: PlannedRun) -> StageKey:
@@ -135,6 +137,7 @@ class Cycle:
     def _run_arm(self, stages: list[tuple[PlannedRun, ...]]) -> None:
         shared = self._shared
         next_one = next(stage[0] for stage in stages if stage_key(stage[0]) not in self._ended)
+        shared.governor.set(shared.plan.setting_of(next_one).state.governor)
         for place in self._places(next_one):
             shared.environment.expect(*place)
         first, after = self._restore(stages)
@@ -334,6 +337,7 @@ class Cycle:
             # A real target still holds what the run wrote. A virtual drive reaches that state only by repeating it.
             if not target.is_virtual:
                 return
+        shared.governor.set(shared.plan.setting_of(run).state.governor)
         reported_bytes = 0
 
         def poll(byte_count: int, _operations: int) -> bool:

@@ -161,6 +161,7 @@ _CHANGED_BY: Final = {
     "cache": ("memory.limit_bytes",),
     "memory": ("memory.limit_bytes", "memory.total_bytes"),
     "scheduler": ("target.scheduler",),
+    "governor": ("cpu.governor",),
     "read_ahead": ("target.read_ahead_kb",),
     "mount": ("target.mount_options",),
     "filesystem": ("target.fs_type", "target.mount_options", "target.source"),

@@ -11,6 +11,7 @@ from itertools import groupby
 
 import mileage
 from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute import environment_guard
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrent_cycles import cycles_at_once
 from mileage.execute.cycle import Cycle, SharedContext, stage_key
@@ -28,6 +29,7 @@ from mileage.store.durations import spent_s
 from mileage.store.journal import JournalContent
 from mileage.store.study_folder import CHANGED, environment_file
 from mileage.targets import Target
+from mileage.targets.processor_governor import ProcessorGovernor, refuse_governor
 
 OpenTarget = Callable[[Setting], Target]
 """Function that opens the target of a setting for one cycle.
@@ -71,6 +73,7 @@ def execute_study(
         if ranks := ranks_here():
             # Check now, so that a missing program is not found hours later when the first run needs it.
             ranks.workers(tasks_of(mine, content))
+            _refuse_other_hosts(plan, [one.host for one in ranks.identities])
         journal = Journal(folder.journal, folder.planned_runs())
         try:
             if not content.entries:
@@ -155,7 +158,25 @@ def _shared(
         Calibration(plan, journal, content, progress.note),
         loss,
         keeps_states,
+        ProcessorGovernor(root=environment_guard.HOST),
     )
+
+
+def refuse_governors(plan: Plan) -> None:
+    """Refuse a plan with a governor that this machine does not have."""
+    for governor in sorted(plan.governors):
+        refuse_governor(governor, root=environment_guard.HOST)
+
+
+def _refuse_other_hosts(plan: Plan, hosts: Sequence[str]) -> None:
+    """Refuse to vary the governor of one host while others work with their own."""
+    if len(set(hosts)) > 1 and plan.governors:
+        raise Refused(
+            "state.governor",
+            f"sets the governor of this host only, and the ranks are on {len(set(hosts))}",
+            advice='set it on each host by hand, and vary it with kind = "label"',
+            code="unsupported",
+        )
 
 
 def tasks_of(runs: Sequence[PlannedRun], content: JournalContent) -> int:
@@ -180,6 +201,7 @@ def _run_cycles(shared: SharedContext, mine: list[PlannedRun], open_target: Open
     workers = cycles_at_once(shared.plan)
     # No signal raises before all cycles have ended: the journal stays open as long as one may write to it.
     with (
+        shared.governor,
         count_signals(shared.stop) as received,
         ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool,
     ):

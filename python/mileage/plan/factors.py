@@ -32,7 +32,7 @@ DEVICE_STATE: Final = (
     "aged",
 )
 """Keys of [state] whose levels need a device each: those of a loop: target, which are as many as there are levels."""
-STATE_LEVELS: Final = ("cache", *DEVICE_STATE)
+STATE_LEVELS: Final = ("cache", "governor", *DEVICE_STATE)
 """Keys of [state] whose levels may be measured side by side."""
 AGAIN: Final = "again"
 """Ends the name of the A/A level."""

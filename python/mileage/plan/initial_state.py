@@ -133,6 +133,8 @@ def _check_settings(state: State, target: str) -> Iterator[Refusal]:
                 text=f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}",
                 code="unsupported",
             )
+    if state.governor is not None:
+        yield from _check_governor(state.governor, target)
     if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
         yield Refusal(
             "scheduler",
@@ -162,6 +164,15 @@ def _check_settings(state: State, target: str) -> Iterator[Refusal]:
         yield Refusal(
             "write_cache", found=f"{state.write_cache!r}", expected="back or through", code="unknown-word"
         )
+
+
+def _check_governor(governor: str, target: str) -> Iterator[Refusal]:
+    if capabilities_of(target).simulated:
+        text = f"has no effect on {target}, whose time is simulated"
+        yield Refusal("governor", text=text, advice="leave it out", code="no-effect")
+    elif not re.fullmatch(r"[a-z_]{1,30}", governor):
+        expected = "the name of one, such as performance or powersave"
+        yield Refusal("governor", found=f"{governor!r}", expected=expected, code="wrong-value")
 
 
 def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[Refusal]:

@@ -169,6 +169,12 @@ class Plan(msgspec.Struct, frozen=True):
         return self.settings[run.setting]
 
     @property
+    def governors(self) -> frozenset[str]:
+        """Frequency governors of the processor that its settings name."""
+        states = [setting.state for setting in self.settings] or [self.study.state]
+        return frozenset(state.governor for state in states if state.governor is not None)
+
+    @property
     def sessions(self) -> tuple[str, ...]:
         """The labels under which parts of the study are done, in order; one empty text when it has none."""
         return tuple(dict.fromkeys(run.session for run in self.runs))

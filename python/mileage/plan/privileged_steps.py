@@ -54,6 +54,8 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
         device = facts.name
         if study.state.purge != "none":
             found.append(PrivilegedStep(f"{_PURGES[study.state.purge]} {device}, {each}", destroys=True))
+    if study.state.governor is not None:
+        found.append(PrivilegedStep(f"set the governor of every processor to {study.state.governor}"))
     for name, value in settings_of_device(study.state).items():
         found.append(PrivilegedStep(f"set {name} of {device} to {value}"))
     if made is not None:

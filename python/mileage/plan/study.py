@@ -98,6 +98,9 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     write_cache: str | None = None
     """On a loop: or block: target: whether the kernel takes the device to have a volatile write cache, and so flushes
     it: "back" or "through"."""
+    governor: str | None = None
+    """On a real target: the frequency governor of every processor of this machine while the study runs, such as
+    "performance"; None leaves each its own."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
