@@ -33,10 +33,17 @@ def run(given: GivenFlags) -> int:
     if given.has("--version"):
         sys.stdout.write(f"{fio_print.VERSION}\n")
         return 0
+    if given.has("--cmdhelp"):
+        sys.stdout.write(command_help(given.last("--cmdhelp") or ""))
+        return 0
+    if given.has("--parse-only") and not given.operands and not given.has("--name"):
+        # Scripts ask so whether options of the output are known; fio ends with 0 where there is no job to read.
+        _forms(given), terse_version(given)
+        return 0
     if given.has("--study"):
         raise Refused("fio: --study", "is not built", advice="`mileage run --job JOB.fio`", code="not-built")
     began = time.monotonic()
-    forms = _forms(given)
+    forms, version = _forms(given), terse_version(given)
     jobs = jobs_of(given)
     works = [works_of(job) for job in jobs]
     check_late_values(works)
@@ -67,7 +74,7 @@ def run(given: GivenFlags) -> int:
         if form == "normal":
             text += fio_print.normal(shown, results[-1].group + 1)
         elif form == "terse":
-            text += fio_print.terse(shown)
+            text += fio_print.terse(shown, version)
         else:
             text += fio_print.document(shown, jobs[0].shared, time.monotonic() - began, plus=form == "json+")
     if output is None:
@@ -152,9 +159,30 @@ def _forms(given: GivenFlags) -> list[str]:
     for form in found:
         if form not in _FORMATS:
             raise Refused(f"fio: --output-format={form}", expected=", ".join(_FORMATS), code="unknown-word")
-    if given.last("--terse-version") not in (None, "3"):
-        raise Refused("fio: --terse-version", expected="3", code="unsupported")
     return found
+
+
+def command_help(name: str) -> str:
+    """What an option does, or each of them: one that is refused is none, so that scripts which look for it know."""
+    taken = [flag for flag in FIO.flags if not flag.instead]
+    if name in ("", "all"):
+        return "".join(f"{flag.name:<24}: {flag.summary}\n" for flag in taken)
+    found = [flag for flag in taken if f"--{name}" in flag.spellings]
+    if not found:
+        return f"No such command: {name}\n"
+    lines = [(found[0].name, found[0].summary)]
+    lines += [("alias", spelling.removeprefix("--")) for spelling in found[0].spellings[1:]]
+    lines += [("here", found[0].ignored)] if found[0].ignored else []
+    return "".join(f"{label:>20}: {text}\n" for label, text in lines)
+
+
+def terse_version(given: GivenFlags) -> int:
+    """The version of the terse output. Raises Refused."""
+    word = given.last("--terse-version") or "3"
+    found = [version for version in fio_print.TERSE_VERSIONS if str(version) == word]
+    if not found:
+        raise Refused(f"fio: --terse-version={word}", expected="2, 3, 4 or 5", code="unknown-word")
+    return found[0]
 
 
 def _announced(works: Sequence[Sequence[FioWork]]) -> str:

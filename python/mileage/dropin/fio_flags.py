@@ -22,7 +22,7 @@ _OUTPUT: Final = (
     _option("output", "Write the results to FILE.", "FILE", "out.txt"),
     _option("output-format", "normal, terse, json or json+, several joined by commas.", "FORMAT", "json"),
     _option("minimal", "Terse output, as --output-format=terse.", "ON"),
-    _option("terse-version", "Version of the terse output: 3.", "N", "3"),
+    _option("terse-version", "Version of the terse output: 2, 3, 4 or 5; default 3.", "N", "3"),
     _option("eta", "When progress is shown.", "WHEN", "never", ignored="no progress is shown"),
     _option(
         "eta-newline", "Time between two lines of progress.", "TIME", "1", ignored="no progress is shown"
@@ -30,6 +30,11 @@ _OUTPUT: Final = (
     _option("section", "Do only the job of this name.", "NAME", "job"),
     _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
     _option("parse-only", "Read the jobs and end.", "ON"),
+    _option(
+        "cmdhelp",
+        "Say what an option of jobs does, or all; of one that is refused, that there is none.",
+        "NAME",
+    ),
     _option(
         "bandwidth-log",
         "A log of the rate of all jobs.",

@@ -34,6 +34,7 @@ _GLOBAL_ONLY: Final = (
     *(
         "--section",
         "--parse-only",
+        "--cmdhelp",
         "--bandwidth-log",
         "--version",
         "--study",

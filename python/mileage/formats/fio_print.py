@@ -1,4 +1,4 @@
-"""fio's own output, normal, terse version 3 and JSON, from the results of jobs.
+"""fio's own output, normal, terse versions 2 to 5 and JSON, from the results of jobs.
 
 Scope: the lines and fields of fio 3.33. Latencies are whole: slat is 0 and clat is lat, since the engine takes one time
 for each operation. The disk statistics of fio are omitted.
@@ -196,33 +196,20 @@ def _status(results: Sequence[JobResult], group: int, rates: dict[tuple[int, str
     return "\n".join(lines) + "\n"
 
 
-def terse(results: Sequence[JobResult]) -> str:
-    """One line for each result, version 3."""
+TERSE_VERSIONS: Final = (2, 3, 4, 5)
+
+
+def terse(results: Sequence[JobResult], version: int = 3) -> str:
+    """One line for each result, in one of the `TERSE_VERSIONS`."""
     rates = group_rates(results)
-    return "".join(f"{_terse(one, rates)}\n" for one in results)
+    return "".join(f"{_terse(one, rates, version)}\n" for one in results)
 
 
-def _terse(one: JobResult, group_rates: dict[tuple[int, str], int]) -> str:
-    parts: list[str] = ["3", VERSION, one.name, str(one.group), str(one.error)]
-    for name in ("read", "write"):
-        result = one.directions[name]
-        us = [
-            f"{result.least_ns // 1000}",
-            f"{result.most_ns // 1000}",
-            f"{result.mean_ns / 1000:f}",
-            f"{result.deviation_ns / 1000:f}",
-        ]
-        parts += [f"{result.moved // 1024}", f"{result.bytes_per_s // 1024}"]
-        parts += [f"{int(result.iops)}", f"{result.runtime_ms}"]
-        parts += ["0", "0", "0.000000", "0.000000", *us]
-        wanted = one.wanted if one.percentiles_of else ()
-        values = result.percentiles(wanted) if result.operations else [0] * len(wanted)
-        parts += [f"{percent:f}%={value // 1000}" for percent, value in zip(wanted, values, strict=True)]
-        parts += ["0%=0"] * (20 - len(wanted)) + us
-        rates = result.kib_per_s
-        share = _share_of_group(rates, group_rates[one.group, name])
-        parts += [f"{int(rates.least)}", f"{int(rates.most)}", f"{share:f}%"]
-        parts += [f"{rates.mean:f}", f"{rates.deviation:f}"]
+def _terse(one: JobResult, group_rates: dict[tuple[int, str], int], version: int) -> str:
+    # Version 2 has no version of fio; only version 3 has no trims.
+    parts = [str(version), *([VERSION] if version > 2 else []), one.name, str(one.group), str(one.error)]
+    for name in ("read", "write") if version == 3 else ("read", "write", "trim"):
+        parts += _terse_direction(one, one.directions[name], group_rates[one.group, name], version)
     parts += [
         f"{one.percent_cpu(one.user_ns):f}%",
         f"{one.percent_cpu(one.system_ns):f}%",
@@ -235,7 +222,33 @@ def _terse(one: JobResult, group_rates: dict[tuple[int, str], int]) -> str:
     # The terse output has no nanoseconds: fio counts them as its first class of microseconds.
     shares["latency_us"]["2"] += sum(shares["latency_ns"].values())
     parts += [f"{share:.2f}%" for unit in ("us", "ms") for share in shares[f"latency_{unit}"].values()]
-    return ";".join(parts + ([one.description] if one.description else []))
+    if not one.description:
+        return ";".join(parts)
+    return ";".join(parts) + ("\n;" if version == 2 else ";") + one.description
+
+
+def _terse_direction(one: JobResult, result: DirectionResult, group_rate: int, version: int) -> list[str]:
+    us = [
+        f"{result.least_ns // 1000}",
+        f"{result.most_ns // 1000}",
+        f"{result.mean_ns / 1000:f}",
+        f"{result.deviation_ns / 1000:f}",
+    ]
+    parts = [f"{result.moved // 1024}", f"{result.bytes_per_s // 1024}"]
+    parts += [f"{int(result.iops)}", f"{result.runtime_ms}"]
+    parts += ["0", "0", "0.000000", "0.000000", *us]
+    wanted = one.wanted if one.percentiles_of else ()
+    values = result.percentiles(wanted) if result.operations else [0] * len(wanted)
+    parts += [f"{percent:f}%={value // 1000}" for percent, value in zip(wanted, values, strict=True)]
+    parts += ["0%=0"] * (20 - len(wanted)) + us
+    rates, ops = result.kib_per_s, result.ops_per_s
+    share = _share_of_group(rates, group_rate)
+    parts += [f"{int(rates.least)}", f"{int(rates.most)}", f"{share:f}%"]
+    parts += [f"{rates.mean:f}", f"{rates.deviation:f}"]
+    if version == 5:
+        parts += [f"{rates.count}", f"{int(ops.least)}", f"{int(ops.most)}"]
+        parts += [f"{ops.mean:f}", f"{ops.deviation:f}", f"{ops.count}"]
+    return parts
 
 
 def document(
