@@ -341,7 +341,6 @@ impl PageCache {
 
     /// Whole pages are written into the cache; those that were not there are made. How many became dirty.
     pub fn write(&mut self, file: FileId, page: u32, count: u32) -> u64 {
-        self.insert(file, page, count, |_, _| {});
         let mut newly = 0;
         for (chunk, wanted) in parts(page, count) {
             let place = self.place_or_new(file, chunk);
@@ -357,6 +356,8 @@ impl PageCache {
         };
         mapping.dirty += newly;
         self.dirty += newly;
+        // Dirty before they are there: where all others are busy, new clean pages would be given up at once.
+        self.insert(file, page, count, |_, _| {});
         self.touch(file, page, count);
         newly
     }

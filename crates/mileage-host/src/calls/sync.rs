@@ -91,6 +91,10 @@ impl Host {
                 if let Some((io, pages)) = self.state.writes.last_key_value() {
                     return Ok(Progress::Wait(Wait::Writeback(pages.file, *io)));
                 }
+                if self.state.cache.dirty_of(file) > 0 {
+                    // Nothing could be written, and nothing is on its way.
+                    return Err(super::CallError::Full);
+                }
                 continue;
             }
             if let Some((io, pages)) = self.state.writes.last_key_value() {
