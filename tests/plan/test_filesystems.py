@@ -19,6 +19,7 @@ LAZY = "lazy_itable_init=0,lazy_journal_init=0"
             "stripe=128KiB,resize=500GiB",
             ["-q", "-F", "-b", "4096", "-E", f"{LAZY},stripe_width=32,resize={500 << 18}"],
         ),
+        ("ext3", "journal=8MiB", ["-q", "-F", "-b", "4096", "-J", "size=8", "-E", LAZY]),
         ("ext4", "journal=none", ["-q", "-F", "-b", "4096", "-O", "^has_journal", "-E", LAZY]),
         ("ext4", "journal=64MiB,lazy", ["-q", "-F", "-b", "4096", "-J", "size=64"]),
         ("xfs", "stripe=128KiB,nodiscard", ["-q", "-f", "-K", "-d", "su=131072,sw=1"]),
@@ -32,7 +33,9 @@ def test_the_words_for_mkfs(kind: str, mkfs: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("kind", "mkfs", "mount", "key", "words"),
     [
-        ("ext3", "", "", "filesystem", "expected ext4, xfs, btrfs"),
+        ("ext2", "", "", "filesystem", "expected ext3, ext4, xfs, btrfs"),
+        ("ext3", "journal=none", "", "mkfs", "ext3 always has a journal"),
+        ("ext3", "", "nodelalloc", "mount", "'nodelalloc' is no mount option that is known for ext3"),
         ("ext4", "stripe=100KB", "", "mkfs", "a multiple of 4KiB"),
         ("ext4", "stripe-width=32 resize=500G", "", "mkfs", "expected a comma between two options"),
         ("ext4", "stripe", "", "mkfs", "'stripe' is no option of mkfs"),

@@ -22,10 +22,10 @@ pytestmark = pytest.mark.xdist_group("devices")
 
 MIB = 1 << 20
 HASH = "0ddba115" * 8
-SIZE = {"ext4": "64MiB", "xfs": "320MiB", "btrfs": "256MiB"}
+SIZE = {"ext3": "64MiB", "ext4": "64MiB", "xfs": "320MiB", "btrfs": "256MiB"}
 DISCARD = {
-    "off": {"ext4": "nodiscard", "xfs": "nodiscard", "btrfs": "nodiscard"},
-    "mount": {"ext4": "discard", "xfs": "discard", "btrfs": "discard=sync"},
+    "off": {"ext3": "nodiscard", "ext4": "nodiscard", "xfs": "nodiscard", "btrfs": "nodiscard"},
+    "mount": {"ext3": "discard", "ext4": "discard", "xfs": "discard", "btrfs": "discard=sync"},
 }
 WRITES, DISCARDS, FLUSHES = 4, 11, 15
 """Places in /sys/block/DISK/stat of the requests completed (Documentation/block/stat.rst)."""
@@ -99,7 +99,7 @@ def until(what: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.sampled(9)
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+@pytest.mark.parametrize("kind", ["ext3", "ext4", "xfs", "btrfs"])
 @pytest.mark.parametrize("discard", ["off", "mount", "fstrim"])
 @pytest.mark.parametrize("flushes", ["default", "nobarrier", "through"])
 def test_discards_and_flushes_are_what_was_asked_for(
@@ -141,6 +141,19 @@ def test_stripe_resize_and_journal_stand_in_the_superblock(tmp_path: Path) -> No
         # 16 GiB are 128 groups of 32768 blocks, with 64 descriptors of 64 bytes in a block: two blocks, one in use.
         assert fields["Reserved GDT blocks"] == "1"
         assert fields["Total journal size"] == "4096k"
+
+
+def test_ext3_has_its_own_layout_and_name(tmp_path: Path) -> None:
+    with opened("ext3", tmp_path, "noatime,data=writeback", mkfs="journal=8MiB") as target:
+        target.prepare(MIB)
+        mount = next(m for m in read_mounts() if m.mount_point == str(target.place))
+        assert mount.fs_type == "ext3"
+        assert "data=writeback" in mount.all_options
+        output = call("test", "dumpe2fs", "-h", device_of(target))
+        fields = {line.partition(":")[0]: line.partition(":")[2].split() for line in output.splitlines()}
+        assert "has_journal" in fields["Filesystem features"]
+        assert not {"extent", "extents", "flex_bg", "64bit"} & set(fields["Filesystem features"])
+        assert fields["Total journal size"] == ["8M"]
 
 
 def test_a_journal_can_be_omitted(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from mileage.errors import closest
 from mileage.plan import sizes
 
 EXT4_BLOCK_BYTES: Final = 4096
-KINDS: Final = ("ext4", "xfs", "btrfs")
+KINDS: Final = ("ext3", "ext4", "xfs", "btrfs")
 LABEL_PREFIX: Final = "mlg-"
 """Prefix of the label of file systems made by Mileage; the first 8 digits of the plan's hash follow."""
 SAFE_MOUNT: Final = ("nosuid", "nodev", "noexec")
@@ -28,7 +28,7 @@ class FileSystem(msgspec.Struct, frozen=True):
     """A file system that is to be made and mounted."""
 
     kind: str
-    """"ext4", "xfs" or "btrfs"."""
+    """"ext3", "ext4", "xfs" or "btrfs"."""
     mkfs: tuple[str, ...]
     """Arguments of mkfs.KIND before the device, without the label."""
     mount: tuple[str, ...]
@@ -40,6 +40,16 @@ _MOUNT_ANY: Final = (
     *("discard", "nodiscard"),
 )
 _MOUNT_FLAGS: Final = {
+    # Linux 4.3 and later mount ext3 by the driver of ext4, which refuses delayed allocation and checksums for it.
+    "ext3": (
+        "barrier",
+        "nobarrier",
+        "noinit_itable",
+        "init_itable",
+        "auto_da_alloc",
+        "noauto_da_alloc",
+        "noload",
+    ),
     "ext4": (
         *("barrier", "nobarrier", "delalloc", "nodelalloc", "journal_checksum", "journal_async_commit"),
         *("noinit_itable", "init_itable", "auto_da_alloc", "noauto_da_alloc", "dioread_nolock"),
@@ -52,6 +62,15 @@ _MOUNT_FLAGS: Final = {
     ),
 }
 _MOUNT_VALUES: Final = {
+    "ext3": (
+        "barrier",
+        "commit",
+        "data",
+        "stripe",
+        "inode_readahead_blks",
+        "max_batch_time",
+        "min_batch_time",
+    ),
     "ext4": (
         "barrier",
         "commit",
@@ -117,7 +136,18 @@ def _mount_options(kind: str, words: dict[str, str | None]) -> tuple[str, ...]:
     return tuple(word if value is None else f"{word}={value}" for word, value in words.items())
 
 
+def _ext3(words: dict[str, str | None]) -> list[str]:
+    if words.get("journal") == "none":
+        raise ValueError("journal=none: ext3 always has a journal; without one it is ext2")
+    return _ext(words, "ext3", "stripe=SIZE, resize=SIZE, journal=SIZE, block=SIZE, lazy, nodiscard")
+
+
 def _ext4(words: dict[str, str | None]) -> list[str]:
+    known = "stripe=SIZE, resize=SIZE, journal=SIZE, journal=none, block=SIZE, lazy, nodiscard"
+    return _ext(words, "ext4", known)
+
+
+def _ext(words: dict[str, str | None], kind: str, known: str) -> list[str]:
     extended = ["lazy_itable_init=0", "lazy_journal_init=0"]
     arguments = ["-q", "-F"]
     block = EXT4_BLOCK_BYTES
@@ -139,9 +169,7 @@ def _ext4(words: dict[str, str | None]) -> list[str]:
             arguments += ["-O", "^has_journal"]
         else:
             arguments += ["-J", f"size={_multiple('journal', text, 1 << 20)}"]
-    _nothing_left(
-        words, "ext4", "stripe=SIZE, resize=SIZE, journal=SIZE, journal=none, block=SIZE, lazy, nodiscard"
-    )
+    _nothing_left(words, kind, known)
     return [*arguments, *(["-E", ",".join(extended)] if extended else [])]
 
 
@@ -176,6 +204,7 @@ def _btrfs(words: dict[str, str | None]) -> list[str]:
 
 
 _MKFS: Final[dict[str, Callable[[dict[str, str | None]], list[str]]]] = {
+    "ext3": _ext3,
     "ext4": _ext4,
     "xfs": _xfs,
     "btrfs": _btrfs,

@@ -45,7 +45,7 @@ def check_state(state: State, target: str) -> Iterator[Refusal]:
             if getattr(state, key):
                 yield Refusal(
                     key,
-                    text='has no effect without filesystem = "ext4", "xfs" or "btrfs"',
+                    text='has no effect without filesystem = "ext3", "ext4", "xfs" or "btrfs"',
                     advice="give both or neither",
                     code="no-effect",
                 )
@@ -188,7 +188,7 @@ def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[Refusal]:
         yield Refusal("read_ahead", text=text, expected="another cache", code="no-effect")
     if state.filesystem == "btrfs":
         text = "has no effect on btrfs, which has a read-ahead of its own"
-        yield Refusal("read_ahead", text=text, expected="ext4 or xfs", code="no-effect")
+        yield Refusal("read_ahead", text=text, expected="ext3, ext4 or xfs", code="no-effect")
 
 
 def settings_of_device(state: State) -> dict[str, str]:

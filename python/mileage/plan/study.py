@@ -78,7 +78,8 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a change of kernel, firmware, scheduler, mount or memory in mid-study does on a real target: "stop" or
     "mark" (the report says so)."""
     filesystem: str | None = None
-    """On a loop: or block: target: the file system that each cycle makes anew, "ext4", "xfs" or "btrfs"."""
+    """On a loop: or block: target: the file system that each cycle makes anew, "ext3", "ext4", "xfs" or
+    "btrfs"."""
     mkfs: str = ""
     """With `filesystem`: how it is made, such as "stripe=128KiB,journal=64MiB"."""
     mount: str = ""

@@ -33,7 +33,7 @@ from mileage.targets.workfile import read_mark
 
 MOUNTS = Path("/run/mileage")
 """Parent directory of the mount points of file systems made by Mileage, each named by its plan's hash."""
-_USABLE_PERCENT = {"ext4": 88, "xfs": 88, "btrfs": 75}
+_USABLE_PERCENT = {"ext3": 88, "ext4": 88, "xfs": 88, "btrfs": 75}
 """Approximate percentage of a new file system of 1 GiB or more that files can use.
 
 The exact value is known after mkfs.

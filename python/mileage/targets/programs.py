@@ -17,10 +17,12 @@ from mileage.errors import Refused, RunFailed
 from mileage.log import log_step
 
 _PACKAGES: Final = {
+    "mkfs.ext3": "e2fsprogs",
     "mkfs.ext4": "e2fsprogs",
     "dumpe2fs": "e2fsprogs",
     "e2freefrag": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
+    "xfs_info": "xfsprogs",
     "xfs_spaceman": "xfsprogs",
     "mkfs.btrfs": "btrfs-progs",
     "hdparm": "hdparm",
