@@ -12,6 +12,7 @@ from mileage.report.html import environment_rows
 from mileage.store.block_device import bus_facts
 from mileage.store.environment import snapshot
 from mileage.store.machine_hardware import FOR_ROOT, memory_modules
+from mileage.targets.filesystem_condition import USED_PERCENT
 from tests.store.machine_trees import MACHINES, RAID_SERVER, Tree, memory_device, write_tree
 
 EXPECTED = Path(__file__).parent / "machines"
@@ -94,3 +95,9 @@ def test_lines_of_this_machine_agree_with_lsblk(tmp_path: Path) -> None:
     ).stdout.strip()  # fmt: skip
     if listed:
         assert found["target.transport"].lower().startswith(listed)
+
+
+def test_of_the_facts_of_the_moment_the_page_shows_the_used_share() -> None:
+    found = [{"now.loadavg": load, USED_PERCENT: used} for load, used in (("0.1", "3.0"), ("9.9", "61.2"))]
+    rows = environment_rows([("before", found[0]), ("after", found[1])])
+    assert rows == [("now.target_used_percent", ["3.0", "61.2"], True)]

@@ -164,6 +164,7 @@ _CHANGED_BY: Final = {
     "governor": ("cpu.governor",),
     "read_ahead": ("target.read_ahead_kb",),
     "mount": ("target.mount_options",),
+    "mkfs": ("target.journal_bytes", "target.inodes"),
     "filesystem": ("target.fs_type", "target.mount_options", "target.source"),
 }
 """Keys of the environment that a factor changes, by its name or key."""

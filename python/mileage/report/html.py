@@ -38,7 +38,7 @@ from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
 from mileage.report.workload_charts import CHANGE, stands_alone
-from mileage.store.environment import NOTE_PREFIX, is_volatile
+from mileage.store.environment import NOTE_PREFIX, SHOWN_MOMENTS, is_volatile
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -313,9 +313,12 @@ def note_lines(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple
 def environment_rows(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:
     """One (key, value per stage, differs) row per fact, those that differ first.
 
-    Volatile facts, such as the load, differ between any two snapshots; they are in the study folder.
+    Other volatile facts than `SHOWN_MOMENTS`, such as the load, differ between any two snapshots; they are in the study
+    folder.
     """
-    keys = dict.fromkeys(key for _, facts in snapshots for key in facts if not is_volatile(key))
+    keys = dict.fromkeys(
+        key for _, facts in snapshots for key in facts if key in SHOWN_MOMENTS or not is_volatile(key)
+    )
     rows = [(key, [facts.get(key, "") for _, facts in snapshots]) for key in keys]
     marked = [(key, values, len(set(values)) > 1) for key, values in rows]
     return sorted(marked, key=lambda row: not row[2])

@@ -25,12 +25,15 @@ from mileage.store.block_device import device_facts, selected
 from mileage.store.device_attachment import attachment_facts
 from mileage.store.machine_hardware import hardware_facts
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
+from mileage.targets.filesystem_condition import USED_PERCENT
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import decoded, fields_of, lines_of, printable, read_text, read_word
 from mileage.targets.mounts import read_swaps
 
 VOLATILE_PREFIX = "now."
 """Keys that begin with this describe the moment; all others describe the machine."""
+SHOWN_MOMENTS = frozenset({USED_PERCENT})
+"""Keys of the moment that a report shows: what they measure is part of what was set up."""
 
 NOTE_PREFIX = "note."
 """Keys that begin with this are what a study states of the machine in `[notes]`."""

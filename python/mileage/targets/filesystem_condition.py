@@ -1,7 +1,8 @@
-"""The condition of a file system and its work file: facts that measuring and torture change.
+"""The condition of a file system and its work file: how it was made, and what measuring and torture change.
 
-Scope: bytes that ext4 has written in its life, extents of the work file (FIEMAP), extents of free space, and
-how much of the work file is in memory. All keys begin with "now.": they are expected to change.
+Scope: the size of its journal and the number of its inodes, which stay; and, under keys that begin with "now.", the
+share of it that is used, bytes that ext4 has written in its life, extents of the work file (FIEMAP), extents of free
+space, and how much of the work file is in memory.
 What it refuses: guessing. A fact that the file system, a missing program or missing rights hide is omitted.
 """
 
@@ -32,6 +33,12 @@ _FREE_EXT4: Final = {
     "largest_kib": re.compile(r"Max\. free extent: (\d+) KB"),
     "mean_kib": re.compile(r"Avg\. free extent: (\d+) KB"),
 }
+_EXT: Final = ("ext2", "ext3", "ext4")
+_JOURNAL_EXT: Final = re.compile(r"^(?:Total j|J)ournal size:\s+(\d+)([kMG]?)$", re.M)
+_UNITS: Final = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LOG_XFS: Final = re.compile(r"^log\s+=\w+.*?bsize=(\d+)\s+blocks=(\d+)", re.M)
+USED_PERCENT: Final = "now.target_used_percent"
+"""Blocks in use, in percent of all."""
 _FREE_XFS: Final = {"count": re.compile(r"total free extents (\d+)")}
 
 Fact = tuple[str, str]
@@ -45,13 +52,47 @@ def condition_of(target: Target, *, root: Path = ROOT) -> dict[str, str]:
         ground = look_at(target.path.parent, root=root)
     except OSError:
         return {}
-    found = dict(_lifetime(ground, root))
+    found = {**dict(_size(target.path.parent, ground)), **dict(_lifetime(ground, root))}
     with suppress(OSError):
         found["now.work_file_extents"] = str(extents(target.path))
     with suppress(OSError):
         found["now.work_file_resident_bytes"] = str(resident_bytes(target.path))
     found.update(_free(ground))
     return found
+
+
+def _size(folder: Path, ground: Ground) -> Iterator[Fact]:
+    """Journal, inodes and used share. Where a program or rights are missing, the journal is unknown."""
+    space = os.statvfs(folder)
+    if ground.fs_type in _EXT:
+        yield "target.inodes", str(space.f_files)
+    elif ground.fs_type in ("xfs", "btrfs"):
+        yield "target.inodes", "made as needed"
+    if space.f_blocks:
+        yield USED_PERCENT, f"{100 * (space.f_blocks - space.f_bfree) / space.f_blocks:.1f}"
+    if ground.fs_type in (*_EXT, "xfs", "btrfs"):
+        yield "target.journal_bytes", _journal(ground)
+
+
+def _journal(ground: Ground) -> str:
+    """Bytes of the journal; "none" without one."""
+    if ground.fs_type == "btrfs":
+        return "none: btrfs writes a log tree of no fixed size"
+    device = f"/dev/{ground.device}"
+    try:
+        if ground.fs_type == "xfs":
+            printed = call(device, "xfs_info", ground.mount_point, timeout_s=_TIMEOUT_S)
+            match = _LOG_XFS.search(printed)
+            return str(int(match[1]) * int(match[2])) if match else UNKNOWN
+        if not os.access(device, os.R_OK):
+            return f"{UNKNOWN}: {device} may not be read"
+        printed = call(device, "dumpe2fs", "-h", device, timeout_s=_TIMEOUT_S)
+    except MileageError:
+        return UNKNOWN
+    if "has_journal" not in printed:
+        return "none"
+    match = _JOURNAL_EXT.search(printed)
+    return str(int(match[1]) * _UNITS[match[2]]) if match else UNKNOWN
 
 
 def extents(path: Path) -> int:
@@ -77,7 +118,7 @@ def _free(ground: Ground) -> Iterator[Fact]:
     """Extents of free space, where a program of the file system reports them and has the rights to."""
     device = f"/dev/{ground.device}"
     try:
-        if ground.fs_type == "ext4" and os.access(device, os.R_OK):
+        if ground.fs_type in ("ext3", "ext4") and os.access(device, os.R_OK):
             output, patterns = call(device, "e2freefrag", device, timeout_s=_TIMEOUT_S), _FREE_EXT4
         elif ground.fs_type == "xfs" and os.geteuid() == 0:
             asked = ("-c", "freesp -s", ground.mount_point)
