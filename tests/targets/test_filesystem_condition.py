@@ -75,7 +75,7 @@ def test_the_condition_of_a_directory_target(small_ext4: Path) -> None:
 def test_journal_inodes_and_used_share_of_a_made_file_system(
     kind: str, mkfs: str, journal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Oracles: the size that mkfs was told, `df` for inodes and blocks."""
+    """Oracles: the size that mkfs was given, `df` for inodes and blocks."""
     if os.geteuid() != 0 or shutil.which(f"mkfs.{kind}") is None:
         pytest.skip(f"mkfs.{kind} and root are needed")
     monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))

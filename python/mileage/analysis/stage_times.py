@@ -1,7 +1,8 @@
 """Start and end of each stage by the wall clock, the duration of the study, and the gap before each stage.
 
 Scope: a gap as the time from the end of the last run of a stage to the start of the first run of the next stage of the
-same cycle and arm. A stage without a finished run has no times, and an unfinished study no whole.
+same cycle and arm. A stage without a finished run has no times, and an unfinished study no whole. What a device
+discarded in each stage, as the stage's end counted it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from mileage.judge.samples import SHAM
-from mileage.model.journal_entries import Choice, End, Run, StageKey
+from mileage.model.journal_entries import DISCARDED, DISCARDED_OUTSIDE, Choice, End, Run, StageEnd, StageKey
+from mileage.plan.sizes import format_bytes
 from mileage.store.journal import JournalContent
 
 
@@ -67,6 +69,21 @@ def wall_time(content: JournalContent) -> dict[str, str]:
     )
     spent = datetime.fromisoformat(last) - datetime.fromisoformat(head.started)
     return {"wall time": clock(max(spent.total_seconds(), 0.0))}
+
+
+def discard_words(content: JournalContent) -> dict[str, str]:
+    """What the device discarded in each stage, all cycles together; stages without discards are omitted."""
+    found: dict[str, list[int]] = {}
+    for end in content.of_kind(StageEnd):
+        if end.watch.get(DISCARDED):
+            counts = found.setdefault(end.stage, [0, 0])
+            counts[0] += end.watch[DISCARDED]
+            counts[1] += end.watch.get(DISCARDED_OUTSIDE, 0)
+    return {
+        f"discards of {stage}": f"{format_bytes(total)}, of which {format_bytes(outside)} outside its runs, when the "
+        "file system committed"
+        for stage, (total, outside) in found.items()
+    }
 
 
 def clock(time_s: float) -> str:

@@ -18,7 +18,7 @@ from mileage.analysis.evidence import evidence_of
 from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.run_order import run_order
 from mileage.analysis.scan_steps import curve_step_lines, landmarks_of, step_lines
-from mileage.analysis.stage_times import wall_time
+from mileage.analysis.stage_times import discard_words, wall_time
 from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
@@ -240,6 +240,7 @@ def _identity(
         "seed": str(plan.study.seed),
         "date": str(head.started) if head is not None else "unknown",
         **wall_time(content),
+        **discard_words(content),
         "seal": content.seal_words,
     }
     return known

@@ -28,6 +28,7 @@ from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.run import perform
 from mileage.execute.run_failure import Poll
+from mileage.execute.stage_discards import StageDiscards
 from mileage.execute.stop_rules import StopState
 from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
 from mileage.model.run_record import RunRecord
@@ -106,6 +107,7 @@ class Cycle:
         self._saving_s = 0.0
         self._now = runs[0]
         self._broken: RunFailed | None = None
+        self._discards = StageDiscards(())
 
     def run(self, open_target: Callable[[Setting], Target]) -> None:
         """Do what is left of this cycle.
@@ -148,6 +150,7 @@ class Cycle:
             shared.progress.stage(stage_text(stage[0], shared.plan.study.cycles))
             for place in self._places(stage[0]):
                 shared.environment.before(*place)
+            self._discards = StageDiscards(self._targets.values())
             for run in stage:
                 if run.index < after:
                     # The restored state has this run in it; the stop rules still need its figures.
@@ -156,9 +159,10 @@ class Cycle:
                 elif shared.stopping.wanted(run, self._done):
                     self._run_one(self._target(run), run)
                     self._maybe_save(run, stage)
+            watch = self._discards.settle()
             for place in self._places(stage[0]):
                 shared.environment.after(*place)
-            self._end_stage(stages, number)
+            self._end_stage(stages, number, watch)
 
     def _target(self, run: PlannedRun) -> Target:
         return self._targets[self._shared.plan.setting_of(run).instance]
@@ -380,6 +384,7 @@ class Cycle:
         shared.progress.advance(record.bytes_moved - reported_bytes)
         entry = entry_of(run, record, shared.plan.setting_of(run), started, watch.found)
         shared.journal.append(entry)
+        self._discards.add(watch.found)
         self._done.add(run, entry)
         _clear_after(target, run)
         shared.progress.finished(run, record)
@@ -420,7 +425,7 @@ class Cycle:
         for number in self._targets:
             self._shared.folder.forget_states(_owner(run, number), but=but.get(str(number)))
 
-    def _end_stage(self, stages: list[tuple[PlannedRun, ...]], number: int) -> None:
+    def _end_stage(self, stages: list[tuple[PlannedRun, ...]], number: int, watch: dict[str, int]) -> None:
         """Journal the end of a stage, with the drives' states where there are any, and drop those before it."""
         shared = self._shared
         run = stages[number][0]
@@ -435,6 +440,7 @@ class Cycle:
             state=states.get("0"),
             states=states,
             left_out=sum(run.index not in self._done for run in stages[number]),
+            watch=watch,
             at=_now(),
         )
         shared.journal.append(entry)

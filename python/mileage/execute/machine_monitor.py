@@ -111,6 +111,8 @@ def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
         yield "device_written_bytes", counted["written_sectors"] * SECTOR_BYTES
         yield "device_reads", counted["reads"]
         yield "device_writes", counted["writes"]
+        if "discarded_sectors" in counted:
+            yield "device_discarded_bytes", counted["discarded_sectors"] * SECTOR_BYTES
 
 
 def _moments(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:

@@ -111,12 +111,20 @@ class Files(Entry, frozen=True, kw_only=True, tag="files"):
     files: dict[SealedFile, Hash]
 
 
+DISCARDED: Final = "device_discarded_bytes"
+"""Bytes that the device of a target discarded in a run, or in a stage."""
+DISCARDED_OUTSIDE: Final = "device_discarded_outside_runs_bytes"
+"""Those of a stage before, between and after its runs."""
+
+
 class StageEnd(_Place, frozen=True, kw_only=True, tag="stage"):
     """The end of a stage, with the states of virtual drives by number of the target."""
 
     state: str | None = None
     states: dict[str, str] | None = None
     left_out: Count = 0
+    watch: dict[str, int] = {}
+    """Activity of the device in the whole stage, by counter."""
     at: str
 
     @property

@@ -67,7 +67,11 @@ def disk_counters(disk: str, root: Path) -> dict[str, int] | None:
     names = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "written_sectors")
     if len(words) < len(names):
         return None
-    return {name: int(word) for name, word in zip(names, words, strict=False)}
+    found = {name: int(word) for name, word in zip(names, words, strict=False)}
+    # Since Linux 4.18; the places between are merged requests and times (Documentation/block/stat.rst).
+    return found | (
+        {"discards": int(words[11]), "discarded_sectors": int(words[13])} if len(words) > 13 else {}
+    )
 
 
 def _hash(text: str | None) -> str | None:

@@ -70,7 +70,8 @@ def age(place: Path, percent: float, seed: int) -> str:
                     files.append((path, size))
                     written += 1
                     moved += size
-                _settle(place)
+                # Only then does the file system show what is taken.
+                sync_file_system(place)
             while files and _share(place) > percent:
                 moved = 0
                 while files and moved < step:
@@ -78,15 +79,16 @@ def age(place: Path, percent: float, seed: int) -> str:
                     path.unlink()
                     removed += 1
                     moved += size
-                _settle(place)
+                # Only then does the file system show what is taken.
+                sync_file_system(place)
     except OSError as error:
         raise RunFailed.from_os_error(f"{place} cannot be aged to {percent:g} %", error) from error
     summary = f"{written} files written, {removed} removed, {_share(place):.0f} % full"
     return f"aged in {TURNS} turns with seed {seed}: {summary}"
 
 
-def _settle(place: Path) -> None:
-    """Let the file system decide where everything goes, so that what is taken shows."""
+def sync_file_system(place: Path) -> None:
+    """Have the file system of a directory write all that it holds back, and commit. Raises OSError."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):
