@@ -163,11 +163,27 @@ def test_logs_have_the_columns_of_the_original(tmp_path: Path) -> None:
     words = ("--name=a", "--rw=write", "--size=1m", "--numjobs=2", "--write_bw_log=x", "--write_lat_log=x")
     document(tmp_path, *words)
     assert {path.name for path in tmp_path.glob("*.log")} == {
-        f"x_{kind}.{number}.log" for kind in ("bw", "lat", "clat") for number in (1, 2)
+        f"x_{kind}.{number}.log" for kind in ("bw", "lat", "slat", "clat") for number in (1, 2)
     }
     rows = [line.split(", ") for line in (tmp_path / "x_bw.1.log").read_text().splitlines()]
     assert rows
     assert all(row[2:] == ["1", "4096", "0"] for row in rows)
+    assert [path.name for path in tmp_path.glob("*.log") if not path.stat().st_size] == [
+        "x_slat.1.log",
+        "x_slat.2.log",
+    ]
+    # A mean has no size, as in fio.
+    document(tmp_path, *words, "--log_avg_msec=20")
+    rows = [line.split(", ") for line in (tmp_path / "x_bw.1.log").read_text().splitlines()]
+    assert {tuple(row[2:]) for row in rows} == {("1", "0", "0")}
+
+
+def test_a_log_that_is_empty_is_announced(tmp_path: Path) -> None:
+    words = ("--name=a", "--size=64k", "--write_lat_log=x")
+    mixed, queued = fio(tmp_path, *words, "--rw=rw"), fio(tmp_path, *words, "--rw=write", "--ioengine=libaio")
+    assert "write_lat_log: empty for a job that reads and writes" in mixed.stderr
+    assert "write_lat_log: the log of submission is empty" in queued.stderr
+    assert "write_lat_log" not in fio(tmp_path, *words, "--rw=write").stderr
 
 
 def test_an_option_that_does_less_than_in_fio_says_so_and_one_without_an_effect_is_refused(

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
-from mileage.dropin.fio_logs import write_logs
+from mileage.dropin.fio_logs import notes_of_logs, write_logs
 from mileage.dropin.fio_plan import FioWork, refuse_devices, works_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
 from mileage.dropin.flags import GivenFlags
@@ -147,7 +147,7 @@ def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[FioWork]]) -> list
     """What options that are on and have another effect than in fio, or none, mean here; each once."""
     given = {key for job in jobs for key, value in job.options.items() if value not in ("0", "never")}
     found = [f"{flag.name}: {flag.ignored}" for flag in FIO.flags if flag.name in given and flag.ignored]
-    found += [note for copies in works for work in copies for note in work.notes]
+    found += [note for copies in works for work in copies for note in (*work.notes, *notes_of_logs(work))]
     return list(dict.fromkeys(found))
 
 

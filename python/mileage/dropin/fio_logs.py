@@ -2,7 +2,8 @@
 
 Scope: a line for each interval and direction: milliseconds, value, direction, block size and priority. Intervals are
 those of `log_avg_msec`, at least 10 ms; without it 10 ms, where fio writes every operation. Latencies are means of an
-interval and only written for jobs of one direction.
+interval and only written for jobs of one direction. The log of submission latencies is empty, as fio's own is with an
+engine that submits and waits in one call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,20 @@ from typing import Any, Final
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_run import FioResult
 
-LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "clat")}
+LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "slat", "clat")}
+
+
+def notes_of_logs(work: FioWork) -> list[str]:
+    """What the logs of a job lack, for the user."""
+    if "write_lat_log" not in work.job.options:
+        return []
+    if 0 < work.reads < 100:
+        return [
+            "write_lat_log: empty for a job that reads and writes: intervals have both latencies together"
+        ]
+    if work.job.text("ioengine", "psync") in ("libaio", "io_uring"):
+        return ["write_lat_log: the log of submission is empty; its latency is part of the completion's"]
+    return []
 
 
 def write_logs(results: Sequence[FioResult]) -> None:
@@ -37,12 +51,14 @@ def write_logs(results: Sequence[FioResult]) -> None:
 
 
 def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:
-    if "series" not in record:
+    if "series" not in record or kind == "slat":
         return
     series = record["series"]
     interval_ms = series["interval_ns"] / 1e6
     step = max(round(work.job.number("log_avg_msec", 0) / interval_ms), 1)
     size = work.workload["record_bytes"]
+    # A mean over an interval has no size of its own: fio writes 0.
+    shown = 0 if work.job.number("log_avg_msec", 0) else size
     offset = "0, " if work.job.is_on("log_offset") else ""
     for direction, moved in enumerate((series["bytes_read"], series["bytes_written"])):
         if not any(moved) or (kind.endswith("lat") and 0 < work.reads < 100):
@@ -58,4 +74,4 @@ def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:
             elif kind.endswith("lat"):
                 value = sum(series["latency_sum_ns"][at : at + step]) / count if count else 0
             if total:
-                yield f"{end_ms:.0f}, {value:.0f}, {direction}, {size}, {offset}0\n"
+                yield f"{end_ms:.0f}, {value:.0f}, {direction}, {shown}, {offset}0\n"
