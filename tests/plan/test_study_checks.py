@@ -14,7 +14,8 @@ SIZE = (
 )
 TIME = 'expected a number with ns, us, ms, s, min or h; for example "10 s"'
 KNOWN = (
-    "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*, iozone.*, metadata.*, ior.*, mdtest.*, "
+    "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*, application.*, iozone.*, "
+    "metadata.*, ior.*, mdtest.*, "
     "metarates.*; see `mileage list workloads`"
 )
 

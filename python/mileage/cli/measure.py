@@ -54,8 +54,8 @@ def command(**given: Any) -> None:
     Workloads: sequential, random, shuffled, backward, stride[:N], fixed,
     zipf[:EXPONENT], hot_cold[:HOT/ACCESS], partly_sequential[:PERCENT], each
     with _read or _write; mix, sequential_mix, discard, trace:FILE; iometer.*,
-    hdparm.*, dd.*, sqlio.*, and in a directory iozone.* and metadata.*: see
-    `mileage list workloads`.
+    hdparm.*, dd.*, sqlio.*, application.*, and in a directory iozone.* and
+    metadata.*: see `mileage list workloads`.
     """
     from mileage.cli.measurement import run
 

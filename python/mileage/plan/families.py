@@ -2,7 +2,8 @@
 
 Scope: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
 also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
-`sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*`, `metadata.*`, `ior.*`, `mdtest.*` and `metarates.*`.
+`sqlio.*`, `hdparm.*`, `dd.*`, those of applications, `application.*`, and, on files, `iozone.*`, `metadata.*`, `ior.*`,
+`mdtest.*` and `metarates.*`.
 What it refuses: names that it does not know, with the closest known one.
 """
 
@@ -193,6 +194,30 @@ def _dd() -> Iterator[NamedWorkload]:
         yield msgspec.structs.replace(named, record="1MiB", stop=StopRule(bytes="10GiB"), once=True)
 
 
+_LOG: Final = IoOptions(sync="fdatasync", sync_every=1)
+"""Every write is durable before the next one begins."""
+_APPLICATIONS: Final[dict[str, tuple[PatternName, int, str, Kind, IoOptions, str]]] = {
+    "nastran": ("backward", 100, "256KiB", "throughput", IoOptions(), "a solver reads backwards"),
+    "exchange": ("random", 60, "32KiB", "iops", IoOptions(), "database pages of a mail server, 60 % reads"),
+    "streaming": ("sequential", 100, "256KiB", "throughput", IoOptions(), "a viewer of a film per thread"),
+    "vm_host": ("random", 70, "8KiB", "iops", IoOptions(), "virtual machines, 70 % reads"),
+    "ceph_journal": ("sequential", 0, "4KiB", "iops", _LOG, "a journal; each write is made durable"),
+    "zfs_log": ("sequential", 0, "128KiB", "iops", _LOG, "an intent log; each write is made durable"),
+    "scratch_write": ("sequential", 0, "2MiB", "throughput", IoOptions(), "scratch of a cluster, written"),
+    "scratch_read": ("sequential", 100, "2MiB", "throughput", IoOptions(), "scratch of a cluster, read"),
+}
+"""Pattern, reads in percent, record, kind, how, and what is said of it. docs/reference/workloads.md has the sources."""
+
+
+def _applications() -> Iterator[NamedWorkload]:
+    """Patterns of applications that are named in the literature, without their threads and queue depths."""
+    for name, (pattern, reads, record, kind, how, title) in _APPLICATIONS.items():
+        named = NamedWorkload(
+            f"application.{name}", f"application: {title}", pattern, reads, kind, METRICS_OF[kind], how
+        )
+        yield msgspec.structs.replace(named, record=record)
+
+
 def _of_files(job: type[Job]) -> Iterator[NamedWorkload]:
     """The named workloads of one file-based family (IOzone, IOR, mdtest, metarates)."""
     stop = StopRule(operations=FILES) if "operations" in job.stops else StopRule()
@@ -213,7 +238,7 @@ def _of_files(job: type[Job]) -> Iterator[NamedWorkload]:
         )
 
 
-_FAMILIES: Final = (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd)
+_FAMILIES: Final = (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd, _applications)
 WORKLOADS: Final = {
     **{workload.name: workload for family in _FAMILIES for workload in family()},
     **{workload.name: workload for job in FILE_JOBS for workload in _of_files(job)},
