@@ -195,12 +195,14 @@ class Host:
     """
     A modelled host in virtual time: page cache, block layer and file system above a virtual drive.
 
-    `Host(host, drive)` takes the texts of two profiles. Equal calls give equal times.
+    `Host(host, drive, state)` takes the texts of two profiles and, if the drive was used before, its state. Equal calls give
+    equal times.
     """
-    def __new__(cls, /, host: str, drive: str) -> Host:
+    def __new__(cls, /, host: str, drive: str, state: bytes | None = None) -> Host:
         """
-        A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
-        impossible profile, and for a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
+        A host that was just started, with a new file system on a factory-fresh drive, or on one in a state that a virtual drive
+        of this profile saved. Raises `mileage.errors.Refused` for an impossible profile, for a state of another drive, and for
+        a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
         """
     def call(self, /, call: str) -> int:
         """

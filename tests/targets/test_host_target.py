@@ -1,10 +1,12 @@
 """`virtual:DRIVE@HOST`: the target, its cache, its state, and what is refused."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from mileage import _core
 from mileage.errors import Refused
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of, drive_and_host
@@ -15,6 +17,7 @@ from mileage.plan.transfer_api import EngineOptions
 from mileage.plan.workload import Stop, Workload
 from mileage.targets.host_profiles import host_names, load_hosted
 from mileage.targets.host_target import HostTarget
+from mileage.targets.profiles import load_profile
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import open_target
 
@@ -139,6 +142,44 @@ def test_a_state_of_another_host_is_refused() -> None:
     state = opened().save()
     with pytest.raises(Refused, match="other figures"):
         opened(SMALL + ",commit_s=6").restore(state)
+
+
+def test_a_host_begins_on_the_drive_as_its_state_has_it_in_every_cycle(tmp_path: Path) -> None:
+    drive = "plain-64gib,capacity_bytes=268435456,blocks_per_plane=16"
+    used = _core.Drive(load_profile(drive))
+    used.run(
+        Workload(
+            pattern="random",
+            read_percent=0,
+            record_bytes=4096,
+            span_start_bytes=0,
+            span_bytes=256 * MIB,
+            depth=8,
+            threads=1,
+            stop=Stop(bytes=512 * MIB),
+            seed=1,
+        ).to_json()
+    )
+    file = tmp_path / "used.state"
+    file.write_bytes(used.save())
+    fresh = SMALL.replace("plain-64gib", drive)
+    target = opened(f"{fresh},state={file}")
+    assert dict(target.host.counters())["host_bytes_written"] == 512 * MIB
+    target.prepare(64 * MIB)
+    first = measured(target, "direct", reads=0, size=64 * MIB)
+    assert str(file) in target.purge()
+    assert measured(target, "direct", reads=0, size=64 * MIB) == first
+    assert first.write_amplification is not None
+    assert first.write_amplification > 1.1
+    new = opened(fresh)
+    new.prepare(64 * MIB)
+    assert measured(new, "direct", reads=0, size=64 * MIB).write_amplification == pytest.approx(1, abs=0.01)
+    assert new.facts().identity != target.facts().identity
+    assert opened(f"{fresh},state={file},state=").facts().identity == new.facts().identity
+    with pytest.raises(Refused, match="other figures"):
+        opened(f"{SMALL},state={file}")
+    with pytest.raises(Refused, match="nothing is no file"):
+        opened(f"{fresh},state=nothing")
 
 
 def test_changes_reach_the_host_or_the_drive_by_their_key() -> None:

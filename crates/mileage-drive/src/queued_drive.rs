@@ -47,8 +47,8 @@ as_single_host!(
 );
 
 /// The drive in the general form, and the number of its next write: tags from `writes << 32` on are new to it.
-pub fn queued_drive(drive: Drive) -> (Box<dyn QueuedDrive + Send>, u64) {
-    fn parts<D: QueuedDrive + Send + 'static>(host: SingleHost<D>) -> (Box<dyn QueuedDrive + Send>, u64) {
+pub fn queued_drive(drive: Drive) -> (Box<dyn QueuedDrive + Send + Sync>, u64) {
+    fn parts<D: QueuedDrive + Send + Sync + 'static>(host: SingleHost<D>) -> (Box<dyn QueuedDrive + Send + Sync>, u64) {
         let (device, writes) = host.into_parts();
         (Box::new(device), writes)
     }

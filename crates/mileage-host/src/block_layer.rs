@@ -141,6 +141,11 @@ impl BlockLayer {
         self.next_io
     }
 
+    /// Number the requests of a new layer from here, as the drive knows smaller numbers from its former user.
+    pub(crate) fn number_from(&mut self, first: u64) {
+        self.next_request = first;
+    }
+
     /// Whether a piece of work has not ended.
     pub fn is_pending(&self, io: IoId) -> bool {
         self.ios.get(&io).is_some_and(|requests| *requests > 0)

@@ -18,7 +18,7 @@ use crate::processors::Processors;
 use crate::profile::HostProfile;
 use crate::wait::{Event, Handle, Pages, Wait};
 use crate::write_log::WriteLog;
-use mileage_drive::{Decisions, ManagedDevice, Misuse, PageSizes, Status, Tag};
+use mileage_drive::{Decisions, Drive, ManagedDevice, Misuse, PageSizes, Status, Tag, queued_drive};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,6 +123,17 @@ impl Host {
             status: None,
             begun: None,
         }
+    }
+
+    /// A host that was just started, with a new file system on a drive that was used before. As after `mkfs` without discard,
+    /// all that was written there is still mapped; `mkfs` itself writes nothing here.
+    pub fn on_used_drive(profile: HostProfile, drive: Drive) -> Self {
+        let (device, writes) = queued_drive(drive);
+        let mut host = Self::new(profile, device);
+        // The drive may still report writes of its former user by their tags.
+        host.state.block.number_from(writes << 32);
+        host.set_content(PageSizes::default());
+        host
     }
 
     /// The host's profile.

@@ -1,7 +1,7 @@
 //! Python class for a modelled host above a virtual drive.
 
 use crate::conversions::{ask, parse_workload, refused, to_json};
-use mileage_drive::{Profile, general_drive};
+use mileage_drive::{Drive, Profile, general_drive};
 use mileage_engine::{iozone_file_job, iozone_results};
 use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, OpenMode, WORK_FILE, run, run_job};
 use mileage_workload::{FileJob, NoObserver};
@@ -62,7 +62,8 @@ fn unseen_content(drive: &Profile) -> Option<String> {
 
 /// A modelled host in virtual time: page cache, block layer and file system above a virtual drive.
 ///
-/// `Host(host, drive)` takes the texts of two profiles. Equal calls give equal times.
+/// `Host(host, drive, state)` takes the texts of two profiles and, if the drive was used before, its state. Equal calls give
+/// equal times.
 #[pyclass(name = "Host", module = "mileage._core")]
 pub struct PyHost {
     host: Host,
@@ -90,15 +91,23 @@ impl PyHost {
 
 #[pymethods]
 impl PyHost {
-    /// A host that was just started, with a new file system on a factory-fresh drive. Raises `mileage.errors.Refused` for an
-    /// impossible profile, and for a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
+    /// A host that was just started, with a new file system on a factory-fresh drive, or on one in a state that a virtual drive
+    /// of this profile saved. Raises `mileage.errors.Refused` for an impossible profile, for a state of another drive, and for
+    /// a drive that finds duplicates: the host hands on how far pages compress, not which are equal.
     #[new]
-    fn new(host: &str, drive: &str) -> PyResult<Self> {
+    #[pyo3(signature = (host, drive, state = None))]
+    fn new(host: &str, drive: &str, state: Option<&[u8]>) -> PyResult<Self> {
         let drive = Profile::parse(drive).map_err(refused)?;
         if let Some(why) = unseen_content(&drive) {
             return Err(refused(format!("{why}; choose another drive, or the drive without a host")));
         }
-        Ok(Self { host: Host::new(parse_host(host)?, general_drive(drive)) })
+        let host = parse_host(host)?;
+        Ok(Self {
+            host: match state {
+                Some(state) => Host::on_used_drive(host, Drive::restored(drive, state).map_err(refused)?),
+                None => Host::new(host, general_drive(drive)),
+            },
+        })
     }
 
     /// Bytes that the file system has free.
@@ -323,7 +332,7 @@ impl PyHost {
     /// belongs to other profiles.
     #[staticmethod]
     fn restore(py: Python<'_>, host: &str, drive: &str, state: &[u8]) -> PyResult<Self> {
-        let mut made = Self::new(host, drive)?;
+        let mut made = Self::new(host, drive, None)?;
         py.detach(|| made.host.restore(state)).map_err(wrong)?;
         Ok(made)
     }

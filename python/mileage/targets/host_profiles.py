@@ -1,13 +1,14 @@
 """Where the profiles of modelled hosts are found, their text, and the two parts of NAME@HOST.
 
 Scope: one TOML file per host, named as the host, shipped in the package as `mileage/profiles/hosts`; or the
-user's own (NAME@PATH.toml).
-What it refuses: an unknown host. The host itself parses its profile and reports what is wrong.
+user's own (NAME@PATH.toml). Behind the host may stand the state in which the drive begins (NAME@HOST,state=FILE).
+What it refuses: an unknown host, a state that is no file. The host itself parses its profile and reports what is wrong.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused, closest
 from mileage.model.target_kind import SCALE, drive_and_host
@@ -21,6 +22,9 @@ from mileage.targets.profiles import (
     profile_folder,
     profile_name,
 )
+
+STATE: Final = "state"
+"""Key, behind a host, of the file with the state in which its drive begins."""
 
 
 def host_folder() -> Path | None:
@@ -65,14 +69,39 @@ def load_hosted(name: str) -> tuple[str, str]:
     check_host(base, where)
     host = load_profile(base) if is_profile_path(base) else _shipped(base)
     figures = profile_figures(host)
-    of_host = [change for change in changes if change.partition("=")[0].strip() in figures]
+    changes = [change for change in changes if _key(change) != STATE]
+    of_host = [change for change in changes if _key(change) in figures]
     of_drive = [change for change in changes if change not in of_host]
-    of_host += [change for change in changes if change.partition("=")[0].strip() == SCALE]
+    of_host += [change for change in changes if _key(change) == SCALE]
     drive_text = load_profile(drive)
     return (
         changed(drive_text, of_drive, where) if of_drive else drive_text,
         changed(host, of_host, where) if of_host else host,
     )
+
+
+def start_state(name: str) -> Path | None:
+    """The file of the state in which the drive of DRIVE@HOST,state=FILE begins; None for a factory-fresh drive.
+
+    The last of several counts, as a level of a factor stands behind the name; "state=" is a fresh drive.
+    Raises Refused when there is no such file.
+    """
+    stated = [change for change in drive_and_host(name)[1].split(CHANGE)[1:] if _key(change) == STATE]
+    path = stated[-1].partition("=")[2].strip() if stated else ""
+    if not path:
+        return None
+    if not Path(path).is_file():
+        raise Refused(
+            f"virtual:{name}",
+            f"{path} is no file",
+            expected=f"{STATE}=FILE with a state that mileage drive run or serve wrote with --save",
+            code="not-found",
+        )
+    return Path(path)
+
+
+def _key(change: str) -> str:
+    return change.partition("=")[0].strip()
 
 
 def _shipped(name: str) -> str:

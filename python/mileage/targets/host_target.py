@@ -1,27 +1,32 @@
 """`virtual:DRIVE@HOST`: a file on a modelled host above a virtual drive, in virtual time.
 
-Scope: a host that was just started, with a new file system on a factory-fresh drive. The work file is made by
-writing it once; then everything is synced and the cache emptied. A purge starts again from nothing.
+Scope: a host that was just started, with a new file system on a factory-fresh drive, or on a used one
+(`virtual:DRIVE@HOST,state=FILE`). The work file is made by writing it once; then everything is synced and the cache
+emptied. A purge starts again from there.
 What it refuses: drives that find duplicates, since the host hands on how far pages compress, not which are equal; work
-files larger than the file system; what the host refuses in its profile.
+files larger than the file system; what the host refuses in its profile; the state of another drive.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import HOSTED
 from mileage.plan.io_options import Reach
-from mileage.targets.host_profiles import load_hosted
+from mileage.regular_file import read_regular
+from mileage.targets.host_profiles import load_hosted, start_state
 from mileage.targets.profiles import alternatives_of, profile_identity, rated_write_bytes, trims
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.virtual import BLOCK_BYTES
+
+_STATE_BYTES_MAX: Final = 1 << 32
 
 
 class HostTarget(Target):
@@ -30,6 +35,9 @@ class HostTarget(Target):
     def __init__(self, spec: TargetSpec) -> None:
         super().__init__(spec)
         self.drive_profile, self.host_profile = load_hosted(spec.name)
+        self._state_file = start_state(spec.name)
+        self._state = None if self._state_file is None else _read_state(spec, self._state_file)
+        """Read once: every cycle of a study begins with the same state."""
         self._work_bytes = 0
         self._host: Any = self._fresh()
 
@@ -40,6 +48,7 @@ class HostTarget(Target):
     @classmethod
     def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> None:
         load_hosted(spec.name)
+        start_state(spec.name)
 
     @property
     def simulation(self) -> HostTarget:
@@ -60,7 +69,10 @@ class HostTarget(Target):
 
     def facts(self) -> TargetFacts:
         free_bytes = self._work_bytes + int(self._host.free_bytes)
-        identities = (profile_identity(self.drive_profile), profile_identity(self.host_profile))
+        drive = profile_identity(self.drive_profile)
+        if self._state is not None:
+            drive += f", state {hashlib.sha256(self._state).hexdigest()[:16]}"
+        identities = (drive, profile_identity(self.host_profile))
         return TargetFacts(
             kind=HOSTED,
             name=self.spec.name,
@@ -104,7 +116,8 @@ class HostTarget(Target):
     def purge(self) -> str:
         self._host = self._fresh()
         work_bytes, self._work_bytes = self._work_bytes, 0
-        made = "started the host anew, with a new file system on a factory-fresh drive"
+        drive = "a factory-fresh drive" if self._state is None else f"the drive as {self._state_file} has it"
+        made = f"started the host anew, with a new file system on {drive}"
         return f"{made}; {self.prepare(work_bytes)}" if work_bytes else made
 
     def trim(self) -> str:
@@ -162,9 +175,16 @@ class HostTarget(Target):
 
     def _fresh(self) -> Any:
         try:
-            return _core().Host(self.host_profile, self.drive_profile)
+            return _core().Host(self.host_profile, self.drive_profile, self._state)
         except ValueError as error:
             raise Refused(self.spec, f"the host refuses its profile: {error}", code="wrong-value") from error
+
+
+def _read_state(spec: TargetSpec, file: Path) -> bytes:
+    try:
+        return read_regular(file, _STATE_BYTES_MAX)
+    except OSError as error:
+        raise Refused(spec, f"{file} cannot be read: {error.strerror}", code="unreadable") from error
 
 
 def _core() -> Any:
