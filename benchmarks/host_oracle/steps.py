@@ -68,6 +68,8 @@ def perform(calls: Calls, step: Sequence[Any], sizes: dict[str, int]) -> None:
                 calls.unlink(f"m{number}")
         case "sync":
             calls.sync()
+        case "rest":
+            calls.sleep(rest[0])
         case "fstrim":
             calls.fstrim()
         case _:

@@ -69,6 +69,12 @@ impl KernelSet {
         matches!(self, Self::El6 | Self::V2_6_38 | Self::V6)
     }
 
+    /// Whether ext4 discards in the background after a commit: neighbours together, and each up to the end of the free extent that
+    /// it is now in (`ext4_discard_work` since 5.15, `ext4_try_to_trim_range` since 6.8).
+    pub fn discards_free_extents(self) -> bool {
+        self == Self::V6
+    }
+
     /// Whether a search for free blocks reads bitmaps ahead (5.9, `ext4_mb_prefetch`).
     pub fn prefetches_bitmaps(self) -> bool {
         self == Self::V6

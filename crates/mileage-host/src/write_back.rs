@@ -343,11 +343,10 @@ impl Host {
             self.note_dirty(DEVICE_FILE, newly);
         }
         let io = self.state.block.new_io();
-        for extent in commit.transaction.freed {
-            self.state.files.allocator.give(extent);
-            if self.profile.discard {
-                self.discard(io, extent);
-            }
+        commit.transaction.freed.iter().for_each(|extent| self.state.files.allocator.give(*extent));
+        if self.profile.discard {
+            let discarded = self.state.files.discards_of(commit.transaction.freed);
+            discarded.into_iter().for_each(|extent| self.discard(io, extent));
         }
         self.state.block.end_empty(io);
         self.dispatch();

@@ -33,6 +33,12 @@ impl Allocator {
         self.free.iter().map(|(start, count)| Extent { start: *start, count: *count })
     }
 
+    /// The block behind the free extent that this block is in; `None`: it is not free.
+    pub fn end_of_free(&self, block: u64) -> Option<u64> {
+        let (at, size) = self.free.range(..=block).next_back()?;
+        (block < at + size).then_some(at + size)
+    }
+
     /// Blocks become free; neighbours are joined.
     pub fn give(&mut self, Extent { start, count }: Extent) {
         if count == 0 {

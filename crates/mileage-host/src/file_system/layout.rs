@@ -278,6 +278,11 @@ impl Layout {
         groups.flat_map(|at| [self.groups[at].block_bitmap, self.groups[at].descriptor]).collect()
     }
 
+    /// Whether two blocks are in the same group.
+    pub(super) fn is_one_group(&self, one: u64, other: u64) -> bool {
+        self.group_of_block(one) == self.group_of_block(other)
+    }
+
     /// An extent, cut at the borders of groups.
     pub(super) fn by_group(&self, extent: Extent) -> Vec<Extent> {
         let (mut start, end) = (extent.start, extent.start + extent.count);

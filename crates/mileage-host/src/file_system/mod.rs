@@ -22,6 +22,7 @@ use crate::kernel_set::KernelSet;
 use crate::page_cache::{DEVICE_FILE, FileId, PAGE_BYTES};
 use layout::Layout;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The directory that everything lies in.
 pub const ROOT: FileId = 1;
@@ -232,6 +233,30 @@ impl FileSystem {
         let freed = self.inode_mut(file).punch(from, end);
         self.free_later(&freed, now_ns);
         self.log_inode(file, true, now_ns);
+    }
+
+    /// What a mount with `discard` discards of extents that are free since a commit.
+    pub fn discards_of(&self, freed: Vec<Extent>) -> Vec<Extent> {
+        if self.family() != Family::Ext4 || !self.kernel.discards_free_extents() {
+            return freed;
+        }
+        let mut parts: Vec<Extent> = freed.into_iter().flat_map(|extent| self.layout.by_group(extent)).collect();
+        parts.sort_unstable_by_key(|extent| extent.start);
+        let mut ends = BTreeMap::new();
+        let mut before: Option<Extent> = None;
+        for part in parts {
+            let end = part.start + part.count;
+            let joins =
+                before.filter(|it| it.start + it.count == part.start && self.layout.is_one_group(it.start, part.start));
+            let start = joins.map_or(part.start, |it| it.start);
+            ends.insert(start, end);
+            before = Some(Extent { start, count: end - start });
+        }
+        let to_end_of_free = |(start, end): (u64, u64)| {
+            let end = self.allocator.end_of_free(start).unwrap_or(end);
+            self.layout.by_group(Extent { start, count: end - start }).first().copied()
+        };
+        ends.into_iter().filter_map(to_end_of_free).collect()
     }
 
     /// The free extents, cut at the borders of groups, as `fstrim` takes them.

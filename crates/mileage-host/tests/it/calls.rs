@@ -2,6 +2,7 @@
 
 use crate::profiles::{drive, host};
 use mileage_drive::general_drive;
+use mileage_host::block_layer::{BlockRequest, Kind};
 use mileage_host::{Call, Host, OpenHow, OpenMode, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
@@ -84,4 +85,40 @@ fn a_file_system_that_is_full_of_removed_files_commits_before_it_refuses() {
             host.call(Call::Unlink { path, directory: false }).expect("unlink");
         }
     }
+}
+
+/// The discards, each as its first block and its blocks, after the removal of two files of 1 MiB that lie one behind the other, and
+/// those of `fstrim` then.
+fn discards_of_two_files(kernel: &str) -> [Vec<(u64, u64)>; 2] {
+    let kernel = format!("\"{kernel}\"");
+    let mut host = small_host(&[MEMORY, &[("discard", "true"), ("kernel", &kernel)]].concat());
+    let how = OpenHow { create: true, direct: true, ..OpenHow::default() };
+    for handle in 1..=2 {
+        host.call(Call::Open { path: format!("file{handle}"), handle, how }).expect("open");
+        host.call(Call::Write { handle, offset: 0, length: MIB }).expect("write");
+        host.call(Call::Sync { handle, data_only: false }).expect("fsync");
+        host.call(Call::Close { handle }).expect("close");
+    }
+    let blocks = |it: &BlockRequest| (it.offset / 4096, it.length / 4096);
+    host.trace_requests();
+    for at in 1..=2 {
+        host.call(Call::Unlink { path: format!("file{at}"), directory: false }).expect("unlink");
+    }
+    host.call(Call::SyncAll).expect("sync");
+    host.advance_to(host.now_ns() + 1_000_000_000);
+    let discards = host.take_requests().iter().filter(|it| it.kind == Kind::Discard).map(blocks).collect();
+    host.call(Call::TrimFree).expect("fstrim");
+    [discards, host.take_requests().iter().filter(|it| it.kind == Kind::Discard).map(blocks).collect()]
+}
+
+#[test]
+fn linux_6_discards_neighbours_together_and_up_to_the_end_of_the_free_extent() {
+    let [old, _] = discards_of_two_files("2.6.38");
+    let first = old[0].0.min(old[1].0);
+    assert_eq!(old.iter().map(|it| it.1).collect::<Vec<_>>(), [256, 256]);
+    let [new, free] = discards_of_two_files("6.x");
+    let [(start, count)] = new[..] else { panic!("{new:?}") };
+    assert!(count >= 512, "{new:?} after {old:?} from {first}");
+    // fstrim, which takes every free extent of each group, finds the same end.
+    assert!(free.iter().any(|(at, blocks)| *at <= start && at + blocks == start + count), "{new:?} in {free:?}");
 }
