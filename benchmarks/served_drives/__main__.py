@@ -1,10 +1,10 @@
-"""`python -m benchmarks.served_drives`: requests a second of a served drive, and how late its answers are.
+"""`python -m benchmarks.served_drives`: rates and lateness of a served drive, and the same drive in simulated time.
 
 The rates are those of a drive whose clock is unbounded, so that nothing waits for it: at depth 1 with client and server
 on one processor, then at each depth on all, on the file and on a loop device over it. Next to the first is what a
 request costs in processor time, and the rate that one processor without other work would reach: on a busy machine the
-rates say little. Lateness is that of a drive in real time, with answers given asleep and spinning. fio is the client
-(`fio` of Debian); needs root.
+rates say little. Lateness is that of a drive in real time, with answers given asleep and spinning. fio is the client of
+these two (`fio` of Debian); needs root. `agreement` says what it compares.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.served_drives.agreement import print_agreement
 from mileage.targets.ledger import Ledger
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 
@@ -121,17 +122,28 @@ def print_lateness(profile: str, seconds: float) -> None:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables. Exit status 1 if the served drive differs from the simulated one where the machine kept up."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.served_drives", description=__doc__)
     parser.add_argument("--rates-of", default="plain-64gib", metavar="DRIVE")
     parser.add_argument("--lateness-of", default="intel-x25e-64gb", metavar="DRIVE")
+    parser.add_argument("--agreement-of", default="intel-x25e-64gb", metavar="DRIVE")
+    parser.add_argument("--repeats", type=int, default=3, help="of each workload of the agreement")
+    parser.add_argument("--only", choices=["rates", "lateness", "agreement"], help="one table")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each rate")
     asked = parser.parse_args()
     say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    say(f"rates of {asked.rates_of}, its clock unbounded")
-    print_rates(asked.rates_of, asked.seconds)
-    say(f"lateness of {asked.lateness_of} in real time")
-    print_lateness(asked.lateness_of, asked.seconds)
+    if asked.only in (None, "rates"):
+        say(f"rates of {asked.rates_of}, its clock unbounded")
+        print_rates(asked.rates_of, asked.seconds)
+    if asked.only in (None, "lateness"):
+        say(f"lateness of {asked.lateness_of} in real time")
+        print_lateness(asked.lateness_of, asked.seconds)
+    if asked.only in (None, "agreement"):
+        say(f"{asked.agreement_of} served and simulated")
+        with TemporaryDirectory() as folder:
+            state = Path(folder, "state")
+            agrees = print_agreement(asked.agreement_of, served, state, asked.repeats, say)
+        sys.exit(0 if agrees else 1)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ const KINDS: [&str; 5] = ["read", "write", "write_zeroes", "discard", "flush"];
 /// A request that was not answered.
 struct OutstandingRequest<A> {
     request: HostRequest<A>,
+    /// When it came.
+    came: Instant,
     /// Parts that the drive has not decided.
     left: u32,
     complete_ns: u64,
@@ -103,7 +105,7 @@ impl<A> Core<A> {
         }
         let submit_ns = self.clock.drive_ns(now).max(self.device.now_ns());
         let id = self.next_tag;
-        let passed = self.advance(submit_ns).and_then(|()| self.submit_parts(request, id, submit_ns));
+        let passed = self.advance(submit_ns).and_then(|()| self.submit_parts(request, id, submit_ns, now));
         if passed.and_then(|()| self.advance(submit_ns + 1)).is_err() {
             self.fail_all(ready);
             return;
@@ -126,7 +128,7 @@ impl<A> Core<A> {
         if is_flush || (length_bytes > 0 && is_aligned && is_inside) { Ok(()) } else { Err(Failure::Invalid) }
     }
 
-    fn submit_parts(&mut self, request: HostRequest<A>, id: u64, submit_ns: u64) -> Result<(), Misuse> {
+    fn submit_parts(&mut self, request: HostRequest<A>, id: u64, submit_ns: u64, came: Instant) -> Result<(), Misuse> {
         let kind = match request.kind {
             HostRequestKind::Read => RequestKind::Read,
             HostRequestKind::Write | HostRequestKind::WriteZeroes => RequestKind::Write,
@@ -138,7 +140,7 @@ impl<A> Core<A> {
         let step = if is_split { PART_BYTES } else { length_bytes.max(1) };
         let parts = length_bytes.div_ceil(step).max(1);
         let left = parts as u32;
-        self.outstanding.insert(id, OutstandingRequest { request, left, complete_ns: 0, failure: None });
+        self.outstanding.insert(id, OutstandingRequest { request, came, left, complete_ns: 0, failure: None });
         for number in 0..parts {
             let offset_bytes = from + number * step;
             let part_bytes = step.min(from + length_bytes - offset_bytes);
@@ -229,8 +231,9 @@ impl<A> Core<A> {
             if let Some(entry) = self.outstanding.remove(&id) {
                 if !self.clock.is_unbounded() {
                     let due = self.after_stall(complete_ns);
-                    self.lateness.record(due, now);
-                    self.recent_lateness.record(due, now);
+                    let modelled = due.saturating_duration_since(entry.came);
+                    self.lateness.record(due, now, modelled);
+                    self.recent_lateness.record(due, now, modelled);
                 }
                 ready.push(self.answered(entry));
             }

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 pub struct LatenessStats {
     /// Answers that had a modelled instant.
     pub answers: u64,
+    /// Mean, in nanoseconds; `None` without answers.
+    pub mean_ns: Option<u64>,
+    /// Mean time from a request's arrival to its modelled instant, by the host's clock.
+    pub modelled_ns_mean: Option<u64>,
     /// Median, in nanoseconds; `None` without answers.
     pub p50_ns: Option<u64>,
     /// 99th percentile.

@@ -1,6 +1,6 @@
 //! Data: what was written is what is read, at every speed and through every kind of request.
 
-use mileage_drive::Profile;
+use mileage_drive::{Drive, Immediate, Profile, Request, RequestKind};
 use mileage_serve::{Failure, HostRequest, HostRequestKind, Server, ServerOptions, Speed};
 use proptest::prelude::*;
 
@@ -126,6 +126,28 @@ fn recent_lateness_is_that_since_it_was_asked_for() {
     assert_eq!((recent.answers, server.recent_lateness().answers), (2, 0));
     assert!(recent.max_ns <= server.stats().lateness.max_ns);
     assert_eq!(server.stats().lateness.answers, 5);
+}
+
+#[test]
+fn the_modelled_time_of_requests_is_that_of_the_drive() {
+    let kinds = [HostRequestKind::Read, HostRequestKind::Write];
+    for (speed, slower) in [(1.0, 1), (0.1, 10)] {
+        let server = serve("optane-16gb", Speed::Times(speed));
+        let mut drive = Drive::new(profile("optane-16gb"));
+        for (kind, same) in kinds.into_iter().zip([RequestKind::Read, RequestKind::Write]) {
+            ask(&server, kind, 0, PAGE, &[0; PAGE as usize]).unwrap();
+            let submit_ns = drive.now_ns() + 1_000_000;
+            let request = Request { kind: same, fua: false, offset_bytes: 0, length_bytes: PAGE, submit_ns };
+            let mut out = Vec::new();
+            drive.submit(&[request], &mut out);
+            let expected_ns = (out[0].complete_ns - submit_ns) * slower;
+            let found = server.recent_lateness();
+            let modelled_ns = found.modelled_ns_mean.expect("an answer");
+            assert!(modelled_ns.abs_diff(expected_ns) <= slower, "{same:?} {speed}: {modelled_ns} and {expected_ns}");
+            assert_eq!(found.mean_ns, found.max_ns, "of one answer");
+        }
+        assert_eq!(server.recent_lateness().mean_ns, None);
+    }
 }
 
 #[test]
