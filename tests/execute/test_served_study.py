@@ -90,6 +90,11 @@ def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pyte
     measured = [entry.watch for entry in runs if entry.role == "measure"]
     assert all(watch["served_answers"] >= 200 for watch in measured), "each random write is answered"
     assert all(watch["served_late_p50_ns"] <= watch["served_late_p99_ns"] for watch in measured)
+    counted = [entry.record for entry in runs if entry.role == "measure"]
+    assert all(200 <= record.counters["host_bytes_written"] // 4096 < 400 for record in counted), (
+        "the drive's own counters, of the run alone"
+    )
+    assert all((record.write_amplification or 0) >= 1 for record in counted)
     identity = profile_identity((tmp_path / "drive.toml").read_text())
     assert identity in planned.facts.identity
     for text in (result.text(), (result.folder.path / "report.html").read_text()):

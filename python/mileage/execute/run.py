@@ -5,15 +5,16 @@ Nothing above knows which it was.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.errors import Interrupted, MileageError, Refused, RunFailed
 from mileage.execute.file_job import perform_names, perform_program, perform_suite, perform_task_run
 from mileage.execute.run_conditions import rest, settle, surrounded
 from mileage.execute.run_failure import Poll, failure_of
@@ -66,7 +67,25 @@ def perform(
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
         Interrupted: `poll` asked to stop.
     """
-    return _PERFORM[type(run.action)](RunInputs(target, run, idle_ns, poll, kept))
+    before = target.drive_counters()
+    record = _PERFORM[type(run.action)](RunInputs(target, run, idle_ns, poll, kept))
+    return _with_drive_counters(record, before, target)
+
+
+def _with_drive_counters(record: RunRecord, before: Mapping[str, int], target: Target) -> RunRecord:
+    """The record with what a served drive counted meanwhile, as the record of a virtual drive has it.
+
+    It has nothing of a drive that was replaced meanwhile, and of one that does not answer any more.
+    """
+    counted: dict[str, int] = {}
+    if before:
+        with contextlib.suppress(MileageError):
+            after = target.drive_counters()
+            counted = {name: value - before.get(name, 0) for name, value in after.items()}
+    if not any(counted.values()) or min(counted.values()) < 0:
+        return record
+    drive = {name: value for name, value in counted.items() if value}
+    return msgspec.structs.replace(record, counters={**record.counters, **drive})
 
 
 def _io(inputs: RunInputs) -> RunRecord:

@@ -67,6 +67,10 @@ class Device(ABC):
         """As of a target."""
         return {}
 
+    def drive_counters(self) -> Mapping[str, int]:
+        """As of a target."""
+        return {}
+
     @abstractmethod
     def empty(self, ledger: Ledger) -> str:
         """Make it as good as new, and ready; says in words how. Nothing may be mounted from it."""

@@ -134,6 +134,9 @@ class PlacedTarget(Target):
     def recent_lateness(self) -> Mapping[str, int]:
         return self._device.recent_lateness()
 
+    def drive_counters(self) -> Mapping[str, int]:
+        return self._device.drive_counters()
+
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
         """Whether the work files of this plan are still on the device, which is mounted for that."""
         if self._inner is not None:

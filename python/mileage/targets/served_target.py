@@ -120,6 +120,11 @@ class ServedDevice(MadeDevice):
             **{k: int(v) for k, v in late.items() if v is not None},
         }
 
+    def drive_counters(self) -> Mapping[str, int]:
+        if self._drive is None:
+            return {}
+        return {name: int(value) for name, value in self._drive.control("stats")["counters"].items()}
+
     def is_whole(self) -> bool:
         """False: what was written ends with the process that serves the drive."""
         return False
@@ -171,6 +176,9 @@ class ServedTarget(LoopTarget):
 
     def recent_lateness(self) -> Mapping[str, int]:
         return self._device.recent_lateness()
+
+    def drive_counters(self) -> Mapping[str, int]:
+        return self._device.drive_counters()
 
     @classmethod
     def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path | None:

@@ -113,6 +113,13 @@ class Target(ABC):
         """
         return {}
 
+    def drive_counters(self) -> Mapping[str, int]:
+        """What a served drive has counted since it began, by the names that virtual drives have; empty for others.
+
+        Raises RunFailed when the drive does not answer.
+        """
+        return {}
+
     @property
     @abstractmethod
     def path(self) -> Path | None:
