@@ -142,10 +142,27 @@ def page(
         systems = list(found[0].changes) if found else []
         rows = [("cell", "published", *systems)]
         rows += [(e.cell, e.published, *(f"{e.changes[s]:+.1f}" for s in systems)) for e in found]
-        parts += [text, *markdown(rows)]
+        parts += [text, *largest(found), *markdown(rows)]
     if figures:
         parts += [FIGURES, *markdown(figures)]
     return "\n\n".join(parts) + "\n"
+
+
+def largest(found: Sequence[Effect], number: int = 3) -> Iterator[str]:
+    """Of the tests with the largest published changes, the cell of each: which systems carry how much of it."""
+    printed = [
+        (float(effect.published.split()[0]), effect) for effect in found if effect.published[:1] in ("+", "-")
+    ]
+    by_test: dict[str, tuple[float, Effect]] = {}
+    for change, effect in sorted(printed, key=lambda one: -abs(one[0])):
+        by_test.setdefault(effect.cell.partition(" ")[0], (change, effect))
+    for change, effect in list(by_test.values())[:number]:
+        moves = sorted(effect.changes.items(), key=lambda one: -abs(one[1]))
+        same_way = [
+            (name, moved) for name, moved in moves if moved * change > 0 and abs(moved) >= LEAST_PERCENT
+        ]
+        words = ", ".join(f"`{name}` {moved:+.1f} %" for name, moved in same_way[:2])
+        yield f"Largest: {effect.cell}, published {effect.published}; here {words or 'no system moves it this way'}."
 
 
 def disagreements(one: PublishedComparison) -> Iterator[str]:

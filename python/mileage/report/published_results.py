@@ -131,9 +131,10 @@ def brief(found: PublishedComparison) -> str:
         by = f", by {min(ends):+g} to {max(ends):+g} %" if ends else ""
         same_way = sum(one.published_reading == one.found_reading for one in moved)
         still = sum(one.found_reading == "same" for one in changes if one.published_reading == "same")
+        rest = f"{still} of the other {len(changes) - len(moved)}" if moved else f"{still} of them"
+        agreed = f"{same_way or 'none'} of them did, and " if moved else ""
         parts.append(
-            f"{len(moved)} of these {len(changes)} tests changed{by}; here {same_way or 'none'} of them did, and "
-            f"{still} of the other {len(changes) - len(moved)} stayed the same"
+            f"{len(moved) or 'none'} of these {len(changes)} tests changed{by}; here {agreed}{rest} stayed the same"
         )
     if rates:
         near = sum(agreement(one) is True for one in rates)
