@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mileage.app.check_findings import bus_words
 from mileage.report.html import environment_rows
 from mileage.store.block_device import bus_facts
 from mileage.store.environment import snapshot
@@ -37,6 +38,25 @@ def test_the_environment_of_a_machine_is_as_recorded(name: str, tmp_path: Path) 
     assert lines_on_page(root) == recorded
 
 
+@pytest.mark.parametrize(
+    ("name", "disk", "words"),
+    [
+        ("nvme-server", "nvme0n1", "NVMe, PCIe 4.0 x4"),
+        ("sata-desktop", "sda", "SATA 6.0 Gb/s"),
+        ("raid-server", "sda", "behind a RAID card"),
+        ("raid-server", "sdb", "SAS 12.0 Gb/s"),
+        ("usb-bridge", "sdb", "USB 10000 Mbit/s"),
+        ("dm-on-md-on-sd", "sda", "SATA 6.0 Gb/s"),
+        ("dm-on-md-on-sd", "dm-1", ""),
+    ],
+)
+def test_how_a_drive_is_attached_in_the_words_of_a_check(
+    name: str, disk: str, words: str, tmp_path: Path
+) -> None:
+    root = write_tree(tmp_path, MACHINES[name])
+    assert bus_words(bus_facts(disk, root)) == words
+
+
 def test_a_sas_drive_of_another_controller_is_not_behind_the_raid_card(tmp_path: Path) -> None:
     """One machine, two controllers: the volume of the card is mounted above, here the drive on the SAS controller."""
     mounts: Tree = {"proc/self/mountinfo": "21 1 0:99 / / rw,noatime - ext4 /dev/sdb rw"}
@@ -47,6 +67,21 @@ def test_a_sas_drive_of_another_controller_is_not_behind_the_raid_card(tmp_path:
     assert found["machine.raid_cards"] == "PCI 1000:005d, megaraid_sas"
     assert bus_facts("sdb", root) == {"bus": "sas", "speed": "12.0"}
     assert bus_facts("sda", root) == {"bus": "raid", "speed": ""}
+
+
+@pytest.mark.parametrize(
+    ("disk", "transport", "card"),
+    [("loop7", "loop device over a file", "unknown"), ("zram0", "memory", "none")],
+)
+def test_of_a_loop_device_it_is_not_known_what_is_below_its_file(
+    disk: str, transport: str, card: str, tmp_path: Path
+) -> None:
+    mount = f"21 1 0:99 / / rw - ext4 /dev/{disk} rw"
+    tree = {f"sys/class/block/{disk}/dev": "7:7", f"sys/block/{disk}/size": "8", "proc/self/mountinfo": mount}
+    root = write_tree(tmp_path, tree)
+    found = snapshot(root, root=root)
+    keys = ("target.transport", "target.controller", "target.raid_card", "target.raid_cache")
+    assert [found[key] for key in keys] == [transport, card, card, card]
 
 
 def test_a_table_that_is_cut_anywhere_describes_the_modules_before_the_cut(tmp_path: Path) -> None:

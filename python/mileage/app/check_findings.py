@@ -100,7 +100,7 @@ def identity(seen: TargetFindings) -> Iterator[tuple[str, str]]:
         model = known.get("target.drive_model") or _said(known, "target.model") or unnamed
         firmware = known.get("target.drive_firmware") or _said(known, "target.firmware")
         size = _said(known, "target.disk_bytes")
-        parts = [model, f"firmware {firmware}" if firmware else "", _decimal(size), _bus(known)]
+        parts = [model, f"firmware {firmware}" if firmware else "", _decimal(size), bus_words(known)]
         yield "Drive", ", ".join(part for part in (*parts, f"/dev/{disk_in(known)}") if part)
     yield "Target", _target_words(plan, known)
     cells = [cell for cell in plan.cells if cell.workload is not None]
@@ -153,7 +153,8 @@ def _decimal(size_bytes: str) -> str:
 _GENERATIONS: Final = {"2.5": "1.0", "5.0": "2.0", "8.0": "3.0", "16.0": "4.0", "32.0": "5.0", "64.0": "6.0"}
 
 
-def _bus(known: dict[str, str]) -> str:
+def bus_words(known: dict[str, str]) -> str:
+    """How a drive is attached, from the facts of `bus_facts`; empty when it is not known."""
     bus, speed = known.get("bus", ""), known.get("speed", "")
     if bus == "nvme":
         return f"NVMe, PCIe {_GENERATIONS.get(speed, speed)} x{known.get('lanes', '')}" if speed else "NVMe"

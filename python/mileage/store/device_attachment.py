@@ -2,8 +2,8 @@
 
 Scope: flat keys `target.*` of one disk, for a stack (dm, md, bcache) of the physical disks at its bottom, read
 below /sys without asking a drive.
-What it refuses: to look through what hides a drive. The cache of a RAID card, and what is behind a virtual disk, are
-said to be unknown.
+What it refuses: to look through what hides a drive. The cache of a RAID card, and what is behind a virtual disk or
+below the file of a loop device, are said to be unknown.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _DEPTH_MAX: Final = 8
 HIDDEN_CACHE: Final = "unknown: the kernel does not report it; a study states it in [notes]"
 _DM_KINDS: Final = {"LVM": "LVM", "CRYPT": "crypt", "mpath": "multipath", "DMRAID": "host RAID"}
 """Kinds of device mapper targets, by the first word of their uuid."""
+_IN_MEMORY: Final = ("zram", "ram")
 _UNITS: Final = {"nvme": "GT/s", "sata": "Gbit/s", "sas": "Gbit/s", "usb": "Mbit/s"}
 _NAMES: Final = {"nvme": "NVMe", "sata": "SATA", "sas": "SAS", "usb": "USB", "mmc": "MMC", "scsi": "SCSI"}
 
@@ -74,8 +75,10 @@ def _each(texts: Iterator[str | None] | list[str | None]) -> str | None:
 def transport_of(disk: str, root: Path) -> str | None:
     """Transport of one disk with the speed of its link: "SATA, 6.0 Gbit/s"; None when it is not known."""
     place = root / "sys/block" / disk
-    if disk.startswith(("loop", "zram", "ram")):
-        return "loop device over a file" if disk.startswith("loop") else "memory"
+    if disk.startswith(_IN_MEMORY):
+        return "memory"
+    if disk.startswith("loop"):
+        return "loop device over a file"
     if not (place / "device").exists():
         return None
     found = bus_facts(disk, root)
@@ -97,7 +100,7 @@ def _controller(disk: str, root: Path) -> str | None:
     """What a disk hangs on: the bridge of a USB drive, the PCI device of any other."""
     place = (root / "sys/block" / disk / "device").resolve()
     if not (root / "sys/block" / disk / "device").exists():
-        return "none" if disk.startswith(("loop", "zram", "ram")) else None
+        return "none" if disk.startswith(_IN_MEMORY) else None
     for folder in (place, *place.parents):
         if (folder / "idVendor").exists():
             return _usb_name(folder, place)
@@ -122,7 +125,7 @@ def _usb_name(bridge: Path, place: Path) -> str:
 def _raid_card(disk: str, root: Path) -> str | None:
     """The RAID card that a disk is behind; "none", or None where that is not known: a hypervisor hides it."""
     link = root / "sys/block" / disk / "device"
-    if disk.startswith(("loop", "zram", "ram")):
+    if disk.startswith(_IN_MEMORY):
         return "none"
     place = link.resolve()
     if not link.exists() or "/virtio" in str(place):
