@@ -59,6 +59,14 @@ def test_notes_are_recorded_at_every_stage_and_shown_on_the_page(tmp_path: Path)
     assert "<dt>power</dt><dd>performance</dd>" in page
 
 
+def test_the_page_of_a_measurement_shows_notes(tmp_path: Path) -> None:
+    only = STUDY.replace('[[stage]]\nname = "after"\nmeasure = "before"\n', "")
+    folder = study_in(tmp_path / "a", only)
+    page = (folder / "report.html").read_text()
+    assert "comparison" not in page.partition("</title>")[0]
+    assert "<dt>power</dt><dd>performance</dd>" in page
+
+
 def test_two_studies_with_other_notes_have_the_same_plan_and_show_the_difference(tmp_path: Path) -> None:
     one = study_in(tmp_path / "a", STUDY)
     two = study_in(tmp_path / "b", STUDY.replace('power = "performance"', 'power = "saving"'))

@@ -15,7 +15,7 @@ from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
-from mileage.report.html import environment_rows, script_of, templates
+from mileage.report.html import environment_rows, note_lines, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_text import columns_of, quantile_ns
 from mileage.report.rate_curves import MOST_BARS, curve_names
@@ -85,6 +85,7 @@ def render_measured(
             night=Markup(night_style()),
             environment=[row for row in environment if row[2]],
             unchanging=[row for row in environment if not row[2]],
+            notes=note_lines(page.environments),
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
