@@ -97,6 +97,29 @@ def test_without_the_option_nothing_is_waited_for(tmp_path: Path) -> None:
     assert ends == {"prepare": {}, "churn": {}, "read": {}}
 
 
+def test_a_file_or_directory_of_the_users_is_never_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its device is shared: what others have it discard would be counted, and would hold the stage up."""
+    root = tmp_path / "machine"
+    for path, text in {
+        root / "sys/block/vdz/stat": "10 0 80 5 20 0 160 5 0 0 0 3 0 1000 0",
+        root / "sys/class/block/vdz/dev": "253:9",
+        root / "proc/self/mountinfo": "21 1 0:99 / / rw,discard - ext4 /dev/vdz rw",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    monkeypatch.setattr(environment_guard, "HOST", root)
+    (tmp_path / "data").write_bytes(bytes(MIB))
+    (tmp_path / "study.toml").write_text(
+        f'name = "kept"\ntarget = "file:{tmp_path}/data"\nreport = "none"\n[state]\nstart = "kept"\ncache = "warm"\n'
+        '[[stage]]\nname = "read"\nmeasure = ["m"]\n[measure.m]\nworkload = "iops.random_read"\nrecord = "4KiB"\n'
+        "repeat = 1\nstop = { operations = 8 }\n"
+    )
+    content = app.run(str(tmp_path / "study.toml"), out=tmp_path / "out").folder.content()
+    assert [end.watch for end in content.of_kind(StageEnd)] == [{}]
+
+
 def test_what_comes_after_the_last_run_is_counted_and_what_runs_counted_is_not_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,7 @@ class Cycle:
             shared.progress.stage(stage_text(stage[0], shared.plan.study.cycles))
             for place in self._places(stage[0]):
                 shared.environment.before(*place)
-            self._discards = StageDiscards(self._targets.values())
+            self._discards = StageDiscards(self._made(stage))
             for run in stage:
                 if run.index < after:
                     # The restored state has this run in it; the stop rules still need its figures.
@@ -163,6 +163,12 @@ class Cycle:
             for place in self._places(stage[0]):
                 shared.environment.after(*place)
             self._end_stage(stages, number, watch)
+
+    def _made(self, stage: tuple[PlannedRun, ...]) -> list[Target]:
+        """Targets of a stage on file systems that Mileage made: nothing else has its devices discard."""
+        settings = [self._shared.plan.setting_of(run) for run in stage]
+        made = {setting.instance for setting in settings if setting.state.filesystem is not None}
+        return [self._targets[number] for number in sorted(made)]
 
     def _target(self, run: PlannedRun) -> Target:
         return self._targets[self._shared.plan.setting_of(run).instance]

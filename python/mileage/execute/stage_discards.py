@@ -1,6 +1,7 @@
 """Discards of a stage outside its runs: what a file system sends to its device when it commits.
 
-Scope: real targets on file systems that are mounted with `discard`. ext4 and xfs discard removed blocks after a commit
+Scope: file systems that Mileage made and mounted with `discard`; the devices of others are shared, and what they
+discard cannot be separated. ext4 and xfs discard removed blocks after a commit
 of their journal, btrfs later still: by then the run that removed the file has ended. At the end of a stage the file
 system is synced, and its device watched until it gets no more discards.
 What it refuses: nothing. A device that keeps getting discards is waited for `LONGEST_S` seconds; what comes later is
