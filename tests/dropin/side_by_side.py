@@ -27,8 +27,8 @@ _CALLS: Final = {
     **dict.fromkeys(("fsync", "fdatasync"), "syncs"),
 }
 _QUEUES: Final = ("io_submit", "io_uring_enter")
-_LINE: Final = re.compile(r"^(?:\[pid +[0-9]+\] |[0-9]+ +)?(\w+)\([0-9]+<([^>]*)>.* = ([0-9]+)")
-_QUEUED: Final = re.compile(r"^(?:\[pid +[0-9]+\] |[0-9]+ +)?(?:io_submit|io_uring_enter)\(")
+_LINE: Final = re.compile(r"^(\w+)\([0-9]+<([^>]*)>.* = ([0-9]+)")
+_QUEUED: Final = re.compile(r"^(?:io_submit|io_uring_enter)\(")
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9][0-9.,:/]*)(?:e[-+][0-9]+)?")
 _SECONDS: Final = 60
 
@@ -72,8 +72,9 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
     place.mkdir(parents=True)
     for name in PLACES:
         (place / name).mkdir()
-    trace = place.with_suffix(".trace")
-    watch = ["strace", "-f", "-qq", "-y", "-s", "0", "-o", str(trace), "-e", ",".join((*_CALLS, *_QUEUES))]
+    # One trace for each process: no line is broken by another process.
+    trace = place.with_name(f"{place.name}-trace")
+    watch = ["strace", "-ff", "-qq", "-y", "-s", "0", "-o", str(trace), "-e", ",".join((*_CALLS, *_QUEUES))]
     try:
         done = subprocess.run(
             [*watch, *program, *words],
@@ -88,7 +89,8 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
     except subprocess.TimeoutExpired:
         status, said = -1, ""
     files = {str(path.relative_to(place)): path.stat().st_size for path in place.rglob("*") if path.is_file()}
-    return Outcome(status, files, calls_of(trace.read_text(errors="replace"), str(place)), kinds_of(said))
+    traced = "".join(path.read_text(errors="replace") for path in place.parent.glob(f"{trace.name}.*"))
+    return Outcome(status, files, calls_of(traced, str(place)), kinds_of(said))
 
 
 def differences(theirs: Outcome, ours: Outcome) -> list[str]:

@@ -205,3 +205,17 @@ def test_calls_are_a_seek_and_a_write_for_each_transfer(tmp_path: Path) -> None:
     ]
     assert own[: 2 * 32] == ["lseek", "write"] * 32
     assert f"fsync({number})" in "\n".join(lines)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_a_sync_after_every_write_is_that_of_the_backend_and_that_of_the_loop(tmp_path: Path) -> None:
+    """Counted with IOR 4.1: 2 calls for each of 16 writes, and one of -e."""
+    trace = tmp_path / "trace"
+    line = "mileage ior -w -Y -e -t 4k -b 64k -o f"
+    subprocess.run(
+        ["strace", "-o", str(trace), "-e", "trace=fsync", sys.executable, "-m", *line.split()],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    assert trace.read_text().count("fsync(") == 2 * 16 + 1

@@ -144,6 +144,8 @@ impl TaskFile {
             moved += step;
         }
         if work.write && work.sync_each {
+            // Twice, as IOR 4.0: its POSIX backend after the transfer, and its loop after the backend.
+            fsync(&self.file)?;
             fsync(&self.file)?;
         }
         if work.compare && !work.write && !work.content.holds(buffer, offset) {
