@@ -108,6 +108,24 @@ def test_the_normal_output_has_the_lines_of_the_original(tmp_path: Path) -> None
     assert sum(line.startswith("a: (groupid=0, jobs=1): err= 0: pid=") for line in lines) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "mode", "sizes"),
+    [
+        ("--rw=randwrite --bs=256k", "randwrite", "256KiB-256KiB"),
+        ("--rw=readwrite", "rw", "4096B-4096B"),
+        ("--rw=randrw --bssplit=512/10:64k/90", "randrw", "512B-64.0KiB"),
+        ("--rw=write --bs=10000", "write", "9.77KiB-9.77KiB"),
+        ("--rw=write --bs=1m", "write", "1024KiB-1024KiB"),
+    ],
+)
+def test_the_head_of_a_job_has_the_words_of_the_original(
+    tmp_path: Path, words: str, mode: str, sizes: str
+) -> None:
+    """Texts of fio 3.33."""
+    head = fio(tmp_path, "--name=a", "--size=1m", *words.split()).stdout.splitlines()[0]
+    assert head.startswith(f"a: (g=0): rw={mode}, bs=(R) {sizes}, (W) {sizes}, ")
+
+
 def test_the_terse_output_has_the_fields_of_the_original(tmp_path: Path) -> None:
     done = fio(tmp_path, "--name=a", "--rw=write", "--bs=4k", "--size=1m", "--minimal")
     fields = done.stdout.strip().split(";")

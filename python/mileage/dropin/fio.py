@@ -185,6 +185,12 @@ def terse_version(given: GivenFlags) -> int:
     return found[0]
 
 
+def _mode(job: FioJob) -> str:
+    """The order of a job as fio prints it: without what follows a colon, by the shorter of two names."""
+    mode = job.text("rw", "read").partition(":")[0]
+    return "rw" if mode == "readwrite" else mode
+
+
 def _announced(works: Sequence[Sequence[FioWork]]) -> str:
     """The lines before the jobs begin."""
     lines = []
@@ -199,12 +205,10 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
             lines.append(f"{job.name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={cycle}\n")
             continue
         ranges = [
-            f"({letter}) {least}B-{most}B"
+            f"({letter}) {fio_print.size_text(least)}-{fio_print.size_text(most)}"
             for letter, (least, most) in zip("RWT", copies[0].sizes, strict=True)
         ]
-        lines.append(
-            fio_print.head_line(job.name, group, job.text("rw", "read"), ", ".join(ranges), engine, depth)
-        )
+        lines.append(fio_print.head_line(job.name, group, _mode(job), ", ".join(ranges), engine, depth))
         lines += ["...\n"] if len(copies) > 1 else []
     threads = sum(len(copies) for copies in works if copies[0].job.is_on("thread"))
     processes = sum(len(copies) for copies in works) - threads

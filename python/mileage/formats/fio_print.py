@@ -55,6 +55,11 @@ def _moved(count: int) -> tuple[str, str]:
     return number_text(count, 4, "B", binary=True), number_text(count, 4, "B")
 
 
+def size_text(count: int) -> str:
+    """A block size as the head of a job has it: 4096B, 16.0KiB, 256KiB."""
+    return number_text(count, 4, "B", binary=True)
+
+
 def head_line(name: str, group: int, mode: str, sizes: str, engine: str, depth: int) -> str:
     """The line that announces a job."""
     return f"{name}: (g={group}): rw={mode}, bs={sizes}, ioengine={engine}, iodepth={depth}\n"
