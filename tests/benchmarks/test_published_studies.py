@@ -83,5 +83,5 @@ def test_effects_are_ratios_of_the_means_of_cells(tmp_path: Path) -> None:
     after = mean("throughput.write 1 MiB, system slow", "after")
     assert drive["throughput.write 1 MiB"].changes["slow"] == pytest.approx(100 * (after / slow - 1))
     text = page([source], {"### A new drive": list(host.values())})
-    assert "### A new drive\n\n| cell |" in text
+    assert "### A new drive\n\nLargest: throughput.write 1 MiB, published -90 %; here `slow` -" in text
     assert "| throughput.write 1 MiB | -90 % | +0.0 |" in text

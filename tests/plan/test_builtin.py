@@ -17,6 +17,7 @@ def test_the_studies_that_are_promised_are_there() -> None:
         "drives",
         "kernel",
         "qmul-2017",
+        "qmul-build-2017",
         "sandforce-2011",
         "sustained",
         "x25e-2010",
