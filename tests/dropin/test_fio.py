@@ -200,8 +200,8 @@ def test_a_log_that_is_empty_is_announced(tmp_path: Path) -> None:
     words = ("--name=a", "--size=64k", "--write_lat_log=x")
     mixed, queued = fio(tmp_path, *words, "--rw=rw"), fio(tmp_path, *words, "--rw=write", "--ioengine=libaio")
     assert "write_lat_log: empty for a job that reads and writes" in mixed.stderr
-    assert "write_lat_log: the log of submission is empty" in queued.stderr
-    assert "write_lat_log" not in fio(tmp_path, *words, "--rw=write").stderr
+    # Wrappers such as those of plotting tools take any text on stderr for a failure.
+    assert queued.stderr == fio(tmp_path, *words, "--rw=write").stderr == ""
 
 
 def test_an_option_that_does_less_than_in_fio_says_so_and_one_without_an_effect_is_refused(

@@ -290,7 +290,12 @@ _JOB: Final = (
     _option("percentile_list", "Percentiles to print, joined by colons.", "LIST", "50:99"),
     _option("write_bw_log", "Write rates of intervals to NAME_bw.N.log.", "NAME", "log"),
     _option("write_iops_log", "Write operations per second of intervals to NAME_iops.N.log.", "NAME", "log"),
-    _option("write_lat_log", "Write mean latencies of intervals to NAME_lat.N.log.", "NAME", "log"),
+    _option(
+        "write_lat_log",
+        "Write mean latencies of intervals to NAME_lat.N.log and NAME_clat.N.log; NAME_slat.N.log is empty.",
+        "NAME",
+        "log",
+    ),
     _option("log_avg_msec", "Interval of the logs; default and least: 10 ms.", "MS", "500"),
     _option("log_offset", "A column of offsets in the logs, 0.", "ON", "0"),
     _option("per_job_logs", "0: the logs have no number.", "ON", "0"),

@@ -20,14 +20,9 @@ LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_
 
 def notes_of_logs(work: FioWork) -> list[str]:
     """What the logs of a job lack, for the user."""
-    if "write_lat_log" not in work.job.options:
-        return []
-    if 0 < work.reads < 100:
-        return [
-            "write_lat_log: empty for a job that reads and writes: intervals have both latencies together"
-        ]
-    if work.job.text("ioengine", "psync") in ("libaio", "io_uring"):
-        return ["write_lat_log: the log of submission is empty; its latency is part of the completion's"]
+    if "write_lat_log" in work.job.options and 0 < work.reads < 100:
+        what = "empty for a job that reads and writes: intervals have both latencies together"
+        return [f"write_lat_log: {what}"]
     return []
 
 
