@@ -38,5 +38,5 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
 
 
 def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     assert EXAMPLES[0].startswith("# complete.toml"), "the complete study comes first"
