@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 280.0
 
 
 class Chromium:
@@ -136,7 +136,7 @@ class Chromium:
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._receive], [], [], max(deadline - time.monotonic(), 0.0))
             part = os.read(self._receive, 1 << 20) if ready else b""
-            assert part, "the browser said nothing for two minutes, or ended"
+            assert part, "the browser said nothing for nearly five minutes, or ended"
             self._buffer += part
         line, _, self._buffer = self._buffer.partition(b"\0")
         message: dict[str, Any] = json.loads(line)

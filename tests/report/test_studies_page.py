@@ -37,7 +37,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> "Chromium":  # type: ig
         yield found
 
 
-@pytest.fixture(scope="module", params=builtin_names())
+LARGE = ("sandforce-2011", "x25e-2010")
+"""Studies whose pages have so many cells that looking through one for faults takes minutes."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.thorough, pytest.mark.timeout(900)] if name in LARGE else [])
+        for name in builtin_names()
+    ],
+)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of one study: `kernel` on a directory of its own, as if it had been booted twice."""
     place = tmp_path_factory.mktemp(request.param)
