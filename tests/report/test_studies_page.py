@@ -38,7 +38,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> "Chromium":  # type: ig
 
 
 LARGE = ("sandforce-2011", "x25e-2010")
-"""Studies whose pages have so many cells that looking through one for faults takes minutes."""
+"""Studies with pages of hundreds of cells: to look through one for faults takes minutes."""
 
 
 @pytest.fixture(
