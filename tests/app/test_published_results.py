@@ -165,6 +165,13 @@ def test_a_study_that_repeats_an_unknown_source_is_refused_before_anything_is_wr
         app.plan(str(path))
 
 
+def test_a_study_without_two_arms_repeats_no_source(tmp_path: Path) -> None:
+    alone = STUDY[: STUDY.index("[factor.drive]")].replace("seed = 4", 'seed = 4\npublished = "x25e-2010"')
+    (tmp_path / "small.toml").write_text(alone)
+    with pytest.raises(Refused, match="line 5: published: has no effect on a study that compares nothing"):
+        app.plan(str(tmp_path / "small.toml"))
+
+
 def test_a_result_that_names_several_cells_and_a_study_without_its_cells_are_refused(
     study: Path, tmp_path: Path
 ) -> None:

@@ -141,13 +141,17 @@ def _planned(
 
 
 def _check_published(study: Study) -> None:
-    """Raises BrokenStudy for a source that does not ship."""
+    """Raises BrokenStudy for a source that does not ship, and for a study that compares nothing."""
     if study.published is None:
         return
     from mileage.formats.published_results import shipped_study
 
     try:
         shipped_study(study.published)
+        if study.baseline is None:
+            text = "has no effect on a study that compares nothing"
+            advice = "measure in two stages or at two levels of a factor"
+            raise Refused("published", text, advice=advice, code="no-effect")
     except Refused as refusal:
         raise BrokenStudy(study.name, refusal.refusals) from None
 
