@@ -20,14 +20,13 @@ from typing import Final, Self
 
 from mileage.errors import MileageError
 from mileage.execute import environment_guard
-from mileage.store.block_device import disk_counters
+from mileage.store.block_device import SECTOR_BYTES, disk_counters
 from mileage.store.environment import disk_of
 from mileage.targets import Target
 from mileage.targets.kernel_text import fields_of, read_text, read_word
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks at what has no counter."""
-SECTOR_BYTES: Final = 512
 _TOTAL: Final = re.compile(r"^some .*total=(\d+)", re.M)
 
 

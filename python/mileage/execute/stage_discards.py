@@ -18,7 +18,7 @@ from typing import Final
 from mileage.errors import RunFailed
 from mileage.execute import environment_guard
 from mileage.model.journal_entries import DISCARDED, DISCARDED_OUTSIDE
-from mileage.store.block_device import disk_counters
+from mileage.store.block_device import SECTOR_BYTES, disk_counters
 from mileage.targets import Target
 from mileage.targets.aging import sync_file_system
 from mileage.targets.filesystem import UNKNOWN, look_at
@@ -27,7 +27,6 @@ QUIET_S: Final = 0.5
 """Seconds without a discard after which a device is taken to have got all."""
 LONGEST_S: Final = 30.0
 _PAUSE_S: Final = 0.05
-SECTOR_BYTES: Final = 512
 
 
 class StageDiscards:

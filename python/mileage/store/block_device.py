@@ -23,6 +23,8 @@ QUEUE_KEYS: Final = (
     *("minimum_io_size", "wbt_lat_usec", "nomerges", "rq_affinity", "iostats", "io_poll", "zoned"),
 )
 """Files of a disk's request queue that are recorded, as named in /sys/block/*/queue."""
+SECTOR_BYTES: Final = 512
+"""Unit of the counts in /sys/block, whatever the sectors of the drive are."""
 _NVME: Final = ("numa_node", "queue_count", "transport", "cntlid")
 _LINK: Final = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
 _MD: Final = ("level", "raid_disks", "chunk_size", "stripe_cache_size", "layout")
