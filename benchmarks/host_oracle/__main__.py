@@ -124,6 +124,8 @@ def main() -> int:
     )
     parser.add_argument("--sizes", action="store_true", help="list the sizes of requests that differ")
     asked = parser.parse_args()
+    if not (asked.tracefs / "instances").is_dir():
+        parser.error(f"{asked.tracefs} is no tracefs: mount -t tracefs none {asked.tracefs}")
     listed = tomllib.loads(Path(__file__).with_name("workloads.toml").read_text())["workload"]
     chosen = [it for it in listed if it.get("held_out", False) == asked.held_out and asked.only in it["name"]]
     good = all_rows = 0
