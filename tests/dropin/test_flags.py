@@ -29,7 +29,9 @@ def words_for(tool: Tool, flag: Flag, spelling: str) -> list[str]:
         return [spelling]
     if tool.style == "operands" and not spelling.startswith("-"):
         return [f"{spelling}={value}"]
-    return [f"{spelling}={value}"] if flag.optional else [spelling, value]
+    return (
+        [f"{spelling}={value}"] if flag.optional else [spelling, *(value.split() if flag.pair else [value])]
+    )
 
 
 @pytest.mark.parametrize(("tool", "flag"), REFUSED, ids=named(REFUSED))

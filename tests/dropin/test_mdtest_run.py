@@ -46,7 +46,7 @@ def test_phases_in_calls_of_their_own_find_what_was_left(tmp_path: Path) -> None
         # mknod makes files without content.
         read = "" if more == "-k" else "-e 100 -X"
         status, text = run(tmp_path, f"{base} -T -E {read}")
-        assert (status, "WARNING" in text) == (0, False), (more, text)
+        assert (status, "WARNING: unable" in text) == (0, False), (more, text)
         assert run(tmp_path, f"{base} -r")[0] == 0
         assert [name for name in names(tmp_path) if "file" in name] == [], more
 
@@ -123,8 +123,4 @@ def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
 def test_a_flag_without_an_effect_is_noted(tmp_path: Path) -> None:
     done = mileage("mdtest", "-n", "2", "-F", "-v", "-V", "1", "-t", cwd=tmp_path)
     assert done.returncode == 0
-    assert [line.partition(": ")[2].partition(":")[0] for line in done.stderr.splitlines()] == [
-        "-v",
-        "-V",
-        "-t",
-    ]
+    assert [line.partition(": ")[2].partition(":")[0] for line in done.stderr.splitlines()] == ["-t"]

@@ -194,7 +194,7 @@ def test_formulas() -> None:
         ("mpirun -np 2", "no program is named"),
         ("mpirun -np 0 ior", "expected a whole number"),
         ("mpirun -machinefile none ior", "No such file"),
-        ("mpirun --bind-to core ior", "there is no flag"),
+        ("mpirun --rankfile ranks ior", "there is no flag"),
     ],
 )
 def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, output: str) -> None:
@@ -209,6 +209,15 @@ def test_other_machines_are_refused(tmp_path: Path) -> None:
     done = dropin(tmp_path, "mpirun", "-np", "2", "-machinefile", "hosts", "ior")
     assert done.returncode == 2
     assert "node17 is another machine" in done.stderr
+
+
+def test_tasks_on_each_host_are_those_of_this_machine_and_placement_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("localhost\n")
+    words = "--oversubscribe --mca pml ob1 --mca btl tcp,self --machinefile hosts -npernode 3 mdtest -n 2 -F -d place"
+    done = mileage("mpirun", *words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "launched with 3 total task(s)" in done.stdout
+    assert done.stderr.count("--mca: tasks are processes of one machine") == 1
 
 
 def test_tasks_of_a_real_mpirun_are_refused_with_advice(

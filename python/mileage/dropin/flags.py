@@ -56,6 +56,8 @@ class Flag:
     """For a long option: whether its value, after `=`, is optional."""
     several: bool = False
     """Whether every word up to the next flag is a value of this flag, as with `-F f1 f2`."""
+    pair: bool = False
+    """For a long option: whether it takes two words, a name and its value."""
 
     @property
     def name(self) -> str:
@@ -155,7 +157,7 @@ def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     given = GivenFlags(tool, words=tuple(words))
     own = len(words)
     if tool.starts:
-        own = _program_at(words)
+        own = _program_at(tool, words)
         given.operands = list(words[own:])
     reader = _Words(tool, list(words[:own]), given)
     while reader.left:
@@ -163,18 +165,18 @@ def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     return given
 
 
-_ALONE: Final = ("oversubscribe", "allow-run-as-root", "help")
-"""Options of mpirun that take no value."""
-
-
-def _program_at(words: Sequence[str]) -> int:
+def _program_at(tool: Tool, words: Sequence[str]) -> int:
     """Index of the program among the words of mpirun: everything after it belongs to the program."""
     at = 0
     while at < len(words):
         word = words[at]
         if word[:1] not in DASHES:
             return at
-        at += 1 if "=" in word or word.lstrip("-") in _ALONE else 2
+        flag = tool.find(word)
+        if flag is None:
+            at += 1 if "=" in word else 2
+        else:
+            at += 1 + bool(flag.value) + flag.pair
     return at
 
 
@@ -224,7 +226,8 @@ class _Words:
         elif flag.optional:
             self._add(flag, value)
         else:
-            self._add(flag, value if equals else self._next(flag, name))
+            value = value if equals else self._next(flag, name)
+            self._add(flag, f"{value} {self._next(flag, name)}" if flag.pair else value)
 
     def _operand(self, word: str) -> None:
         name, _, value = word.partition("=")

@@ -222,7 +222,8 @@ class IorTest:
         if options.intratestbarriers:
             ranks.barrier()
         if ranks.rank == 0:
-            self._say(3, f"Commencing {access} performance test: {time.ctime()}")
+            blank = "\n" if access == "read" else ""
+            self._say(1, f"Commencing {access} performance test: {time.ctime()}{blank}")
         times.append(now())
         done = self._move(file, write=access == "write", compare=bool(options.checkread and access == "read"))
         if access == "read":

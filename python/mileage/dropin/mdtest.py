@@ -7,19 +7,19 @@ What it refuses: counts that leave nothing to do.
 from __future__ import annotations
 
 import functools
-import shlex
 import time
 from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.mdtest_run import MdtestOptions, run_rank
+from mileage.dropin.mdtest_options import MdtestOptions
+from mileage.dropin.mdtest_run import run_rank
+from mileage.dropin.mdtest_text import PHASES_OF, mdtest_end, mdtest_head
 from mileage.dropin.ranks import run_ranks
 from mileage.dropin.task_values import number, packet_of, print_notes, size_of, tasks_of, wants_study
 from mileage.errors import Refused
 from mileage.formats.ior_options import PACKETS
-from mileage.formats.ior_print import file_system_text
-from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table, mdtest_times
+from mileage.formats.metadata_print import mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
 
 _PHASES: Final = {"-C": "create", "-T": "stat", "-U": "rename", "-E": "read", "-r": "remove"}
@@ -36,26 +36,9 @@ def run(given: GivenFlags) -> int:
     tasks = tasks_of(given)
     options = options_of(given)
     print_notes(given)
-    kinds = "files/directories"
-    if len(options.kinds) == 1:
-        kinds = "files" if options.kinds == ("file",) else "directories"
-    started = time.strftime("%m/%d/%Y %H:%M:%S")
-    head = (
-        f"-- started at {started} --\n\n"
-        f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
-        f"Command line used: {shlex.join(['mdtest', *given.words])}\n"
-        f"Nodemap: {'1' * tasks}\n"
-        f"{'Path':<20}: {options.directories[0]}\n"
-        f"{'FS':<20}: {file_system_text(_above(Path(options.directories[0])))}\n"
-        f"{tasks} tasks, {tasks * options.items} {kinds}\n"
-    )
+    head = mdtest_head(given, options, tasks)
     table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
     return run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table))
-
-
-def _above(directory: Path) -> Path:
-    """The nearest directory that is there."""
-    return next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
 
 
 def options_of(given: GivenFlags) -> MdtestOptions:
@@ -80,7 +63,7 @@ def options_of(given: GivenFlags) -> MdtestOptions:
         sync=given.has("-y"),
         sync_phase=given.has("-Y"),
         random=given.has("-R") or seed > 0,
-        random_seed=seed,
+        random_seed=seed or (int(time.time()) if given.has("-R") else 0),
         stonewall_s=number(given, "-W", 0, 0, 1 << 30),
         status_file=given.last("-x") or "",
         mknod=given.has("-k"),
@@ -93,6 +76,7 @@ def options_of(given: GivenFlags) -> MdtestOptions:
         packet=_packet(given.last("--dataPacketType") or "t"),
         warnings_are_errors=given.has("--warningAsErrors"),
         dummy=given.last("-a") == "DUMMY",
+        verbose=given.has("-v") or number(given, "-V", 0, 0, 99) > 0,
     )
     if options.nodes > 1_000_000:
         raise Refused("mdtest: -z and -b", "a tree of more than 1000000 directories", code="too-large")
@@ -141,16 +125,13 @@ def _packet(text: str) -> str:
     return found
 
 
-def _table(options: MdtestOptions, both: bool, times: bool, results: dict[str, list[list[Any]]]) -> str:
+def _table(
+    options: MdtestOptions, both: bool, times: bool, results: dict[str, list[list[Any]]], errors: int
+) -> str:
     """The text behind the head, from the results of all ranks."""
     rates: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
-    tests = [
-        f"{kind}_{phase}"
-        for kind in options.kinds
-        for phase in ("create", "stat", "rename", "read", "remove")
-        if phase != ("read" if kind == "dir" else "rename")
-    ]
+    tests = [f"{kind}_{phase}" for kind in options.kinds for phase in PHASES_OF[kind]]
     for test in (*tests, "tree_create", "tree_remove"):
         found = results.get(test)
         if found is None:
@@ -163,7 +144,7 @@ def _table(options: MdtestOptions, both: bool, times: bool, results: dict[str, l
         text += "\n" + mdtest_table(rates)
     if both or times:
         text += "\n" + mdtest_times(seconds)
-    return f"{text}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n\n"
+    return text + mdtest_end(options, errors)
 
 
 def _rate(test: str, options: MdtestOptions, ranks: list[Any]) -> float:

@@ -2,7 +2,7 @@
 
 Scope: every rank makes, stats, reads and removes its items with whole paths; rank 0 makes the tree of all. A directory
 of `-d` that does not exist is made, and removed at the end. What one call leaves (-C), a later one finds (-T, -r).
-An error of a call ends all ranks with 255, as MPI_Abort does.
+An error of a call ends all ranks with 255, as MPI_Abort does; data that differ are counted, and the run ends with 0.
 """
 
 from __future__ import annotations
@@ -11,67 +11,22 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mileage import _core
+from mileage.dropin.mdtest_options import MdtestOptions
+from mileage.dropin.mdtest_text import (
+    catch_up_line,
+    hit_line,
+    iteration_line,
+    kind_lines,
+    stonewall_line,
+    tree_line,
+)
 from mileage.dropin.ranks import ABORTED, RankLost, Ranks
-from mileage.errors import Refused
-
-
-@dataclass
-class MdtestOptions:
-    """Parameters of a command line; sizes in bytes."""
-
-    directories: list[str]
-    phases: tuple[str, ...]
-    """Of create, stat, rename, read, remove."""
-    kinds: tuple[str, ...]
-    """Of dir and file."""
-    items: int = 0
-    items_per_directory: int = 0
-    iterations: int = 1
-    depth: int = 0
-    branch: int = 1
-    leaves: bool = False
-    own: bool = False
-    stride: int = 0
-    written: int = 0
-    read: int = 0
-    sync: bool = False
-    sync_phase: bool = False
-    random: bool = False
-    random_seed: int = 0
-    stonewall_s: int = 0
-    status_file: str = ""
-    mknod: bool = False
-    shared: bool = False
-    collective: bool = False
-    barriers: bool = True
-    pause_s: int = 0
-    compare: bool = False
-    signature: int = 0
-    packet: str = "timestamp"
-    warnings_are_errors: bool = False
-    dummy: bool = False
-    """The interface DUMMY: nothing is called."""
-
-    @property
-    def nodes(self) -> int:
-        """Directories of a tree."""
-        return sum(self.branch**level for level in range(self.depth + 1))
-
-    def settle(self) -> None:
-        """Deal the items to the directories as mdtest does. Raises Refused."""
-        holders = self.branch**self.depth if self.leaves else self.nodes
-        if self.items and self.items_per_directory:
-            raise Refused("mdtest: -n and -I", "give one of them", code="conflict")
-        if self.items:
-            self.items_per_directory = self.items // holders
-        self.items = self.items_per_directory * holders
 
 
 class MdtestRank:
@@ -84,6 +39,8 @@ class MdtestRank:
         self.errors = 0
         self._place = ""
         self._done = options.items
+        self._stonewall: tuple[float, int] | None = None
+        """Seconds and items of all ranks at the stonewall of the last creation of files."""
 
     def run(self) -> None:
         """Do all iterations. Raises OSError and RankLost."""
@@ -97,12 +54,18 @@ class MdtestRank:
         ranks.barrier()
         for iteration in range(options.iterations):
             self._place = f"{base.rstrip('/') or '/'}/test-dir.{iteration}-0"
+            self._print([iteration_line(iteration)])
             self._done = options.items
             self._iteration()
         ranks.barrier()
         if "remove" in options.phases and made and ranks.rank == 0:
             with suppress(OSError):
                 os.rmdir(base)
+
+    def _print(self, lines: Iterable[str]) -> None:
+        """Lines of a verbose listing, by rank 0."""
+        if self._options.verbose and self._ranks.rank == 0:
+            _say("\n".join(lines))
 
     def _iteration(self) -> None:
         options = self._options
@@ -111,6 +74,7 @@ class MdtestRank:
                 os.mkdir(self._place, 0o775)
             self._ranks.barrier()
             self._tree("mkdir", "tree_create")
+            self._print([tree_line("tree_create", self._last("tree_create"))])
         for kind in options.kinds:
             if options.pause_s:
                 time.sleep(options.pause_s)
@@ -118,13 +82,21 @@ class MdtestRank:
                 is_odd = phase == ("read" if kind == "dir" else "rename")
                 if not is_odd:
                     self._phase(kind, phase)
+            done = {phase: self._last(f"{kind}_{phase}") for phase in options.phases}
+            self._print(kind_lines(kind, done, self._stonewall))
         self._ranks.barrier()
         if "remove" in options.phases:
             self._tree("rmdir", "tree_remove")
+            self._print([tree_line("tree_remove", self._last("tree_remove"))])
             self._ranks.barrier()
             if self._ranks.rank == 0:
                 with suppress(OSError):
                     os.rmdir(self._place)
+
+    def _last(self, test: str) -> tuple[int, float]:
+        """What this rank did in the last iteration of a test: operations, seconds."""
+        found = self.results.get(test)
+        return tuple(found[-1][self._ranks.rank]) if found else (0, 0.0)
 
     def _tree_root(self, rank: int) -> tuple[str, str]:
         """Path of a rank's tree, and the beginning of its directories' names."""
@@ -214,7 +186,7 @@ class MdtestRank:
             for group in groups
             for at in range(group["numbers"]["range"]["count"])
         ]
-        seed = (self._options.random_seed or int(time.time())) + self._ranks.rank
+        seed = self._options.random_seed + self._ranks.rank
         drawn = _core.library_random(seed & 0xFFFFFFFF, len(names))
         for at in range(len(names) - 1, 0, -1):
             other = drawn[at] % (at + 1)
@@ -252,7 +224,7 @@ class MdtestRank:
             )
         )
         if options.stonewall_s and phase == "create" and kind == "file":
-            done = self._wear_out(groups, operation[phase], done)
+            done = self._wear_out(groups, operation[phase], done, began)
         if options.sync_phase:
             os.sync()
         if options.barriers:
@@ -261,9 +233,21 @@ class MdtestRank:
         items = self._done if kind == "file" else options.items
         self.results.setdefault(f"{kind}_{phase}", []).append(ranks.gather((items, seconds)))
 
-    def _wear_out(self, groups: list[dict[str, Any]], operation: str, done: dict[str, Any]) -> dict[str, Any]:
+    def _wear_out(
+        self, groups: list[dict[str, Any]], operation: str, done: dict[str, Any], began: float
+    ) -> dict[str, Any]:
         """After the stonewall every rank makes as many items as the one that made most."""
-        most = max(self._ranks.gather(done["operations"]))
+        options, ranks = self._options, self._ranks
+        if options.verbose:
+            _say(hit_line(ranks.rank, done["operations"]))
+        counts = ranks.gather(done["operations"])
+        self._stonewall = (time.monotonic() - began, sum(counts))
+        is_hit = sum(counts) // len(counts) != options.items
+        if is_hit and ranks.rank == 0:
+            _say(stonewall_line(counts))
+        most = max(counts)
+        if is_hit and options.verbose:
+            _say(catch_up_line(ranks.rank, done["operations"], most))
         self._done = most
         if done["operations"] < most:
             done = self._names(
@@ -358,6 +342,6 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int
     except RankLost:
         return ABORTED
     if ranks.rank == 0:
-        sys.stdout.write(table(rank.results))
+        sys.stdout.write(table(rank.results, errors))
         sys.stdout.flush()
-    return min(errors, ABORTED - 1)
+    return 0

@@ -7,7 +7,6 @@ What it refuses: counts that do not divide, and files that would be read in part
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -75,13 +74,14 @@ def run_study(given: GivenFlags) -> None:
     if given.has("-F") or given.has("-D"):
         kinds = "files" if given.has("-F") else "directories"
     print_notes(_notes(tests))
+    quoted = "".join(f" '{word}'" for word in given.words)
     head = (
         f"-- started at {started} --\n\n"
         f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
-        f"Command line used: {shlex.join(['mdtest', *given.words])}\n"
-        f"Nodemap: {'1' * tasks}\n"
+        f"Command line used: mdtest{quoted}\n"
         f"{'Path':<20}: {directory}\n"
         f"{'FS':<20}: {file_system_text(directory)}\n"
+        f"Nodemap: {'1' * tasks}\n"
         f"{tasks} tasks, {tasks * items} {kinds}\n\n"
     )
     done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)), head=head)

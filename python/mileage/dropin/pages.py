@@ -75,8 +75,9 @@ def _cell(text: str) -> str:
 
 PAGE_HEAD = """# Drop-in command lines of other tools
 
-`mileage TOOL FLAGS` accepts the flags of a tool, does what the tool does, prints the tool's table on standard output
-and keeps a study folder for `mileage report` and `mileage compare`. Mileage prints its own messages on standard error.
+`mileage TOOL FLAGS` accepts the flags of a tool, does what the tool does, prints the tool's table on standard output,
+and with `--study DIR` keeps a study folder for `mileage report` and `mileage compare`. Mileage prints its own messages
+on standard error. [Public scripts](drop-in-scripts.md) that read these tables run with it unchanged.
 A program in any directory is recognised by its file name: `mileage ./IOzone -a` is `mileage iozone -a`.
 
 ```console

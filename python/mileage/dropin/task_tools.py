@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.flags import GivenFlags, read
-from mileage.dropin.task_values import THREADS_MAX, is_modelled, number
+from mileage.dropin.task_values import THREADS_MAX, is_modelled, number, print_notes
 from mileage.errors import Refused
 from mileage.regular_file import read_regular
 
@@ -51,9 +51,10 @@ def run_mpirun(given: GivenFlags) -> int:
         raise Refused(
             f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
         )
-    count = number(given, "-np", 1, 1, THREADS_MAX)
+    count = number(given, "-np" if given.has("-np") else "-npernode", 1, 1, THREADS_MAX)
     if hosts := given.last("-machinefile"):
         _check_hosts(Path(hosts), count)
+    print_notes(given)
     inner = read(tool_named(program), given.operands[1:])
     if inner.has("--tasks"):
         raise Refused(

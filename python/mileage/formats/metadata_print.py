@@ -30,12 +30,12 @@ ROWS: Final = {
 
 def mdtest_table(rates: dict[str, list[float]]) -> str:
     """The summary: `rates` are operations per second of each iteration, by test."""
-    return _summary("rate (in ops/sec)", rates)
+    return _summary("rate", rates)
 
 
 def mdtest_times(seconds: dict[str, list[float]]) -> str:
-    """The summary of times: seconds of each iteration, by test, which mdtest heads "ms/op"."""
-    return _summary("time (in ms/op)", seconds)
+    """The summary of times: seconds of each iteration, by test."""
+    return _summary("time", seconds)
 
 
 def _summary(what: str, rates: dict[str, list[float]]) -> str:

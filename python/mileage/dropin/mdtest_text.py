@@ -1,0 +1,199 @@
+"""The lines of mdtest 4.0.0 around its tables: what it says before and after, and what `-v` adds.
+
+Scope: the text alone. Lines of `-v` bear the number of the line of mdtest.c that prints them, as scripts find them.
+Those that begin with "Entering", which follow mdtest through its functions, are not printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from mileage.dropin.flags import GivenFlags
+from mileage.dropin.mdtest_options import MdtestOptions
+from mileage.formats.ior_print import file_system_text
+from mileage.formats.metadata_print import MDTEST_VERSION
+
+PHASES_OF: Final = {
+    "dir": ("create", "stat", "rename", "remove"),
+    "file": ("create", "stat", "read", "remove"),
+}
+"""The phases of directories and of files, in their order."""
+_KIND_LINES: Final = {
+    "dir": {
+        "create": (1113, "   Directory creation"),
+        "stat": (1114, "   Directory stat    "),
+        "rename": (1115, "   Directory rename "),
+        "remove": (1116, "   Directory removal "),
+    },
+    "file": {
+        "create": (1399, "  File creation     "),
+        "stat": (1403, "  File stat         "),
+        "read": (1404, "  File read         "),
+        "remove": (1405, "  File removal      "),
+    },
+}
+_TREE_LINES: Final = {
+    "tree_create": (2091, "V-1: main:   Tree creation     "),
+    "tree_remove": (2201, "main   Tree removal      "),
+}
+
+
+def _verbose(line: int, text: str, *, level: int = 1, rank: int = 0) -> str:
+    return f"V-{level}: Rank {rank:3d} Line {line:5d} {text}"
+
+
+def _figures(seconds: float, per_s: float) -> str:
+    return f": {seconds:14.3f} sec, {per_s:14.3f} ops/sec"
+
+
+def iteration_line(iteration: int) -> str:
+    """The beginning of an iteration, counted from 0."""
+    return _verbose(2015, f"main: * iteration {iteration + 1} *")
+
+
+def tree_line(test: str, done: tuple[int, float]) -> str:
+    """Time and rate of the first task's tree, from its directories and seconds."""
+    line, name = _TREE_LINES[test]
+    return _verbose(line, name + _figures(done[1], done[0] / max(done[1], 1e-9)))
+
+
+def kind_lines(
+    kind: str, done: Mapping[str, tuple[int, float]], stonewall: tuple[float, int] | None
+) -> list[str]:
+    """Time and rate of the phases of directories or files, from the first task's items and seconds; 0 for the others.
+
+    `stonewall` has the seconds and the items of all tasks at the stonewall, which mdtest prints as a rate.
+    """
+    found = []
+    for phase in PHASES_OF[kind]:
+        line, name = _KIND_LINES[kind][phase]
+        items, seconds = done.get(phase, (0, 0.0))
+        found.append(_verbose(line, name + _figures(seconds, items / max(seconds, 1e-9))))
+        if phase == "create" and kind == "file" and stonewall is not None:
+            found.append(_verbose(1401, f"  File creation (stonewall){_figures(*stonewall)}"))
+    return found
+
+
+def stonewall_line(counts: list[int]) -> str:
+    """What tasks that did not all reach their items had at the stonewall."""
+    mean = sum(counts) / len(counts)
+    return f"Continue stonewall hit min: {min(counts)} max: {max(counts)} avg: {mean:.1f} \n"
+
+
+def hit_line(rank: int, items: int) -> str:
+    """What every rank says of itself at the stonewall."""
+    return _verbose(1124, f"stonewall hit with {items} items", rank=rank)
+
+
+def catch_up_line(rank: int, items: int, most: int) -> str:
+    """What every rank says of itself before it makes as many items as the one that made most."""
+    return _verbose(1212, f"stonewall: {items} of {most}", rank=rank)
+
+
+def mdtest_head(given: GivenFlags, options: MdtestOptions, tasks: int) -> str:
+    """What mdtest prints before its first phase."""
+    place = options.directories[0]
+    quoted = "".join(f" '{word}'" for word in given.words)
+    stamp = ["V-1: Entering PrintTimestamp..."] if options.verbose else []
+    lines = [
+        *stamp,
+        f"-- started at {_now()} --\n",
+        f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)",
+        f"Command line used: mdtest{quoted}",
+    ]
+    if "read" in options.phases and not options.read:
+        lines.append("WARNING: Read bytes is 0, thus, a read test will actually just open/close")
+    if options.verbose:
+        named = [flag for flag in ("-C", "-T", "-E", "-r", "-U") if given.has(flag)]
+        lines += [] if named else [_verbose(1767, "main: Setting create/stat/read/remove_only to True")]
+        lines += _parameters(given, options)
+    lines += [
+        f"{'Path':<20}: {place}",
+        f"{'FS':<20}: {file_system_text(_above(Path(place)))}",
+        f"Nodemap: {'1' * tasks}",
+    ]
+    if options.stride:
+        lines.append(_verbose(2537, f"Shifting ranks by {options.stride} for each phase.", level=0))
+    if options.random_seed > 0:
+        lines.append(f"random seed: {options.random_seed}")
+    lines.append(_items(options, tasks))
+    if options.verbose:
+        heading = (
+            "",
+            "   Operation               Duration              Rate",
+            "   ---------               --------              ----",
+        )
+        lines += [_verbose(2622 + at, text) for at, text in enumerate(heading)]
+    return "\n".join(lines) + "\n"
+
+
+def mdtest_end(options: MdtestOptions, errors: int) -> str:
+    """What mdtest prints after its tables."""
+    text = ""
+    if errors:
+        text = f"\nERROR: verifying the data on read ({errors} errors)! Take the performance values with care!\n\n"
+    stamp = "V-1: Entering PrintTimestamp...\n" if options.verbose else ""
+    return f"{text}{stamp}-- finished at {_now()} --\n\n"
+
+
+def _now() -> str:
+    return time.strftime("%m/%d/%Y %H:%M:%S")
+
+
+def _above(directory: Path) -> Path:
+    """The nearest directory that is there."""
+    return next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
+
+
+def _items(options: MdtestOptions, tasks: int) -> str:
+    if options.shared and options.kinds == ("file",):
+        return f"{tasks} tasks, 1 file"
+    kinds = "files/directories"
+    if len(options.kinds) == 1:
+        kinds = "files" if options.kinds == ("file",) else "directories"
+    return f"{tasks} tasks, {tasks * options.items} {kinds}"
+
+
+def _parameters(given: GivenFlags, options: MdtestOptions) -> Iterable[str]:
+    """The parameters as `-v` prints them, with mdtest's own mistake in `remove_only`."""
+    phases, yes = options.phases, {True: "True", False: "False"}
+    first = (
+        ("api", given.last("-a") or "(null)"),
+        ("barriers", yes[options.barriers]),
+        ("collective_creates", yes[options.collective]),
+        ("create_only", yes["create" in phases]),
+    )
+    rest = {
+        2396: ("dirs_only", yes["dir" in options.kinds]),
+        2397: ("read_bytes", options.read),
+        2398: ("read_only", yes["read" in phases]),
+        2399: ("first", 1),
+        2400: ("files_only", yes["file" in options.kinds]),
+        2404: ("iterations", options.iterations),
+        2405: ("items_per_dir", given.last("-I") or 0),
+        2406: ("last", 0),
+        2407: ("leaf_only", yes[options.leaves]),
+        2408: ("items", given.last("-n") or 0),
+        2409: ("nstride", options.stride),
+        2410: ("pre_delay", options.pause_s),
+        2411: ("remove_only", yes[options.leaves]),
+        2412: ("random_seed", options.random_seed),
+        2413: ("stride", 1),
+        2414: ("shared_file", yes[options.shared]),
+        2415: ("time_unique_dir_overhead", yes[given.has("-t")]),
+        2416: ("stone_wall_timer_seconds", options.stonewall_s),
+        2417: ("stat_only", yes["stat" in phases]),
+        2418: ("unique_dir_per_task", yes[options.own]),
+        2419: ("write_bytes", options.written),
+        2420: ("sync_file", yes[options.sync]),
+        2421: ("call_sync", yes[options.sync_phase]),
+        2422: ("depth", options.depth),
+        2423: ("make_node", int(options.mknod)),
+    }
+    yield from (_verbose(2388 + at, f"{name:<24}: {value}") for at, (name, value) in enumerate(first))
+    yield _verbose(2392, "dirpath(s):")
+    yield from (_verbose(2394, f"\t{directory}") for directory in options.directories)
+    yield from (_verbose(line, f"{name:<24}: {value}") for line, (name, value) in rest.items())
