@@ -4,12 +4,11 @@
 //! Ranges submitted between [`BlockLayer::plug`] and [`BlockLayer::unplug`] wait for each other, so that neighbours become one
 //! request; behind that only what waits because the device is busy is merged.
 
-use mileage_drive::{ManagedDevice, Misuse, Request, RequestKind, Submission, Tag};
+use crate::block_request::{BlockRequest, IoId, Kind};
+use crate::request_queue::{Arrival, RequestQueue};
+use mileage_drive::{ManagedDevice, Misuse, Request, Submission, Tag};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
-
-/// A piece of work whose end somebody waits for: several requests may belong to it, and several to one request.
-pub type IoId = u64;
+use std::collections::BTreeMap;
 
 /// How waiting requests are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,49 +18,6 @@ pub enum Scheduler {
     None,
     /// By address, reads before writes, none older than its deadline (`mq-deadline`, `deadline`).
     Deadline,
-}
-
-/// What a request does; [`RequestKind`] as a state that can be saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Kind {
-    /// Read.
-    Read,
-    /// Write.
-    Write,
-    /// Discard.
-    Discard,
-    /// Flush the drive's cache.
-    Flush,
-}
-
-impl Kind {
-    fn of_device(self) -> RequestKind {
-        match self {
-            Self::Read => RequestKind::Read,
-            Self::Write => RequestKind::Write,
-            Self::Discard => RequestKind::Discard,
-            Self::Flush => RequestKind::Flush,
-        }
-    }
-}
-
-/// A request as the device sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockRequest {
-    /// What it does.
-    pub kind: Kind,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Force unit access.
-    pub fua: bool,
-    /// Its pages are separate in memory.
-    pub separate: bool,
-    /// When it was queued.
-    pub queued_ns: u64,
-    /// What it belongs to.
-    pub(crate) ios: Vec<IoId>,
 }
 
 /// Limits of the queue.
@@ -79,6 +35,13 @@ pub struct QueueLimits {
     pub waiting: u32,
     /// Order of those that wait.
     pub scheduler: Scheduler,
+}
+
+impl QueueLimits {
+    /// The most bytes that a read or write may have.
+    fn most(&self, request: &BlockRequest) -> u64 {
+        if request.separate { self.separate_bytes } else { self.request_bytes }
+    }
 }
 
 /// Counters of the layer.
@@ -111,8 +74,8 @@ const STARVED: u32 = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockLayer {
     plugs: u32,
-    plugged: Vec<BlockRequest>,
-    queue: VecDeque<BlockRequest>,
+    plugged: RequestQueue,
+    queue: RequestQueue,
     in_flight: BTreeMap<u64, BlockRequest>,
     /// Requests of an I/O that have not ended, and how many were refused or failed.
     ios: BTreeMap<IoId, u32>,
@@ -175,13 +138,13 @@ impl BlockLayer {
     pub fn unplug(&mut self) {
         self.plugs = self.plugs.saturating_sub(1);
         if self.plugs == 0 {
-            self.queue.extend(self.plugged.drain(..));
+            self.queue.append(&mut self.plugged);
         }
     }
 
     /// Submit a range for a piece of work.
     pub fn submit(&mut self, limits: &QueueLimits, io: IoId, mut request: BlockRequest) {
-        let most = if request.kind == Kind::Discard { limits.discard_bytes } else { request.most(limits) };
+        let most = if request.kind == Kind::Discard { limits.discard_bytes } else { limits.most(&request) };
         request.ios = vec![io];
         let mut left = request.length;
         loop {
@@ -205,7 +168,7 @@ impl BlockLayer {
         if self.plugs > 0 {
             self.plugged.push(piece);
         } else {
-            self.queue.push_back(piece);
+            self.queue.push(piece);
         }
     }
 
@@ -213,20 +176,10 @@ impl BlockLayer {
     fn merge(&mut self, limits: &QueueLimits, io: IoId, piece: &BlockRequest) -> bool {
         // A deadline queue is searched by address; without a scheduler the kernel looks at the last 8 requests.
         let reach = if limits.scheduler == Scheduler::Deadline { usize::MAX } else { 8 };
-        let waiting = self.plugged.iter_mut().rev().chain(self.queue.iter_mut().rev().take(reach));
-        let most = piece.most(limits);
-        let fits = |it: &&mut BlockRequest| {
-            it.kind == piece.kind
-                && (it.fua, it.separate) == (piece.fua, piece.separate)
-                && it.length + piece.length <= most
-                && (it.offset + it.length == piece.offset || piece.offset + piece.length == it.offset)
-        };
-        let mut waiting = waiting;
-        let Some(found) = waiting.find(fits) else { return false };
-        found.offset = found.offset.min(piece.offset);
-        found.length += piece.length;
-        if !found.ios.contains(&io) {
-            found.ios.push(io);
+        let most = limits.most(piece);
+        let merged = self.plugged.merge(piece, io, most, usize::MAX);
+        let Some(is_new) = merged.or_else(|| self.queue.merge(piece, io, most, reach)) else { return false };
+        if is_new {
             *self.ios.entry(io).or_default() += 1;
         }
         true
@@ -279,33 +232,27 @@ impl BlockLayer {
     }
 
     fn next(&mut self, limits: &QueueLimits, now_ns: u64) -> Option<BlockRequest> {
-        let first_flush = self.queue.iter().position(|it| it.kind == Kind::Flush);
-        if limits.scheduler == Scheduler::None || first_flush.is_some() {
-            return self.queue.remove(first_flush.unwrap_or(0));
-        }
-        let at = self.by_deadline(now_ns)?;
+        let at = match self.queue.first_flush() {
+            Some(flush) => flush,
+            None if limits.scheduler == Scheduler::None => self.queue.first()?,
+            None => self.by_deadline(now_ns)?,
+        };
         self.queue.remove(at)
     }
 
     /// The next request of a deadline queue.
-    fn by_deadline(&mut self, now_ns: u64) -> Option<usize> {
-        let is_write = |it: &BlockRequest| it.kind != Kind::Read;
-        let (reads, writes) = (self.queue.iter().any(|it| !is_write(it)), self.queue.iter().any(is_write));
-        let ahead = |queue: &VecDeque<BlockRequest>, writing: bool, head: u64| {
-            let these = queue.iter().enumerate().filter(|(_, it)| is_write(it) == writing && it.offset >= head);
-            these.min_by_key(|(_, it)| it.offset).map(|(at, _)| at)
-        };
+    fn by_deadline(&mut self, now_ns: u64) -> Option<Arrival> {
         if self.batch > 0
-            && let Some(at) = ahead(&self.queue, self.batch_writes, self.head)
+            && let Some(at) = self.queue.lowest_from(self.batch_writes, self.head)
         {
             self.batch -= 1;
             return Some(at);
         }
-        let writing = match (reads, writes) {
-            (false, false) => return None,
-            (true, false) => false,
-            (false, true) => true,
-            (true, true) => {
+        let writing = match (self.queue.first_of(false), self.queue.first_of(true)) {
+            (None, None) => return None,
+            (Some(_), None) => false,
+            (None, Some(_)) => true,
+            (Some(_), Some(_)) => {
                 self.starved += 1;
                 self.starved > STARVED
             }
@@ -315,11 +262,11 @@ impl BlockLayer {
         }
         (self.batch, self.batch_writes) = (BATCH - 1, writing);
         let expire_ns = if writing { WRITE_EXPIRE_NS } else { READ_EXPIRE_NS };
-        let first = self.queue.iter().position(|it| is_write(it) == writing)?;
-        if self.queue[first].queued_ns + expire_ns <= now_ns {
+        let (first, oldest) = self.queue.first_of(writing)?;
+        if oldest.queued_ns + expire_ns <= now_ns {
             return Some(first);
         }
-        ahead(&self.queue, writing, self.head).or_else(|| ahead(&self.queue, writing, 0))
+        self.queue.lowest_from(writing, self.head).or_else(|| self.queue.lowest_from(writing, 0))
     }
 
     /// A request has ended; the pieces of work that ended with it are appended.
@@ -349,17 +296,5 @@ impl BlockLayer {
     pub fn reset(&mut self) {
         let (next_io, next_request, counters) = (self.next_io, self.next_request, self.counters);
         *self = Self { next_io, next_request, counters, ..Self::default() };
-    }
-}
-
-impl BlockRequest {
-    /// A request that belongs to nothing yet.
-    pub fn new(kind: Kind, offset: u64, length: u64, fua: bool, queued_ns: u64) -> Self {
-        Self { kind, offset, length, fua, separate: false, queued_ns, ios: Vec::new() }
-    }
-
-    /// The most that a request of this kind may have.
-    fn most(&self, limits: &QueueLimits) -> u64 {
-        if self.separate { limits.separate_bytes } else { limits.request_bytes }
     }
 }

@@ -1,6 +1,6 @@
 //! Power cuts that are thought of: what of the acknowledged writes each would lose.
 
-use crate::block_layer::IoId;
+use crate::block_request::IoId;
 use crate::host::Host;
 use crate::write_log::{Survival, WriteLog};
 use mileage_drive::{PowerCut, PowerCutError};

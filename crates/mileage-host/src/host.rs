@@ -8,7 +8,8 @@
 //! The same profile, drive and calls give the same times and the same saved state. *Guard:* the property test of save and
 //! restore compares whole states; `clippy.toml` bans the clock of the machine.
 
-use crate::block_layer::{BlockLayer, BlockRequest, IoId, Kind};
+use crate::block_layer::BlockLayer;
+use crate::block_request::{BlockRequest, IoId, Kind};
 use crate::call::{Active, Call, CallError, Progress};
 use crate::file_system::FileSystem;
 use crate::flusher::Flusher;

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block_layer;
+pub mod block_request;
 mod call;
 mod calls;
 mod chunk;
@@ -34,6 +35,7 @@ mod processors;
 pub mod profile;
 mod random_cuts;
 pub mod read_ahead;
+pub mod request_queue;
 mod saved_state;
 mod slot_walk;
 mod wait;

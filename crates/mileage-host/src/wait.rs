@@ -1,6 +1,6 @@
 //! What happens at an instant, what calls wait for, and what is on its way.
 
-use crate::block_layer::IoId;
+use crate::block_request::IoId;
 use crate::page_cache::FileId;
 use crate::read_ahead::ReadAhead;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! From dirty pages to the drive: the flusher, the journal's commits, and what both submit.
 
-use crate::block_layer::Kind;
+use crate::block_request::Kind;
 use crate::file_system::{Commit, CommitPhase, Extent, Family};
 use crate::host::Host;
 use crate::kernel_set::KernelSet;

@@ -8,7 +8,7 @@
 //! What a cut leaves of a file system whose journal was checkpointed meanwhile: tracking is for runs shorter than the age at
 //! which metadata is written in place ([`HostProfile::dirty_age_ns`](crate::HostProfile)).
 
-use crate::block_layer::IoId;
+use crate::block_request::IoId;
 use crate::page_cache::FileId;
 use crate::wait::Pages;
 use mileage_drive::Loss;

@@ -1,7 +1,7 @@
 //! Reads and writes past the page cache (`O_DIRECT`), and holes.
 
 use super::{Active, CallError, HandleId, Progress, StepResult};
-use crate::block_layer::Kind;
+use crate::block_request::Kind;
 use crate::host::Host;
 use crate::page_cache::{FileId, PAGE_BYTES};
 use crate::wait::Wait;

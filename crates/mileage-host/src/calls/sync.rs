@@ -1,7 +1,7 @@
 //! `fsync`, `fdatasync` and `sync`.
 
 use super::{Active, HandleId, Progress, StepResult};
-use crate::block_layer::Kind;
+use crate::block_request::Kind;
 use crate::file_system::Family;
 use crate::host::Host;
 use crate::page_cache::{DEVICE_FILE, FileId};

@@ -2,7 +2,7 @@
 
 use crate::profiles::{drive, host};
 use mileage_drive::general_drive;
-use mileage_host::block_layer::{BlockRequest, Kind};
+use mileage_host::block_request::{BlockRequest, Kind};
 use mileage_host::{Call, Host, OpenHow, OpenMode, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, PatternKind, Stop, Workload};

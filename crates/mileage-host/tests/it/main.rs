@@ -7,4 +7,5 @@ mod content;
 mod durability;
 mod profiles;
 mod read_ahead;
+mod request_queue;
 mod state;
