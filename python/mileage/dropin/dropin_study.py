@@ -113,16 +113,18 @@ def do_study(
     for path in lost:
         os.truncate(path, 0)
     command = ("mileage", given.tool.name, *given.words)
+    is_kept = given.has("--study") or KEEP_IN in os.environ
     with _watch() as watch:
         printing = _ResultPrinter(watch, head, finished)
         progress = printing if head or finished else watch
         try:
-            measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
+            measured = measure(
+                plan, destroy=destroy, save=save, progress=progress, command=command, reports=is_kept
+            )
         except RunFailed:
             if failed is not None and printing.begun is not None:
                 printing.print(failed(printing.begun))
             raise
-    is_kept = given.has("--study") or KEEP_IN in os.environ
     kept = f"study folder: {save}" if is_kept else "no study is kept; --study DIR keeps one"
     print_notes([*(f"[!] {caution}" for caution in measured.cautions), kept])
     return DropinResult(plan, StudyFolder.open(save), measured)

@@ -1,0 +1,32 @@
+"""A small call of a drop-in command that keeps no study starts none of the libraries that make and draw reports."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINES = {
+    "iozone": "iozone -s 4k -r 4k -i 0 -f file",
+    "ior": "ior -w -t 4k -b 4k -o file",
+    "mdtest": "mdtest -F -n 1 -d place",
+    "metarates": "metarates -d . -n 1 -C -u",
+    "fio": "fio --name=x --filename=file --rw=write --bs=4k --size=4k --ioengine=psync",
+    "dd": "dd if=/dev/zero of=file bs=4k count=1",
+}
+HEAVY = {"numpy", "scipy", "duckdb", "jinja2", "vl_convert"}
+"""Each takes a tenth of a second or tens of megabytes."""
+
+
+@pytest.mark.parametrize("tool", LINES)
+def test_a_small_call_imports_nothing_that_makes_reports(tool: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "mileage", *LINES[tool].split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    imported = set(re.findall(r"\| +([a-z0-9_]+)$", done.stderr, re.MULTILINE))
+    assert "mileage" in imported
+    assert imported & HEAVY == set()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("mileage-")]
