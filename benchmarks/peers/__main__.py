@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.peers import places, rows, turns
 from benchmarks.peers.programs import OTHERS, Programs, Unusable
 from benchmarks.peers.rows import Row, Sizes
-from benchmarks.peers.table import US, ComparedRow, Readings, lines
+from benchmarks.peers.table import QUIET, US, ComparedRow, Readings, lines
 
 
 def say(text: str) -> None:
@@ -106,8 +106,8 @@ def main() -> int:
         )
         say(f"each ratio is {US}'s figure over the other's: median of {sizes.rounds} rounds [least, most]\n")
         for row in compare(given, sizes, programs):
-            say("\n".join(lines(row)) + "\n")
-            outcomes = [outcome for bar in row.bars if (outcome := row.outcome(bar))]
+            say("\n".join(lines(row, load)) + "\n")
+            outcomes = [outcome for bar in row.bars if load <= QUIET and (outcome := row.outcome(bar))]
             missed += [f"{row.name}: {outcome.bar}" for outcome in outcomes if not outcome.holds]
             kept.append({"row": row.name, "in_turn": written(row.in_turn), "at_once": written(row.at_once)})
     except Unusable as error:
@@ -116,7 +116,10 @@ def main() -> int:
     finally:
         if given.json:
             given.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-    say(f"{time.monotonic() - began:.0f} s; bars missed: {'; '.join(missed) or 'none'}")
+    found = f"bars missed: {'; '.join(missed) or 'none'}"
+    if load > QUIET:
+        found = f"[!] no bar judged: the load average was {load:.1f} at the start"
+    say(f"{time.monotonic() - began:.0f} s; {found}")
     return 0
 
 

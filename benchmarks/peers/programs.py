@@ -28,6 +28,9 @@ OTHERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "iozone": ("IOZONE", ("iozone",)),
 }
 
+RECORD = 4096
+"""Bytes of a record of `t/io_uring`."""
+
 
 class Unusable(Exception):
     """A program that did not do what it was asked to; the text says why."""
@@ -63,8 +66,18 @@ class Programs:
         return [f"{name} ({OTHERS[name][0]})" for name in OTHERS if name not in self.others]
 
 
-def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
-    """What a program prints, and the processor time in nanoseconds that it took, start-up included."""
+@dataclass(frozen=True)
+class Ended:
+    """A program that ended well: what it printed, and what the kernel counted of it, start-up included."""
+
+    printed: str
+    processor_ns: float
+    read_bytes: int
+    """Bytes that it had read from devices, at its own calls or through a ring."""
+
+
+def ended(command: Sequence[str], cwd: Path | None = None) -> Ended:
+    """Run a program to its end. Raises Unusable when it fails."""
     with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         # Without a terminal: fio changes the settings of one that it finds, and is stopped for it in the background.
         child = subprocess.Popen(
@@ -88,7 +101,13 @@ def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]
     if child.returncode != 0:
         said = (error.strip() or text.strip() or "nothing").splitlines()[-1]
         raise Unusable(f"{Path(command[0]).name} ended with status {child.returncode}: {said}")
-    return text, (used.ru_utime + used.ru_stime) * 1e9
+    return Ended(text, (used.ru_utime + used.ru_stime) * 1e9, used.ru_inblock * 512)
+
+
+def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
+    """What a program prints, and the processor time in nanoseconds that it took."""
+    done = ended(command, cwd)
+    return done.printed, done.processor_ns
 
 
 def _ours(record: Mapping[str, Any], operations: int) -> ProgramRun:
@@ -147,19 +166,27 @@ def fio(program: str, options: Sequence[str]) -> ProgramRun:
 
 
 def t_io_uring(program: str, path: Path, seconds: float, direct: bool) -> ProgramRun:
-    """`t/io_uring` at depth 32 with registered file and buffers; the first second is not counted in its rate."""
+    """`t/io_uring` at depth 32 with registered file and buffers.
+
+    Of its processor time it prints nothing and of operations only rounded ones of whole seconds, the last one cut off.
+    With O_DIRECT its total is what the kernel counted as read from the device; from the page cache, its mean second
+    times the seconds.
+    """
     whole = max(2, round(seconds))
-    flags = ["-d32", "-s32", "-c32", "-b4096", "-p0", "-B1", "-F1", "-n1", "-R1"]
-    output, used_ns = called([program, *flags, f"-O{int(direct)}", f"-r{whole}", str(path)])
+    flags = ["-d32", "-s32", "-c32", f"-b{RECORD}", "-p0", "-B1", "-F1", "-n1", "-R1"]
+    done = ended([program, *flags, f"-O{int(direct)}", f"-r{whole}", str(path)])
     scale = {"K": 1e3, "M": 1e6}
     rates = [
         float(number) * scale.get(unit, 1.0)
-        for number, unit in re.findall(r"^IOPS=([0-9.]+)([KM]?)", output, re.MULTILINE)
+        for number, unit in re.findall(r"^IOPS=([0-9.]+)([KM]?)", done.printed, re.MULTILINE)
     ]
     if not rates:
         raise Unusable("t/io_uring printed no rate")
     rate = sum(rates[1:] or rates) / len(rates[1:] or rates)
-    return ProgramRun(rate, used_ns / (rate * whole))
+    total = done.read_bytes / RECORD if direct else rate * whole
+    if not total:
+        raise Unusable("t/io_uring read nothing from the device")
+    return ProgramRun(total / whole if direct else rate, done.processor_ns / total)
 
 
 def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scratch: Path) -> ProgramRun:

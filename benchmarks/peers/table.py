@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 US = "mileage"
+QUIET = 1.0
+"""Load average of other programs above which bars are not judged."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,11 @@ def _shown(readings: Readings, asked: Sequence[str]) -> list[str]:
     return out
 
 
-def lines(row: ComparedRow) -> list[str]:
-    """A row of the table: what ran in turn, what ran at once, then the bars."""
+def lines(row: ComparedRow, load: float = 0.0) -> list[str]:
+    """A row of the table: what ran in turn, what ran at once, then the bars.
+
+    With other programs' `load` above `QUIET` no bar is judged: the figures are as much theirs.
+    """
     out = [row.name, *_shown(row.in_turn, ("rate", "cpu"))]
     if row.at_once:
         out += ["  all at once on one processor:", *_shown(row.at_once, ("cpu",))]
@@ -164,5 +169,8 @@ def lines(row: ComparedRow) -> list[str]:
             out.append(f"  bar {bar}: nothing here to hold it against")
         else:
             of = f" of {outcome.against}" if outcome.against else ""
-            out.append(f"  bar {bar}{of}: {outcome.found} {'holds' if outcome.holds else 'MISSED'}")
+            verdict = "holds" if outcome.holds else "MISSED"
+            if load > QUIET:
+                verdict = f"[!] not judged: the load average was {load:.1f}"
+            out.append(f"  bar {bar}{of}: {outcome.found} {verdict}")
     return out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.programs import Programs, Unusable, called, fio
+from benchmarks.peers.programs import Programs, Unusable, called, fio, t_io_uring
 from benchmarks.peers.rows import Arm, Row, Sizes, cached_calls
 from benchmarks.peers.table import (
     US,
@@ -75,6 +75,34 @@ def test_the_table_says_what_is_missed_and_what_could_not_be_held() -> None:
     assert "cpu <= 40 ns: 60.000 [50.000, 70.000] MISSED" in text
     assert "cpu <= 8 of bare loop: 6.000 [5.000, 7.000] holds" in text
     assert "cpu <= 1: nothing here to hold it against" in text
+
+
+def test_no_bar_is_judged_while_other_programs_run() -> None:
+    row = ComparedRow("a row", (Bar("cpu", 0.5, ("other",)),), {US: cpu(100), "other": cpu(100)}, {})
+    assert "MISSED" in "\n".join(lines(row, 0.9))
+    text = "\n".join(lines(row, 1.1))
+    assert "1.000 [1.000, 1.000] [!] not judged: the load average was 1.1" in text
+    assert "MISSED" not in text
+    assert "holds" not in text
+
+
+def test_the_total_of_t_io_uring_is_what_the_kernel_counted(tmp_path: Path) -> None:
+    """A stand-in that reads 3 MiB past the page cache and prints another rate."""
+    file, program = tmp_path / "file", tmp_path / "stand-in"
+    file.write_bytes(bytes(3 << 20))
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+    program.write_text(
+        f"#!/bin/sh\necho IOPS=1, BW=0\necho IOPS=2.00K, BW=7\ndd if={file} of=/dev/null bs=1M iflag=direct 2>&1\n"
+    )
+    program.chmod(0o755)
+    try:
+        found = t_io_uring(str(program), file, 2, direct=True)
+    except Unusable as error:
+        pytest.skip(f"this file system has no direct I/O or counts no blocks: {error}")
+    # Parts of the programs themselves may be read from the device too.
+    assert 768 <= found.rate_per_s * 2 < 1536
+    assert t_io_uring(str(program), file, 2, direct=False).rate_per_s == 2000
 
 
 def test_ratios_of_processor_time_are_held_at_once_and_everything_else_in_turn() -> None:

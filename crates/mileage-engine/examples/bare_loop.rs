@@ -175,26 +175,30 @@ fn offsets(time: Duration) -> std::io::Result<()> {
 
 /// Create, stat, utime or unlink of `files` empty files, each named by its whole path.
 fn metadata(folder: &str, files: u64, steps: &[&str]) -> Result<(), Box<dyn Error>> {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, open, stat, unlink, utimensat};
+    use rustix::fs::{
+        AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, open, openat, statat, unlinkat, utimensat,
+    };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
-    let mut path = Vec::with_capacity(4096);
-    for name in steps {
+    // As the engine does: names are looked up from the open directory, not along the whole path.
+    let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+    let mut name = Vec::with_capacity(4096);
+    for step in steps {
         let began = Began::now();
         for file in 0..files {
-            path.clear();
-            write!(path, "{folder}/f{file}\0")?;
-            let path = CStr::from_bytes_with_nul(&path)?;
-            match *name {
-                "create" => drop(open(path, flags, Mode::from_raw_mode(0o644))?),
-                "stat" => drop(black_box(stat(path)?)),
-                "utime" => utimensat(CWD, path, &times, AtFlags::empty())?,
-                "unlink" => unlink(path)?,
+            name.clear();
+            write!(name, "f{file}\0")?;
+            let name = CStr::from_bytes_with_nul(&name)?;
+            match *step {
+                "create" => drop(openat(&folder, name, flags, Mode::from_raw_mode(0o644))?),
+                "stat" => drop(black_box(statat(&folder, name, AtFlags::empty())?)),
+                "utime" => utimensat(&folder, name, &times, AtFlags::empty())?,
+                "unlink" => unlinkat(&folder, name, AtFlags::empty())?,
                 other => return Err(format!("{other}: expected create, stat, utime or unlink").into()),
             }
         }
-        began.report(name, files)?;
+        began.report(step, files)?;
     }
     Ok(())
 }
