@@ -50,8 +50,18 @@ CASES: Final = (
     _case("mdtest, files", "mdtest", "-F -n 20000 -u -d place"),
     _case("mdtest, directories", "mdtest", "-D -n 10000 -u -d place"),
     _case("fio, cached 4 KiB write", "fio", f"{_FIO}=psync --rw=write --bs=4k --size=256m"),
+    _case(
+        "fio, cached 4 KiB write, new data",
+        "fio",
+        f"{_FIO}=psync --rw=write --bs=4k --size=256m --refill_buffers=1",
+    ),
     _case("fio, cached 4 KiB read", "fio", f"{_FIO}=psync --rw=read --bs=4k --size=256m --invalidate=0"),
     _case("fio, cached 1 MiB write", "fio", f"{_FIO}=psync --rw=write --bs=1m --size=512m"),
+    _case(
+        "fio, cached 1 MiB write, new data",
+        "fio",
+        f"{_FIO}=psync --rw=write --bs=1m --size=512m --refill_buffers=1",
+    ),
     _case("fio, cached 1 MiB read", "fio", f"{_FIO}=psync --rw=read --bs=1m --size=512m --invalidate=0"),
     _case(
         "fio, direct 4 KiB random read",

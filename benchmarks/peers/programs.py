@@ -67,7 +67,7 @@ class Programs:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramOutput:
     """A program that ended well: what it printed, and what the kernel counted of it, start-up included."""
 
     printed: str
@@ -76,7 +76,7 @@ class Ended:
     """Bytes that it had read from devices, at its own calls or through a ring."""
 
 
-def ended(command: Sequence[str], cwd: Path | None = None) -> Ended:
+def ended(command: Sequence[str], cwd: Path | None = None) -> ProgramOutput:
     """Run a program to its end. Raises Unusable when it fails."""
     with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         # Without a terminal: fio changes the settings of one that it finds, and is stopped for it in the background.
@@ -101,7 +101,7 @@ def ended(command: Sequence[str], cwd: Path | None = None) -> Ended:
     if child.returncode != 0:
         said = (error.strip() or text.strip() or "nothing").splitlines()[-1]
         raise Unusable(f"{Path(command[0]).name} ended with status {child.returncode}: {said}")
-    return Ended(text, (used.ru_utime + used.ru_stime) * 1e9, used.ru_inblock * 512)
+    return ProgramOutput(text, (used.ru_utime + used.ru_stime) * 1e9, used.ru_inblock * 512)
 
 
 def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
