@@ -1,4 +1,4 @@
-//! What a file job costs a driver: nanoseconds of processor time for each call that [`FileExecution`] gives and is told the end of.
+//! What a file job costs a driver: nanoseconds of processor time for each call that [`FileExecution`] gives, with the report of its end.
 //!
 //! `cargo bench -p mileage-workload` measures, the least of 15 rounds; `cargo test --benches` only tries that it runs.
 
