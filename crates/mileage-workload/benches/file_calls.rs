@@ -1,4 +1,5 @@
-//! What a file job costs a driver: nanoseconds of processor time for each call that [`FileExecution`] gives, with the report of its end.
+//! What a file job costs a driver: nanoseconds of processor time for each call that [`FileExecution`] gives, with the report
+//! of its end.
 //!
 //! `cargo bench -p mileage-workload` measures, the least of 15 rounds; `cargo test --benches` only tries that it runs.
 
