@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -465,6 +465,13 @@ def iozone_differences(suite: str) -> str:
     `mileage.errors.Refused` when the set cannot be done.
     """
 
+def iozone_duplicates(content: str, record_bytes: SupportsIndex, file_bytes: SupportsIndex, children: SupportsIndex) -> str | None:
+    """
+    Shares of 4 KiB blocks that equal another one (JSON) in files of `file_bytes` that children of IOzone write with a
+    content (JSON), made of records of `record_bytes`: in one, in another child's, in those of all; `None` for contents that
+    are not IOzone's. Raises `ValueError` for what is no content.
+    """
+
 def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int | None:
     """
     Nearest-rank quantile in nanoseconds of a stored histogram (JSON), `q` in 0..=1; `None` when it is empty.
@@ -522,7 +529,7 @@ def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll
     `mileage.errors.Refused` when the file, the workload or the options cannot be used, and `OSError` when the run is void.
     """
 
-def run_iozone(path: str | PathLike[str], suite: str, poll: Any | None = None) -> str:
+def run_iozone(path: str | PathLike[str], suite: str, poll: Any | None = None, finished: Any | None = None) -> str:
     """
     Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON): `results` with a record for
     each test, `interrupted`.
@@ -530,7 +537,8 @@ def run_iozone(path: str | PathLike[str], suite: str, poll: Any | None = None) -
     Workers have files of their own, `path` with `.0`, `.1` and so on. Files that the tests make are removed, unless the
     set keeps them. `poll(bytes, operations)` is called twenty times a second; when it answers true the tests end, and the
     files are removed before this returns. An I/O error stands in the last record. Raises `mileage.errors.Refused` when
-    the set or the file cannot be used, and `OSError` when a test is void.
+    the set or the file cannot be used, and `OSError` when a test is void. `finished(result)` is called with the result
+    (JSON) of each test soon after it is done.
     """
 
 def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None = None, options: str = "{}") -> str:

@@ -24,9 +24,10 @@ impl PageSizes {
             Content::Incompressible => Vec::new(),
             Content::Zeros => saving(100),
             Content::Mixed { compressible_percent, .. } => saving(compressible_percent),
-            Content::IozoneDefault | Content::IozoneDedup { .. } | Content::IozoneDiagnostic => {
-                sampled(workload, page_bytes)
-            }
+            Content::IozoneDefault
+            | Content::IozoneDedup { .. }
+            | Content::IozoneDiagnostic
+            | Content::IozonePattern { .. } => sampled(workload, page_bytes),
         };
         if sizes.iter().all(|size| *size == page_bytes) {
             sizes.clear();

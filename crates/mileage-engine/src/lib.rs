@@ -78,12 +78,12 @@ mod worker;
 
 pub use clock::now_ns as clock_ns;
 pub use cpu_affinity::cpus_of_node;
-pub use data::Generator;
+pub use data::{FileDuplicates, Generator, file_duplicates};
 pub use error::Error;
 pub use identity::Identity;
 pub use iozone::{
-    Group, Iozone, IozoneResults, Mode, Test, TestResult, TimedBytes, WorkerRates, iozone_differences, iozone_file_job,
-    iozone_results, start_iozone,
+    CacheSize, Group, Iozone, IozoneResults, Manner, MappedFlush, Mode, Test, TestResult, TimedBytes, Transport,
+    WorkerRates, iozone_differences, iozone_file_job, iozone_results, start_iozone, start_iozone_watched,
 };
 pub use job::{Job, Progress};
 pub use kernel_io_audit::ThreadIo;

@@ -55,6 +55,11 @@ impl ThreadUsage {
         }
     }
 
+    /// User and system time in seconds.
+    pub(crate) fn seconds(&self) -> (f64, f64) {
+        (self.user_ns as f64 / 1e9, self.system_ns as f64 / 1e9)
+    }
+
     /// Add it to a run's usage.
     pub(crate) fn add_to(&self, usage: &mut Usage) {
         usage.user_ns += self.user_ns;

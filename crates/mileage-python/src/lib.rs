@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]
-    use crate::workload::{check_workload, content_saved, metadata_problem, workload_problem};
+    use crate::workload::{check_workload, content_saved, iozone_duplicates, metadata_problem, workload_problem};
 
     /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
     #[pymodule_export]

@@ -3,11 +3,12 @@
 use crate::conversions::{ask, refused, to_json};
 use crate::file::shifted;
 use mileage_engine::{
-    Error, Job, MetadataShare, iozone_differences, start_iozone, start_metadata, start_metadata_share,
+    Error, Job, MetadataShare, iozone_differences, start_iozone_watched, start_metadata, start_metadata_share,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(50);
@@ -26,10 +27,31 @@ fn follow<T>(py: Python<'_>, job: &Job<T>, poll: Option<&Py<PyAny>>) -> PyResult
 where
     T: Clone + Send + serde::Serialize + 'static,
 {
+    follow_parts(py, job, poll, || Ok(()))
+}
+
+/// As `follow`, and `parts` hands on what is done of it after each wait.
+fn follow_parts<T>(
+    py: Python<'_>,
+    job: &Job<T>,
+    poll: Option<&Py<PyAny>>,
+    mut parts: impl FnMut() -> PyResult<()>,
+) -> PyResult<String>
+where
+    T: Clone + Send + serde::Serialize + 'static,
+{
     let mut stopped = false;
     let mut raised = None;
     loop {
-        if let Some(outcome) = py.detach(|| job.wait(POLL)) {
+        let ended = py.detach(|| job.wait(POLL));
+        if raised.is_none()
+            && let Err(error) = parts()
+        {
+            job.stop();
+            stopped = true;
+            raised = Some(error);
+        }
+        if let Some(outcome) = ended {
             return raised.map_or_else(|| to_json(&outcome.map_err(wrap)?), Err);
         }
         let done = job.progress();
@@ -105,13 +127,24 @@ pub fn merge_metadata_shares(shares: Vec<String>, shifts_ns: Option<Vec<u64>>) -
 /// Workers have files of their own, `path` with `.0`, `.1` and so on. Files that the tests make are removed, unless the
 /// set keeps them. `poll(bytes, operations)` is called twenty times a second; when it answers true the tests end, and the
 /// files are removed before this returns. An I/O error stands in the last record. Raises `mileage.errors.Refused` when
-/// the set or the file cannot be used, and `OSError` when a test is void.
+/// the set or the file cannot be used, and `OSError` when a test is void. `finished(result)` is called with the result
+/// (JSON) of each test soon after it is done.
 #[pyfunction]
-#[pyo3(signature = (path, suite, poll = None))]
+#[pyo3(signature = (path, suite, poll = None, finished = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
-pub fn run_iozone(py: Python<'_>, path: PathBuf, suite: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
-    let job = start_iozone(parse("suite", suite)?, path).map_err(wrap)?;
-    follow(py, &job, poll.as_ref())
+pub fn run_iozone(
+    py: Python<'_>,
+    path: PathBuf,
+    suite: &str,
+    poll: Option<Py<PyAny>>,
+    finished: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (sender, done) = channel();
+    let job = start_iozone_watched(parse("suite", suite)?, path, sender).map_err(wrap)?;
+    follow_parts(py, &job, poll.as_ref(), || {
+        let Some(finished) = &finished else { return Ok(()) };
+        done.try_iter().try_for_each(|result| finished.call1(py, (to_json(&result)?,)).map(drop))
+    })
 }
 
 /// What IOzone itself does otherwise than the names of a set of its tests (JSON) say, in lines of text. Raises

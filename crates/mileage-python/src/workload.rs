@@ -2,7 +2,7 @@
 
 use crate::conversions::{parse_workload, to_json};
 use crate::file::parse_options;
-use mileage_engine::Generator;
+use mileage_engine::{Generator, file_duplicates};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -46,4 +46,19 @@ pub fn content_saved(py: Python<'_>, workload: &str) -> PyResult<String> {
     let measured = py.detach(|| Generator::new(&workload)?.measure());
     let measured = measured.map_err(|cause| PyValueError::new_err(cause.to_string()))?;
     to_json(&measured)
+}
+
+/// Shares of 4 KiB blocks that equal another one (JSON) in files of `file_bytes` that children of IOzone write with a
+/// content (JSON), made of records of `record_bytes`: in one, in another child's, in those of all; `None` for contents that
+/// are not IOzone's. Raises `ValueError` for what is no content.
+#[pyfunction]
+pub fn iozone_duplicates(
+    py: Python<'_>,
+    content: &str,
+    record_bytes: u32,
+    file_bytes: u64,
+    children: u32,
+) -> PyResult<Option<String>> {
+    let content = serde_json::from_str(content).map_err(|cause| PyValueError::new_err(format!("content: {cause}")))?;
+    py.detach(|| file_duplicates(content, record_bytes, file_bytes, children)).map(|found| to_json(&found)).transpose()
 }

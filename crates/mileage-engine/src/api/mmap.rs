@@ -32,6 +32,21 @@ unsafe impl Send for MappedWindow {}
 impl MappedWindow {
     /// Map `length_bytes` of `file` from `offset_bytes` on, for writing as well if `writes`.
     pub(crate) fn new(file: TargetFile, offset_bytes: u64, length_bytes: u64, writes: bool) -> Result<Self, Errno> {
+        Self::with(file, offset_bytes, length_bytes, writes, MapFlags::SHARED)
+    }
+
+    /// Map the first `length_bytes` of `file` as IOzone does: shared where it writes, else private.
+    pub(crate) fn whole(file: TargetFile, length_bytes: u64, writes: bool) -> Result<Self, Errno> {
+        Self::with(file, 0, length_bytes, writes, if writes { MapFlags::SHARED } else { MapFlags::PRIVATE })
+    }
+
+    fn with(
+        file: TargetFile,
+        offset_bytes: u64,
+        length_bytes: u64,
+        writes: bool,
+        flags: MapFlags,
+    ) -> Result<Self, Errno> {
         if !sigbus::handle() {
             return Err(Errno::NOSYS);
         }
@@ -40,8 +55,7 @@ impl MappedWindow {
         let access = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: a new mapping at an address of the kernel's choice aliases no memory of this process; what others do
         // to the file is seen only through raw copies.
-        let mapped =
-            unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &file, offset_bytes - lead) };
+        let mapped = unsafe { mmap(std::ptr::null_mut(), length, access, flags, &file, offset_bytes - lead) };
         let start = NonNull::new(mapped?.cast::<u8>()).ok_or(Errno::NOMEM)?;
         Ok(Self { file, start, length, offset_bytes: offset_bytes - lead, broken: None })
     }
@@ -52,6 +66,15 @@ impl MappedWindow {
         let from = (offset_bytes - self.offset_bytes) as usize;
         assert!(from + length <= self.length, "an operation outside the span");
         self.start.as_ptr().wrapping_add(from)
+    }
+
+    /// Write a range out, from the start of its first page on: and wait for it if `waits`.
+    pub(crate) fn flush(&mut self, offset_bytes: u64, length: usize, waits: bool) -> Result<(), Errno> {
+        let lead = (offset_bytes - self.offset_bytes) as usize % PAGE_BYTES;
+        let from = self.address(offset_bytes, length).wrapping_sub(lead);
+        let flags = if waits { MsyncFlags::SYNC } else { MsyncFlags::ASYNC };
+        // SAFETY: the range lies in the mapping, checked by `address`; `msync` only writes its pages out.
+        unsafe { msync(from.cast(), length + lead, flags) }
     }
 
     fn extent(&self) -> (usize, usize) {
@@ -82,6 +105,12 @@ impl MappedWindow {
         }
         let full = rustix::fs::fstatvfs(self.file.as_fd()).is_ok_and(|facts| facts.f_bavail == 0);
         if writing && full { Errno::NOSPC } else { Errno::IO }
+    }
+}
+
+impl AsFd for MappedWindow {
+    fn as_fd(&self) -> rustix::fd::BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

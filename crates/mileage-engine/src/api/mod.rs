@@ -9,6 +9,8 @@ pub(crate) mod file;
 pub(crate) mod mmap;
 pub(crate) mod null;
 pub(crate) mod positioned_io;
+#[expect(unsafe_code, reason = "hands buffers to the C library's threads")]
+pub(crate) mod posix_aio;
 pub(crate) mod seek;
 #[expect(unsafe_code, reason = "handles SIGBUS")]
 mod sigbus;

@@ -79,7 +79,7 @@ impl Filler {
 
     /// Whether all writes have the same bytes, so that a buffer is filled once for all of them.
     pub(super) fn is_fixed(content: Content) -> bool {
-        matches!(content, Content::Zeros | Content::IozoneDefault)
+        matches!(content, Content::Zeros | Content::IozoneDefault | Content::IozonePattern { .. })
     }
 
     /// Fill a buffer for all writes to come, of any length; possible only for fixed contents.

@@ -2,10 +2,12 @@
 //!
 //! `fill` makes what is written, `vector_width` with the processor's widest vectors; `verify` compares what is read, `laps`
 //! tracks which pass wrote each unit; `sample` keeps a sample of what was written, `distinct_blocks` counts distinct
-//! blocks, `compression` compresses the sample after the run; `generator` does the same without a run.
+//! blocks, `compression` compresses the sample after the run; `generator` does the same without a run,
+//! `file_duplicates` counts equal blocks of the files of several children.
 
 mod compression;
 mod distinct_blocks;
+mod file_duplicates;
 mod fill;
 mod generator;
 mod laps;
@@ -15,6 +17,7 @@ mod vector_width;
 mod verify;
 
 pub(crate) use compression::measure_compression;
+pub use file_duplicates::{FileDuplicates, file_duplicates};
 pub use generator::Generator;
 pub(crate) use laps::{Laps, UNITS_MAX};
 pub(crate) use sample::ContentSample;

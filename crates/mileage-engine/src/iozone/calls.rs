@@ -1,14 +1,18 @@
 //! The calls of one worker in one test: those that move records, those that end the test inside its clock, and those
 //! that come after.
 
+use super::manner::MappedFlush;
+use super::record_extras::RecordExtras;
 use super::steps::{Moves, TestEnd};
 use crate::api::Transfer;
+use crate::api::mmap::MappedWindow;
+use crate::api::posix_aio::AsyncFile;
 use crate::api::stream::Stream;
 use crate::clock;
 use crate::errno;
 use mileage_measure::RunError;
 use mileage_workload::{Op, Sync};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use std::path::PathBuf;
@@ -46,7 +50,20 @@ impl TestTimes {
 pub(super) enum OpenFile {
     File(OwnedFd),
     Stream(Stream),
+    Mapped(MappedWindow, MappedFlush),
+    Async(AsyncFile),
     Closed,
+}
+
+impl OpenFile {
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::File(file) => Some(file.as_fd()),
+            Self::Mapped(window, _) => Some(window.as_fd()),
+            Self::Async(file) => Some(file.as_fd()),
+            Self::Stream(_) | Self::Closed => None,
+        }
+    }
 }
 
 /// One worker's file in a test.
@@ -60,6 +77,7 @@ pub(crate) struct TestFile {
     pub(super) last_seek_bytes: u64,
     pub(super) ending: TestEnd,
     pub(super) ends: Arc<TestTimes>,
+    pub(super) extras: Option<Box<RecordExtras>>,
     /// The record for which the position was moved last; a call that is made again does not move it again.
     pub(super) sought: Option<u64>,
     pub(super) began: bool,
@@ -92,7 +110,7 @@ impl TestFile {
     fn seek(&self, to: SeekFrom) -> Result<(), Errno> {
         match &self.opened {
             OpenFile::File(file) => rustix::fs::seek(file, to).map(drop),
-            OpenFile::Stream(_) | OpenFile::Closed => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -104,8 +122,30 @@ impl TestFile {
         }
     }
 
+    /// What is done before a record of `length` bytes, where there is anything.
+    #[inline]
+    fn approach(&mut self, offset_bytes: u64, length: usize) -> Result<(), Errno> {
+        if let Some(extras) = &mut self.extras
+            && offset_bytes.is_multiple_of(self.record_bytes)
+        {
+            extras.before(self.opened.fd(), length)?;
+        }
+        self.go(offset_bytes)
+    }
+
+    #[inline]
+    fn leave(&mut self, offset_bytes: u64, length: usize) -> Result<(), Errno> {
+        self.sought = None;
+        self.extras.as_mut().map_or(Ok(()), |extras| extras.after(offset_bytes, length))
+    }
+
     fn fsync(&mut self) -> Result<(), Errno> {
         match &mut self.opened {
+            OpenFile::Mapped(window, _) => window.sync(Sync::Fsync),
+            OpenFile::Async(file) => {
+                file.finish()?;
+                rustix::fs::fsync(file)
+            }
             OpenFile::File(file) => rustix::fs::fsync(file),
             OpenFile::Stream(stream) => stream.sync(Sync::Fsync),
             OpenFile::Closed => Ok(()),
@@ -124,27 +164,39 @@ impl Transfer for TestFile {
 
     #[inline]
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        self.go(offset_bytes)?;
+        self.approach(offset_bytes, into.len())?;
         let read = match (&mut self.opened, self.moves) {
+            (OpenFile::Mapped(window, _), _) => window.read(offset_bytes, into),
+            (OpenFile::Async(file), _) => file.read(offset_bytes, into),
             (OpenFile::File(file), Moves::Positioned) => rustix::io::pread(file, into, offset_bytes),
             (OpenFile::File(file), _) => rustix::io::read(file, into),
             (OpenFile::Stream(stream), _) => stream.read(offset_bytes, into),
             (OpenFile::Closed, _) => Err(Errno::BADF),
         }?;
-        self.sought = None;
+        self.leave(offset_bytes, read)?;
         Ok(read)
     }
 
     #[inline]
     fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
-        self.go(offset_bytes)?;
+        self.approach(offset_bytes, from.len())?;
         let written = match (&mut self.opened, self.moves) {
+            (OpenFile::Mapped(window, flush), _) => {
+                let flush = *flush;
+                window.write(offset_bytes, from).and_then(|count| {
+                    if flush != MappedFlush::None {
+                        window.flush(offset_bytes, count, flush == MappedFlush::Wait)?;
+                    }
+                    Ok(count)
+                })
+            }
+            (OpenFile::Async(file), _) => file.write(offset_bytes, from),
             (OpenFile::File(file), Moves::Positioned) => rustix::io::pwrite(file, from, offset_bytes),
             (OpenFile::File(file), _) => rustix::io::write(file, from),
             (OpenFile::Stream(stream), _) => stream.write(offset_bytes, from),
             (OpenFile::Closed, _) => Err(Errno::BADF),
         }?;
-        self.sought = None;
+        self.leave(offset_bytes, written)?;
         Ok(written)
     }
 
@@ -160,8 +212,13 @@ impl Transfer for TestFile {
 
     fn finish(&mut self) -> Result<(), Errno> {
         self.last_seek()?;
-        if let OpenFile::Stream(stream) = &mut self.opened {
-            stream.finish()?;
+        match &mut self.opened {
+            OpenFile::Stream(stream) => stream.finish()?,
+            OpenFile::Async(file) => file.finish()?,
+            _ => {}
+        }
+        if let Some(extras) = &mut self.extras {
+            extras.finish()?;
         }
         if self.ending.flush_reads {
             self.fsync()?;

@@ -3,6 +3,7 @@
 //! # Refused here
 //! What only a real file has: bytes that are compared, calls that may hang.
 
+use super::manner::Manner;
 use super::results::{IozoneResults, TestResult, WorkerRates};
 use super::steps::{Access, Action, Moves, Step, steps};
 use super::suite::{Iozone, Mode};
@@ -23,6 +24,7 @@ pub fn iozone_file_job(suite: &Iozone, path: &str, first_handle: HandleId) -> Re
     match () {
         () if suite.compare => return refused("compare", "true"),
         () if suite.timeout_ns > 0 => return refused("timeout_ns", "given"),
+        () if suite.manner != Manner::default() => return refused("manner", "given"),
         () if !suite.files.is_empty() => return refused("files", "given"),
         () => {}
     }
@@ -138,8 +140,8 @@ impl Job<'_> {
         let ((handle, other), path) = (self.handles(worker), self.path_of(worker));
         let made = OpenHow { create: true, truncate: true, ..OpenHow::default() };
         match action {
-            // A phase of its own.
-            Action::Unlink => Vec::new(),
+            // A phase of its own; only a real file's.
+            Action::Unlink | Action::Remount | Action::Extend => Vec::new(),
             Action::Empty | Action::Create => {
                 vec![FileCall::Open { path, handle: other, how: made }, FileCall::Close { handle: other }]
             }

@@ -6,9 +6,10 @@
 //! differ. [`start_iozone`] does the tests one after the other; each is a run of a
 //! [`Workload`](mileage_workload::Workload) like any other and leaves a record.
 //!
-//! `suite` is the value, `steps` what each test does before, inside and after its clock, `workers` what happens before,
-//! `calls` what happens inside and after, `run` the sequence, `results` the rates that IOzone prints, `differences` the
-//! text, `file_job` the same tests for a modelled host.
+//! `suite` is the value, `manner` what moves the records, `record_extras` what is done before and after each, `steps`
+//! what each test does before, inside and after its clock, `workers` what happens before, `calls` what happens inside
+//! and after, `run` the sequence, `results` the rates that IOzone prints, `differences` the text, `file_job` the same
+//! tests for a modelled host.
 //!
 //! # Invariant
 //! In fidelity the system calls on the file are those of IOzone 3.471, in its order. *Guard:* the tests watch every test
@@ -16,11 +17,13 @@
 //!
 //! # Refused here
 //! Record rewrite by workers in fidelity and the mix of a single stream, which IOzone skips without a message;
-//! `pwrite`/`pread` tests (`-E`), which are no part of the thirteen; processes instead of threads.
+//! `pwritev` and `preadv` tests, which no Linux build of IOzone has; processes instead of threads.
 
 mod calls;
 mod differences;
 mod file_job;
+mod manner;
+mod record_extras;
 mod results;
 mod run;
 mod steps;
@@ -29,6 +32,7 @@ mod workers;
 
 pub use differences::iozone_differences;
 pub use file_job::{iozone_file_job, iozone_results};
+pub use manner::{CacheSize, Manner, MappedFlush, Transport};
 pub use results::{IozoneResults, TestResult, TimedBytes, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
 pub(crate) use workers::Workers;
@@ -41,6 +45,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// Start a set of tests on the file at `path`; workers have files of their own, `PATH.0`, `PATH.1` and so on, unless the
 /// suite names them. Returns at once. Files that the tests make are removed at the end, unless the suite keeps them; a
@@ -49,8 +54,23 @@ use std::sync::Arc;
 /// # Errors
 /// A suite that breaks a rule, a file that is none, or one that is too short for tests that only read.
 pub fn start_iozone(suite: Iozone, path: impl Into<PathBuf>) -> Result<Job<IozoneResults>, Error> {
+    start(suite, path.into(), None)
+}
+
+/// As [`start_iozone`]; each result is sent to `finished` as soon as its test is done.
+///
+/// # Errors
+/// As [`start_iozone`].
+pub fn start_iozone_watched(
+    suite: Iozone,
+    path: impl Into<PathBuf>,
+    finished: Sender<TestResult>,
+) -> Result<Job<IozoneResults>, Error> {
+    start(suite, path.into(), Some(finished))
+}
+
+fn start(suite: Iozone, path: PathBuf, finished: Option<Sender<TestResult>>) -> Result<Job<IozoneResults>, Error> {
     suite.check()?;
-    let path = path.into();
     let paths = match suite.workers {
         None => vec![path],
         Some(_) if !suite.files.is_empty() => suite.files.clone(),
@@ -60,7 +80,7 @@ pub fn start_iozone(suite: Iozone, path: impl Into<PathBuf>) -> Result<Job<Iozon
     for path in &paths {
         check_file(&suite, path, makes)?;
     }
-    let tests = Arc::new(Tests::new(suite, paths));
+    let tests = Arc::new(Tests::new(suite, paths, finished));
     let job = Arc::clone(&tests);
     Job::start(tests as Arc<dyn Control>, move || job.run())
 }

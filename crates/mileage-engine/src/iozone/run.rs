@@ -11,6 +11,7 @@ use crate::run_handle::{Handle, start_tests};
 use mileage_measure::{RunError, RunRecord};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,12 +27,14 @@ pub(super) struct Tests {
     stopped: AtomicBool,
     /// The current test.
     current: Mutex<Option<Arc<Handle>>>,
+    /// Where each result goes as soon as its test is done.
+    finished: Option<Sender<TestResult>>,
     bytes_before: AtomicU64,
     operations_before: AtomicU64,
 }
 
 impl Tests {
-    pub(super) fn new(suite: Iozone, paths: Vec<PathBuf>) -> Self {
+    pub(super) fn new(suite: Iozone, paths: Vec<PathBuf>, finished: Option<Sender<TestResult>>) -> Self {
         Self {
             steps: steps(&suite),
             suite: Arc::new(suite),
@@ -39,6 +42,7 @@ impl Tests {
             known: Arc::default(),
             stopped: AtomicBool::new(false),
             current: Mutex::new(None),
+            finished,
             bytes_before: AtomicU64::new(0),
             operations_before: AtomicU64::new(0),
         }
@@ -68,7 +72,13 @@ impl Tests {
             let done = self.run_step(step);
             let failed = done.as_ref().is_ok_and(|result| result.record.error.is_some());
             match done {
-                Ok(result) => all.results.push(result),
+                Ok(result) => {
+                    if let Some(sender) = self.finished.as_ref().filter(|_| !failed && !self.is_stopped()) {
+                        // Nobody waits for results any more where the receiver is gone.
+                        let _ = sender.send(result.clone());
+                    }
+                    all.results.push(result);
+                }
                 Err(error) => {
                     self.remove_files(made);
                     return Err(error);

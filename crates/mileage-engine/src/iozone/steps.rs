@@ -1,6 +1,7 @@
 //! Steps of each of IOzone's tests: before, during and after its timed part.
 
-use super::suite::{Iozone, Mode, Test, comparison, workload_of};
+use super::manner::Transport;
+use super::suite::{Group, Iozone, Mode, Test, comparison, workload_of};
 use mileage_workload::Workload;
 
 /// Something done to the file outside the clock.
@@ -16,6 +17,11 @@ pub(super) enum Action {
     Open(Access),
     /// `fsync` of what was opened.
     Fsync,
+    /// `umount` and `mount` of the manner's mount point.
+    Remount,
+    /// Give the file its length for a mapping: `lseek` to the last record, `write` it, `lseek` to the start; past the
+    /// page cache `write` of every record.
+    Extend,
     /// `read` of the first record, `lseek` back to it.
     ReadFirst,
     /// A second `open(O_RDONLY)`, `fsync`, `close`, while the first stays open.
@@ -107,6 +113,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
             Test::RandomRead | Test::RandomWrite | Test::Mix => Moves::SeekFirst,
             Test::BackwardRead => Moves::StepBack,
             Test::RecordRewrite | Test::StrideRead => Moves::SeekAfter,
+            Test::Pwrite | Test::Repwrite | Test::Pread | Test::Repread => Moves::Positioned,
             _ => Moves::InOrder,
         }
     };
@@ -115,7 +122,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
     Step {
         test,
         unreported: false,
-        before: if fidelity { faithful(suite, test) } else { intended(test) },
+        before: if fidelity { around_faithful(suite, test) } else { intended(test) },
         workload: workload_of(suite, test),
         moves,
         ending: TestEnd {
@@ -126,6 +133,30 @@ fn step(suite: &Iozone, test: Test) -> Step {
             flush_after: flushed_after && !suite.close_timed,
         },
     }
+}
+
+/// The actions of `faithful`, with those that a mount point or a mapping needs.
+fn around_faithful(suite: &Iozone, test: Test) -> Vec<Action> {
+    let mut actions = faithful(suite, test);
+    let streams = test.by_stream() || matches!(test.group(), Group::Pwrite | Group::Pread);
+    let extends = match test {
+        Test::Write | Test::Rewrite | Test::RecordRewrite => true,
+        Test::RandomWrite | Test::Mix => suite.workers.is_some(),
+        _ => false,
+    };
+    if extends
+        && !streams
+        && matches!(suite.manner.transport, Transport::Mapping { .. })
+        && let Some(at) = actions.iter().position(|action| matches!(action, Action::Open(_)))
+    {
+        actions.insert(at + 1, Action::Extend);
+    }
+    if suite.manner.remount.is_some() {
+        // What write does first is no part of its passes, before each of which the file system is mounted anew.
+        let at = if test == Test::Write { 2 } else { 0 };
+        actions.insert(at, Action::Remount);
+    }
+    actions
 }
 
 /// Actions of IOzone 3.471 before the timed part. Workers skip what a single stream does once.
@@ -142,7 +173,9 @@ fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
         // A reader of the mix opens for reading alone: see `before_of`.
         Test::RandomRead | Test::RandomWrite | Test::Mix => vec![Open(Access::Create)],
         Test::BackwardRead | Test::StrideRead => vec![Open(Access::Read), Fsync],
-        Test::RecordRewrite => vec![Open(Access::Create), Fsync],
+        Test::Pwrite | Test::Repwrite if together => vec![Create, Open(Access::Create)],
+        Test::RecordRewrite | Test::Pwrite | Test::Repwrite => vec![Open(Access::Create), Fsync],
+        Test::Pread | Test::Repread => vec![Open(Access::Read)],
         Test::Fwrite | Test::Frewrite => vec![Open(Access::Stream), Fsync],
         Test::Fread | Test::Freread => vec![Open(Access::Read), FsyncBeside],
     }
@@ -153,7 +186,7 @@ fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
 fn intended(test: Test) -> Vec<Action> {
     use Action::{Fsync, Open, Unlink};
     match test {
-        Test::Write | Test::Fwrite => vec![Unlink, Open(Access::Create)],
+        Test::Write | Test::Fwrite | Test::Pwrite => vec![Unlink, Open(Access::Create)],
         test if test.only_reads() => vec![Open(Access::Read), Fsync],
         _ => vec![Open(Access::ReadWrite), Fsync],
     }

@@ -1,5 +1,6 @@
 //! Description of a set of IOzone's tests: which tests, file and record sizes, workers, and how closely IOzone is followed.
 
+use super::manner::{Manner, Transport};
 use crate::identity::Identity;
 use mileage_workload::{Content, Error, Files, PatternKind, Stop, Sync, Verify, Workload};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,10 @@ pub enum Group {
     Fread,
     /// 8: some workers read at random, the others write; only with workers.
     Mix,
+    /// 9: pwrite and repwrite; of a single stream only where it is named (`-E`).
+    Pwrite,
+    /// 10: pread and repread; of a single stream only where it is named (`-E`).
+    Pread,
 }
 
 /// One of IOzone's tests.
@@ -72,11 +77,19 @@ pub enum Test {
     Freread,
     /// Readers and writers at once.
     Mix,
+    /// Record by record through `pwrite`.
+    Pwrite,
+    /// Again.
+    Repwrite,
+    /// Record by record through `pread`.
+    Pread,
+    /// Again.
+    Repread,
 }
 
 impl Group {
     /// All tests, in the order of IOzone's numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Write,
         Self::Read,
         Self::Random,
@@ -86,6 +99,8 @@ impl Group {
         Self::Fwrite,
         Self::Fread,
         Self::Mix,
+        Self::Pwrite,
+        Self::Pread,
     ];
 }
 
@@ -107,6 +122,10 @@ impl Test {
             Self::Fread => "iozone.fread",
             Self::Freread => "iozone.freread",
             Self::Mix => "iozone.mix",
+            Self::Pwrite => "iozone.pwrite",
+            Self::Repwrite => "iozone.repwrite",
+            Self::Pread => "iozone.pread",
+            Self::Repread => "iozone.repread",
         }
     }
 
@@ -122,6 +141,8 @@ impl Test {
             Self::Fwrite | Self::Frewrite => Group::Fwrite,
             Self::Fread | Self::Freread => Group::Fread,
             Self::Mix => Group::Mix,
+            Self::Pwrite | Self::Repwrite => Group::Pwrite,
+            Self::Pread | Self::Repread => Group::Pread,
         }
     }
 
@@ -136,6 +157,8 @@ impl Test {
                 | Self::StrideRead
                 | Self::Fread
                 | Self::Freread
+                | Self::Pread
+                | Self::Repread
         )
     }
 
@@ -146,17 +169,17 @@ impl Test {
 
     /// Whether the test may begin without the file.
     pub fn makes_the_file(self) -> bool {
-        matches!(self, Self::Write | Self::Fwrite)
+        matches!(self, Self::Write | Self::Fwrite | Self::Pwrite)
     }
 
     /// Whether the test repeats the test before it.
     fn is_retest(self) -> bool {
-        matches!(self, Self::Rewrite | Self::Reread | Self::Frewrite | Self::Freread)
+        matches!(self, Self::Rewrite | Self::Reread | Self::Frewrite | Self::Freread | Self::Repwrite | Self::Repread)
     }
 }
 
 /// The order of a single stream.
-const SINGLE: [Test; 13] = [
+const SINGLE: [Test; 17] = [
     Test::Write,
     Test::Rewrite,
     Test::Read,
@@ -170,10 +193,14 @@ const SINGLE: [Test; 13] = [
     Test::Frewrite,
     Test::Fread,
     Test::Freread,
+    Test::Pwrite,
+    Test::Repwrite,
+    Test::Pread,
+    Test::Repread,
 ];
 
 /// The order with workers.
-const TOGETHER: [Test; 14] = [
+const TOGETHER: [Test; 18] = [
     Test::Write,
     Test::Rewrite,
     Test::Read,
@@ -184,6 +211,10 @@ const TOGETHER: [Test; 14] = [
     Test::Mix,
     Test::RandomWrite,
     Test::RecordRewrite,
+    Test::Pwrite,
+    Test::Repwrite,
+    Test::Pread,
+    Test::Repread,
     Test::Fwrite,
     Test::Frewrite,
     Test::Fread,
@@ -197,8 +228,10 @@ const TOGETHER: [Test; 14] = [
 pub struct Iozone {
     /// Whether tests do what their names say, or what IOzone does.
     pub mode: Mode,
-    /// Groups of tests, in any order; empty for all that a single stream or workers have.
+    /// Groups of tests, in any order; empty for all that a single stream (without `-E`) or workers have.
     pub tests: Vec<Group>,
+    /// How the records are moved, and what is done around them.
+    pub manner: Manner,
     /// Size of each file in bytes, a multiple of the record.
     pub file_bytes: u64,
     /// Size of a record in bytes, 512 to 1 GiB, a multiple of 512.
@@ -251,6 +284,7 @@ impl Default for Iozone {
         Self {
             mode: Mode::Intended,
             tests: Vec::new(),
+            manner: Manner::default(),
             file_bytes: 512 << 10,
             record_bytes: 4096,
             workers: None,
@@ -287,6 +321,7 @@ impl Iozone {
     /// The first rule that is broken.
     pub fn check(&self) -> Result<(), Error> {
         let fidelity = self.mode == Mode::Fidelity;
+        self.manner.check(fidelity, self.workers.is_some())?;
         if self.stride_records == 0 {
             return refused("stride_records", 0, "1 or more");
         }
@@ -339,11 +374,16 @@ impl Iozone {
     pub fn order(&self) -> Vec<Test> {
         let fidelity = self.mode == Mode::Fidelity;
         let all: &[Test] = if self.workers.is_some() { &TOGETHER } else { &SINGLE };
-        let chosen = |test: &Test| self.tests.is_empty() || self.tests.contains(&test.group());
+        let extended = |test: &Test| self.workers.is_none() && matches!(test.group(), Group::Pwrite | Group::Pread);
+        let chosen =
+            |test: &Test| if self.tests.is_empty() { !extended(test) } else { self.tests.contains(&test.group()) };
         let done = |test: &Test| {
             let unknown = fidelity
                 && self.workers.is_some()
-                && matches!(test, Test::RecordRewrite | Test::Frewrite | Test::Freread);
+                && matches!(
+                    test,
+                    Test::RecordRewrite | Test::Frewrite | Test::Freread | Test::Repwrite | Test::Repread
+                );
             chosen(test) && !unknown && (self.retests || !test.is_retest())
         };
         all.iter().copied().filter(done).collect()
@@ -384,6 +424,8 @@ pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
         Test::RandomRead | Test::RandomWrite | Test::Mix if fidelity => PatternKind::IozoneShuffle,
         Test::RandomRead | Test::RandomWrite | Test::Mix => PatternKind::Shuffled,
         Test::BackwardRead => PatternKind::Backward,
+        // IOzone's asynchronous writes of this test have the offsets of a rewrite.
+        Test::RecordRewrite if matches!(suite.manner.transport, Transport::Posix { .. }) => PatternKind::Sequential,
         Test::RecordRewrite => PatternKind::Fixed,
         Test::StrideRead if fidelity => PatternKind::IozoneStride { step_records },
         Test::StrideRead => PatternKind::Stride { step_records },

@@ -1,9 +1,13 @@
 //! Prepare the workers of one IOzone test: open each worker's file before the timed part.
 
 use super::calls::{OpenFile, TestFile, TestTimes};
+use super::manner::Transport;
+use super::record_extras::RecordExtras;
 use super::steps::{Access, Action, Moves, Step, TestEnd};
-use super::suite::Iozone;
+use super::suite::{Group, Iozone, Test};
 use crate::api::file::TargetFile;
+use crate::api::mmap::MappedWindow;
+use crate::api::posix_aio::AsyncFile;
 use crate::api::stream::Stream;
 use crate::descriptor_table;
 use crate::error::Error;
@@ -73,11 +77,14 @@ impl Workers {
             Moves::Stream => Api::Stdio { buffer_bytes: 0 },
             _ => Api::Seek,
         };
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        let from = |first: u32| (0..processors).map(|next| (first + next) % processors).collect();
         Options {
             api,
             direct: self.is_direct(),
             dsync: self.suite.dsync,
             timeout_ns: self.suite.timeout_ns,
+            pin_cpus: self.suite.manner.first_cpu.map(from).unwrap_or_default(),
             ..Options::new(self.path_of(0))
         }
     }
@@ -89,7 +96,8 @@ impl Workers {
     /// Do what comes before the clock, within the time-out; the worker's file, ready for its first record.
     pub(crate) fn open_in_time(workers: &Arc<Self>, worker: u32) -> Result<TestFile, Error> {
         let (its, timeout_ns) = (Arc::clone(workers), workers.suite.timeout_ns);
-        if timeout_ns == 0 {
+        let in_pool = matches!(workers.suite.manner.transport, Transport::Posix { .. });
+        if timeout_ns == 0 && !in_pool {
             // Without a time-out no helper thread opens the file, so that this thread can have a descriptor table of its own.
             descriptor_table::leave();
         }
@@ -112,7 +120,7 @@ impl Workers {
             let stream = Stream::new(TargetFile::new(file, false), buffer_bytes, reads, writes);
             OpenFile::Stream(stream.map_err(failed("open a stream on", &path))?.at_start(reads))
         } else {
-            OpenFile::File(file)
+            self.moved(file, &workload, &path)?
         };
         Ok(TestFile {
             opened,
@@ -122,10 +130,51 @@ impl Workers {
             last_seek_bytes: offset_after(&workload, worker)?,
             ending: TestEnd { flush_reads: step.ending.flush_reads && !workload.writes(), ..step.ending },
             ends: Arc::clone(&self.ends),
+            extras: RecordExtras::of(&self.suite, step.test, worker)?.map(Box::new),
             sought: None,
             began: false,
             finished: false,
         })
+    }
+
+    /// The opened file as the manner's transport moves its records.
+    fn moved(&self, file: OwnedFd, workload: &Workload, path: &Path) -> Result<OpenFile, Error> {
+        let suite = &self.suite;
+        if matches!(self.step.test.group(), Group::Pwrite | Group::Pread) {
+            return Ok(OpenFile::File(file));
+        }
+        Ok(match suite.manner.transport {
+            Transport::Calls => OpenFile::File(file),
+            Transport::Mapping { flush } => {
+                // IOzone maps for writing in both passes of its random test.
+                let writes = workload.writes() || self.step.test == Test::RandomRead && suite.workers.is_none();
+                let window = MappedWindow::whole(TargetFile::new(file, false), suite.file_bytes, writes);
+                OpenFile::Mapped(window.map_err(failed("map", path))?, flush)
+            }
+            Transport::Posix { depth, copied } => {
+                let record = i64::from(workload.record_bytes);
+                let ahead_bytes = match self.step.test {
+                    Test::RandomRead | Test::Mix => 0,
+                    Test::BackwardRead => -record,
+                    Test::StrideRead => record.saturating_mul(suite.stride_records.cast_signed()),
+                    _ => record,
+                };
+                OpenFile::Async(AsyncFile::new(file, depth, ahead_bytes, suite.file_bytes, copied || suite.compare))
+            }
+        })
+    }
+
+    /// Write as far as a mapping needs; the file's position is at the start after it.
+    fn extend(&self, file: &OwnedFd) -> Result<(), Errno> {
+        let record_bytes = u64::from(self.suite.record_bytes);
+        let zeros = Pages::new(record_bytes as usize).map_err(|_| Errno::NOMEM)?;
+        let last = self.suite.file_bytes - record_bytes;
+        let from = if self.suite.direct { 0 } else { last };
+        rustix::fs::seek(file, SeekFrom::Start(from))?;
+        for _ in 0..=(last - from) / record_bytes {
+            rustix::io::write(file, &zeros.bytes()[..record_bytes as usize])?;
+        }
+        rustix::fs::seek(file, SeekFrom::Start(0)).map(drop)
     }
 
     fn act(&self, action: Action, path: &Path, opened: &mut Option<OwnedFd>) -> Result<(), Error> {
@@ -141,6 +190,8 @@ impl Workers {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC;
                 self.reach(path, flags, 0o640)?.map_err(failed("create", path))?;
             }
+            Action::Remount => remount(self.suite.manner.remount.as_deref())?,
+            Action::Extend => self.extend(current()?).map_err(failed("extend", path))?,
             Action::Open(access) => *opened = Some(self.open_as(access, path)?),
             Action::Fsync => rustix::fs::fsync(current()?).map_err(failed("fsync", path))?,
             Action::ReadFirst => {
@@ -209,6 +260,19 @@ impl Workers {
             Err(error) => Err(failed("remove", path)(error)),
         }
     }
+}
+
+/// Unmount a file system and mount it again, by the programs and the file system table.
+fn remount(place: Option<&Path>) -> Result<(), Error> {
+    let Some(place) = place else { return Ok(()) };
+    for (program, what) in [("umount", "unmount"), ("mount", "mount")] {
+        let done = std::process::Command::new(program).arg(place).stdout(std::process::Stdio::null()).status();
+        let done = done.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        if !done.map_err(failed(what, place))?.success() {
+            return Err(failed(what, place)(Errno::BUSY));
+        }
+    }
+    Ok(())
 }
 
 /// `O_DSYNC` alone, from the kernel's `fcntl.h`: the library's flag of that name is `O_SYNC`.

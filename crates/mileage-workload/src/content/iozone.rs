@@ -36,7 +36,7 @@ impl IozoneBytes {
     /// the other contents. `seed` stands for IOzone's time of start (0 is what it takes with `-w`).
     pub fn new(content: &Content, seed: u64, record_bytes: u32, records: u64) -> Option<Self> {
         let table = match content {
-            Content::IozoneDefault | Content::IozoneDiagnostic => Vec::new(),
+            Content::IozoneDefault | Content::IozoneDiagnostic | Content::IozonePattern { .. } => Vec::new(),
             Content::IozoneDedup { .. } => {
                 let words = (record_bytes as usize).div_ceil(4);
                 Rand::new(TABLE_SEED).take(words).flat_map(u32::to_le_bytes).collect()
@@ -58,10 +58,9 @@ impl IozoneBytes {
                 self.dedup(shares, child, record as u32, out);
             }
             Content::IozoneDiagnostic => diagnostic(self.time.wrapping_add(child).wrapping_add(record as u32), out),
-            _ => {
-                out.fill(0);
-                out.chunks_mut(PAGE_BYTES).for_each(|page| page[..8].fill(PATTERN));
-            }
+            Content::IozonePattern { byte, whole: true } => out.fill(byte),
+            Content::IozonePattern { byte, whole: false } => first_words(byte, out),
+            _ => first_words(PATTERN, out),
         }
     }
 
@@ -114,6 +113,12 @@ impl IozoneBytes {
             *out = source ^ key;
         }
     }
+}
+
+/// One byte in the first word of each page, the rest zero.
+fn first_words(byte: u8, out: &mut [u8]) {
+    out.fill(0);
+    out.chunks_mut(PAGE_BYTES).for_each(|page| page[..8].fill(byte));
 }
 
 /// `-+d`: an arithmetic sequence of 64-bit words.

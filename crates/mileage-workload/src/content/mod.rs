@@ -47,6 +47,13 @@ pub enum Content {
     },
     /// IOzone's own bytes with `-+d`.
     IozoneDiagnostic,
+    /// IOzone's own bytes with `-V` or `-+Z`: one byte repeated.
+    IozonePattern {
+        /// The byte.
+        byte: u8,
+        /// In every byte (`-V`); else in the first word of each page, the rest zero (`-+Z`).
+        whole: bool,
+    },
 }
 
 impl Content {
@@ -74,7 +81,7 @@ impl Content {
     pub fn saved_percent(self, piece_bytes: usize) -> f64 {
         match self {
             Self::Incompressible => 0.0,
-            Self::Zeros | Self::IozoneDefault => 100.0,
+            Self::Zeros | Self::IozoneDefault | Self::IozonePattern { .. } => 100.0,
             Self::Mixed { compressible_percent, .. } => f64::from(compressible_percent),
             Self::IozoneDedup { within_percent, across_percent, .. } => {
                 f64::from(within_percent) * f64::from(across_percent) / 100.0

@@ -33,8 +33,13 @@ impl Workload {
                 "it compares reads, and this workload makes none: compare in a run that reads",
             );
         }
-        let of_records =
-            matches!(self.content, Content::IozoneDefault | Content::IozoneDedup { .. } | Content::IozoneDiagnostic);
+        let of_records = matches!(
+            self.content,
+            Content::IozoneDefault
+                | Content::IozoneDedup { .. }
+                | Content::IozoneDiagnostic
+                | Content::IozonePattern { .. }
+        );
         if self.verify != Verify::Off && of_records && self.pattern.is_own_master() {
             return refused(
                 "verify",
