@@ -78,6 +78,8 @@ def scaled(one: CommandLine) -> list[str]:
         flag, value, joined = (words[at - 1] if at else ""), word, False
         if re.fullmatch(r"-[a-zA-Z]=?[0-9][0-9a-zA-Z]*", word):
             flag, value, joined = word[:2], word[2:].removeprefix("="), True
+        if one.tool == "iozone" and re.fullmatch(r"-[a-zA-Z]{2,}", flag):
+            flag = f"-{flag[-1]}"
         size = _bytes(value, 1024 if one.tool == "iozone" else 1)
         if flag in least and value.isdecimal():
             value = str(min(int(value), least[flag]))
@@ -87,7 +89,15 @@ def scaled(one: CommandLine) -> list[str]:
             value = str((1 << 20 if size >= 1 << 20 else 1 << 18) if flag == "-b" else 1 << 18)
             value = str(size) if size % (1 << 18) else value
         found.append(f"{flag}{value}" if joined else value)
+    if one.tool == "iozone" and _is_endless(found):
+        found = ["-g", "1024k", *found]
     return _divisible(found) if one.tool == "ior" else found
+
+
+def _is_endless(words: Sequence[str]) -> bool:
+    """Whether IOzone would use files up to its own largest, 512 MB."""
+    automatic = any(re.fullmatch(r"-[a-zA-Z]*a[a-zA-Z]*", word) for word in words)
+    return automatic and not any(re.match(r"-[a-zA-Z]*[gs]", word) for word in words)
 
 
 def _divisible(words: list[str]) -> list[str]:

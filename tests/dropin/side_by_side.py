@@ -5,6 +5,11 @@ itself and with Mileage, each in an empty directory under strace, and prints a r
 exit status; names and sizes of the files that are left; number and bytes of reads and writes, and number of syncs, of
 files in that directory; kinds of printed lines. Calls through queues (`io_submit`, `io_uring_enter`, mappings) are not
 seen by strace as reads and writes, and are not compared. Sizes and times of the lines are scaled.
+
+Not compared, as it differs by intent: calls on worksheets, which IOzone writes cell by cell, and on Mileage's own
+file `.mileage-...`, by which it learns what the directory can do; the authors that IOzone names in its head, and the
+path by which the tool was called. IOzone's children stop when the first one ends, after counts that no two runs have
+in common: its lines with children get `-x`, with which each child does its whole part.
 """
 
 from __future__ import annotations
@@ -31,6 +36,9 @@ _LINE: Final = re.compile(r"^(\w+)\([0-9]+<([^>]*)>.* = ([0-9]+)")
 _QUEUED: Final = re.compile(r"^(?:io_submit|io_uring_enter)\(")
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9][0-9.,:/]*)(?:e[-+][0-9]+)?")
 _SECONDS: Final = 60
+_OWN: Final = (".mileage-",)
+_SHEETS: Final = (".xls", ".wks", ".xlsx")
+_CREDITS: Final = re.compile(r"^\t(Contributors:|             |\tCompiled for|\tBuild:)")
 
 
 class Outcome(NamedTuple):
@@ -51,7 +59,7 @@ def calls_of(trace: str, place: str) -> dict[str, int]:
         if _QUEUED.match(line):
             return {}
         match = _LINE.match(line)
-        if match is None or not match[2].startswith(place):
+        if match is None or not match[2].startswith(place) or _is_aside(match[2]):
             continue
         kind = _CALLS.get(match[1])
         if kind is not None:
@@ -61,9 +69,16 @@ def calls_of(trace: str, place: str) -> dict[str, int]:
     return found
 
 
-def kinds_of(text: str) -> Counter[str]:
-    """Printed lines with every number as #, and spaces as one."""
-    lines = (" ".join(_NUMBER.sub("#", line).split()) for line in text.splitlines())
+def _is_aside(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(_OWN) or name.removesuffix("(deleted)").endswith(_SHEETS)
+
+
+def kinds_of(text: str, program: str = "") -> Counter[str]:
+    """Printed lines with every number as #, and spaces as one; `program` is what stands for the tool's name."""
+    shown = (line for line in text.splitlines() if not _CREDITS.match(line))
+    named = (line.replace(f" {program} ", f" {Path(program).name} ") if program else line for line in shown)
+    lines = (" ".join(_NUMBER.sub("#", line).split()) for line in named)
     return Counter(line for line in lines if line)
 
 
@@ -90,7 +105,7 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
         status, said = -1, ""
     files = {str(path.relative_to(place)): path.stat().st_size for path in place.rglob("*") if path.is_file()}
     traced = "".join(path.read_text(errors="replace") for path in place.parent.glob(f"{trace.name}.*"))
-    return Outcome(status, files, calls_of(traced, str(place)), kinds_of(said))
+    return Outcome(status, files, calls_of(traced, str(place)), kinds_of(said, program[-1]))
 
 
 def differences(theirs: Outcome, ours: Outcome) -> list[str]:
@@ -136,6 +151,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for number, one in enumerate(chosen(tool, given.lines)):
                 words = scaled(one)
+                if tool == "iozone" and any(
+                    re.match(r"-[a-zA-Z]*[tlu]$|-[tlu]=?[0-9]", word) for word in words
+                ):
+                    words = ["-x", *words]
                 tasks, own = (words[1], words[2:]) if words[0] == "--tasks" else ("1", words)
                 before = [*launcher, tasks] if tasks != "1" else []
                 theirs = outcome([*before, str(given.real / tool)], own, Path(folder, f"{number}-theirs"))

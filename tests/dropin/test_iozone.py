@@ -79,7 +79,7 @@ def test_the_worksheets_hold_what_is_printed(tmp_path: Path) -> None:
     assert found == {
         "Writer Report": values[2],
         "Re-writer Report": values[3],
-        "Stride read Report": values[4],
+        "Stride Read Report": values[4],
     }
     assert (sheet.cell_value(4, 1), sheet.cell_value(5, 0)) == (64, 512)
     reports = re.findall(r'"([A-Z][a-z -]+) report"\n +"64"\n"512" +(\d+) \n', text)
@@ -267,7 +267,7 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(
         ("-s 0", "expected kB"),
         ("-s 900000g", "free"),
         ("-t 0", "expected a whole number"),
-        ("-B", "not supported"),
+        ("-Z", "not supported"),
         ("-a -n 1m -g 64k", "larger than the largest"),
         ("-Rb -s", "found a flag where the name"),
         ("-b missing/x.wks", "is no directory"),

@@ -24,7 +24,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_values import KEEP_IN
 from mileage.errors import RunFailed
 from mileage.execute import Silent
-from mileage.model.run_record import RunRecord
+from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan import Plan, PlannedRun, Study
 from mileage.store import StudyFolder
 from mileage.targets import parse_target
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Finished = Callable[[PlannedRun, RunRecord], str]
 """Function that returns the text to print after a finished run."""
+Tested = Callable[[PlannedRun, TestResult], str]
+"""Function that returns the text to print after a test of a set, before its run is finished."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,14 @@ def do_study(
     lost: Sequence[Path] = (),
     head: str = "",
     finished: Finished | None = None,
+    tested: Tested | None = None,
     failed: Callable[[PlannedRun], str] | None = None,
 ) -> DropinResult:
     """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
 
     `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
-    the next begins, and returns what is printed of it; `failed` does so with the run that failed. Raises Refused and
-    RunFailed.
+    the next begins, and returns what is printed of it; `tested` does so with each test of a set, `failed` with the run
+    that failed. Raises Refused and RunFailed.
     """
     save = folder_of(given)
     plan = plan_of(given, study, destroy)
@@ -115,8 +118,8 @@ def do_study(
     command = ("mileage", given.tool.name, *given.words)
     is_kept = given.has("--study") or KEEP_IN in os.environ
     with _watch() as watch:
-        printing = _ResultPrinter(watch, head, finished)
-        progress = printing if head or finished else watch
+        printing = _ResultPrinter(watch, head, finished, tested)
+        progress = printing if head or finished or tested else watch
         try:
             measured = measure(
                 plan, destroy=destroy, save=save, progress=progress, command=command, reports=is_kept
@@ -146,10 +149,13 @@ def _watch() -> Any:
 class _ResultPrinter(Silent):
     """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
 
-    def __init__(self, watch: Terminal | None, head: str, finished: Finished | None) -> None:
+    def __init__(
+        self, watch: Terminal | None, head: str, finished: Finished | None, tested: Tested | None
+    ) -> None:
         self._watch = watch
         self._head = head
         self._finished = finished
+        self._tested = tested
         self.begun: PlannedRun | None = None
         """The run that was begun last."""
 
@@ -174,6 +180,11 @@ class _ResultPrinter(Silent):
         """Show how far it is on a terminal."""
         if self._watch is not None:
             self._watch.advance(byte_count)
+
+    def tested(self, run: PlannedRun, result: TestResult) -> None:
+        """Print what is said of the test, except on a terminal, which shows lines as a whole."""
+        if self._tested is not None and self._watch is None and run.role == "measure":
+            self.print(self._tested(run, result))
 
     def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """Print what is said of the run."""

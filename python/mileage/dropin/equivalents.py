@@ -230,7 +230,19 @@ def _fio_data(work: Workload) -> FioOptions:
 _IOZONE_NUMBERS: Final = {
     name: number
     for number, name in enumerate(
-        ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
+        (
+            "write",
+            "read",
+            "random",
+            "backward",
+            "record_rewrite",
+            "stride",
+            "fwrite",
+            "fread",
+            "mix",
+            "pwrite",
+            "pread",
+        )
     )
 }
 
@@ -241,6 +253,8 @@ def _iozone(name: str, run: PlannedRun, place: str) -> str:
     suite = run.job.value
     if suite.mode != "fidelity":
         raise Unsupported("the tests do what their names say; IOzone does what fidelity = true does")
+    if suite.manner is not UNSET:
+        raise Unsupported("the keys of the manner are not translated back to flags")
     words = ["iozone", "-s", f"{suite.file_bytes // 1024}k", "-r", f"{suite.record_bytes // 1024}k"]
     words += [word for test in suite.tests for word in ("-i", str(_IOZONE_NUMBERS[test]))]
     switches = {
@@ -271,6 +285,12 @@ def _iozone_content(content: Content | None) -> list[str]:
         return []
     if content == "iozone_diagnostic":
         return ["-+d"]
+    if (
+        isinstance(content, ContentTable)
+        and (pattern := content.iozone_pattern) is not None
+        and pattern.whole
+    ):
+        return ["-V", str(pattern.byte)]
     if isinstance(content, ContentTable) and (shares := content.iozone_dedup) is not None:
         return (
             f"-+w {shares.within_percent} -+y {shares.across_percent} -+C {shares.compress_percent}".split()

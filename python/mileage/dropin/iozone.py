@@ -13,6 +13,8 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_duplicates import duplicates_text
+from mileage.dropin.iozone_manner import is_without_streams, manner_notes, manner_of, pattern_of
 from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.dropin.task_values import is_modelled
 from mileage.errors import Refused, RunFailed
@@ -20,14 +22,28 @@ from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
-from mileage.plan.iozone_suite import RETESTS
+from mileage.plan.iozone_suite import RETESTS, Suite
 from mileage.plan.iozone_switches import PAUSE, IozoneSwitches
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.targets.filesystem import memory_bytes
 
-_GROUPS: Final = ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
+_GROUPS: Final = (
+    "write",
+    "read",
+    "random",
+    "backward",
+    "record_rewrite",
+    "stride",
+    "fwrite",
+    "fread",
+    "mix",
+    "pwrite",
+    "pread",
+)
 """Tests by the numbers of -i."""
+_NONE_HERE: Final = {11: "pwritev", 12: "preadv"}
+"""Tests that no Linux build of IOzone has."""
 _KB: Final = 1024
 _CHILDREN_MAX: Final = 1024
 _CROSSOVER_KB: Final = 16 << 10
@@ -40,7 +56,7 @@ _FITS: Final = 2
 def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
     from mileage.dropin.iozone_data import Diagnosis
-    from mileage.dropin.iozone_text import head_text, print_end, text_of_run, version_text
+    from mileage.dropin.iozone_text import PartialText, head_text, print_end, version_text
 
     if not given.words:
         raise Refused(
@@ -56,7 +72,7 @@ def run(given: GivenFlags) -> None:
     for sheet in given.every("-b"):
         refuse_unwritable(Path(sheet))
     study = study_of(given, asked)
-    makes = asked.tests[0] in ("write", "fwrite")
+    makes = asked.tests[0] in ("write", "fwrite", "pwrite")
     given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
     for path in [] if makes else _files_of(asked):
         if not path.is_file():
@@ -72,15 +88,25 @@ def run(given: GivenFlags) -> None:
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
+    pieces = PartialText(given, asked)
+
     def finished(run: PlannedRun, record: RunRecord) -> str:
         wrong = diagnosis.compare(run) if diagnosis is not None else ""
-        return wrong or text_of_run(given, asked, run, record)
+        return wrong or pieces.rest(run, record)
 
     lost = given_up if makes else []
     try:
         failed = diagnosis.compare if diagnosis is not None else None
+        # Figures of damaged data are not printed, so that with -+d each row waits for the comparison of its files.
+        tested = pieces.tested if diagnosis is None else None
         done = do_study(
-            given, study, lost=lost, head=head_text(given, asked), finished=finished, failed=failed
+            given,
+            study,
+            lost=lost,
+            head=head_text(given, asked),
+            finished=finished,
+            tested=tested,
+            failed=failed,
         )
     except RunFailed:
         if diagnosis is not None:
@@ -110,12 +136,12 @@ def _files_of(asked: IozoneRequest) -> list[Path]:
 
 def _differences(given: GivenFlags, asked: IozoneRequest) -> list[str]:
     """Differences from IOzone's own figures: which, in which direction, and why."""
-    flags = [flag for flag in (*_SHARES.values(), "-+d") if given.has(flag)]
+    flags = [flag for flag in (*_SHARES.values(), "-+d", "-V") if given.has(flag)]
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
     if not flags or not tests:
         return []
     head = f"{' '.join(flags)}: {', '.join(tests)}: rates of reads are higher than IOzone's own"
-    if "-+d" in flags:
+    if "-+d" in flags or "-V" in flags:
         why = (
             "where the page cache answers: both make the expected data anew and compare it inside the time of "
             "each read, IOzone byte by byte"
@@ -137,7 +163,7 @@ def _memory_notes(given: GivenFlags, asked: IozoneRequest) -> list[str]:
     cached = [test for test in asked.tests if not given.has("-I") or test.startswith("f")]
     flushed = any(given.has(flag) for flag in ("-e", "-o", "-+D"))
     direct = [] if given.has("-I") else ["-I (direct I/O)"]
-    made = asked.tests[0] in ("write", "fwrite")
+    made = asked.tests[0] in ("write", "fwrite", "pwrite")
     writes = [test for test in cached if _writes(test) and test != "mix"]
     reads = [test for test in cached if test not in writes]
     rows = (
@@ -162,8 +188,19 @@ def _data_notes(done: DropinResult) -> list[str]:
                 if cell.duplicate_percent is None
                 else f"; {cell.duplicate_percent:.0f} % of 4 KiB blocks equal another"
             )
-            return [f"the written data can be compressed: {saved} smaller{equal}"]
-    return []
+            return [f"the written data can be compressed: {saved} smaller{equal}", *_duplicates(done)]
+    return _duplicates(done)
+
+
+def _duplicates(done: DropinResult) -> list[str]:
+    """Measured shares of duplicate blocks, for each record size and number of children."""
+    found = []
+    for run, _ in done.runs():
+        if isinstance(run.job, Suite):
+            value = run.job.value
+            text = duplicates_text(value.content, value.record_bytes, value.file_bytes, value.workers or 1)
+            found += [] if text is None else [text]
+    return list(dict.fromkeys(found))
 
 
 def asked_of(given: GivenFlags) -> IozoneRequest:
@@ -254,8 +291,10 @@ def _table(
             mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
             mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
+            manner=manner_of(given, asked.place, together=bool(asked.children)),
             keep=given.has("-w") or given.has("-+d"),
-            compare=given.has("-+d") and any(test == "mix" or "read" in test for test in asked.tests),
+            compare=(given.has("-+d") or given.has("-V"))
+            and any(test == "mix" or "read" in test for test in asked.tests),
         ),
     )
 
@@ -269,6 +308,8 @@ def _content(given: GivenFlags) -> str:
     shares = {word: _number(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
     if given.has("-+d"):
         return "iozone_diagnostic"
+    if (pattern := pattern_of(given)) is not None:
+        return pattern
     if shares["within"]:
         return ",".join(f"{word}={share}" for word, share in shares.items())
     return "iozone_default"
@@ -332,6 +373,7 @@ def _unused_notes(given: GivenFlags) -> list[str]:
         ]
     return [
         *notes,
+        *manner_notes(given),
         *(f"{word} is ignored, as IOzone ignores words that are no flags" for word in given.operands),
     ]
 
@@ -350,18 +392,26 @@ def _children(given: GivenFlags) -> tuple[int, ...]:
 def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
     numbers = [_count(given, "-i", text, 0, 99) for text in given.every("-i")]
     for number in numbers:
-        if number >= len(_GROUPS):
+        if number >= len(_GROUPS) and (
+            number not in _NONE_HERE or len(_NONE_HERE.keys() & numbers) == len(numbers)
+        ):
             raise Refused(
                 f"iozone: -i {number}",
-                "the tests of pwrite and pread are not supported",
-                expected="0 to 8",
-                advice="`mileage measure -w sequential_write` uses pwrite",
+                f"is the test of {_NONE_HERE.get(number, 'nothing')}, which no Linux build of IOzone has",
+                expected="0 to 10",
                 code="not-built",
             )
-    wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - (set() if together else {"mix"})
-    omitted = {"record_rewrite"} if together else {"mix"}
+    if left := _NONE_HERE.keys() & numbers:
+        print_notes(
+            [f"-i {number}: no Linux build of IOzone has {_NONE_HERE[number]}" for number in sorted(left)]
+        )
+    numbers = [number for number in numbers if number not in _NONE_HERE]
+    omitted = _omitted(given, together)
+    wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - omitted
     if numbers and (never := wanted & omitted):
-        word = "with -t" if together else "without -t"
+        word = "with -t" if together else "without -t" if "mix" in never else "without -E"
+        if is_without_streams(given):
+            word = "with mmap or asynchronous I/O"
         if wanted <= omitted:
             raise Refused(
                 f"iozone: -i {numbers[0]}",
@@ -374,14 +424,23 @@ def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
             ]
         )
     wanted -= omitted
-    none = RETESTS if given.has("-+n") else (("frewrite", "freread") if together else ())
+    retests = ("frewrite", "freread", "repwrite", "repread") if together else ()
+    none = RETESTS if given.has("-+n") else retests
     order = _TOGETHER if together else tuple(TESTS)
     return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)
 
 
+def _omitted(given: GivenFlags, together: bool) -> set[str]:
+    """Groups that IOzone does not do whatever -i says."""
+    found = {"record_rewrite"} if together else {"mix"}
+    if not together and not given.has("-E"):
+        found |= {"pwrite", "pread"}
+    return found | ({"fwrite", "fread", "pwrite", "pread"} if is_without_streams(given) else set())
+
+
 _TOGETHER: Final = (
     *("write", "rewrite", "read", "reread", "backward_read", "stride_read", "random_read", "mix"),
-    *("random_write", "fwrite", "fread"),
+    *("random_write", "pwrite", "pread", "fwrite", "fread"),
 )
 """The order of children."""
 

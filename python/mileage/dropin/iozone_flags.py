@@ -6,7 +6,6 @@ from typing import Final
 
 from mileage.dropin.flags import Flag, Tool
 
-_LOG: Final = "`mileage measure -w iozone.read --log FILE` writes every operation to a CSV file."
 _ENGINE: Final = "`mileage measure` has the same workload with --api"
 
 _SIZES: Final = (
@@ -34,10 +33,12 @@ _TESTS: Final = (
     Flag(
         "-i",
         "Test to run; repeat it for several: 0 write and rewrite, 1 read and reread, 2 random read and write, "
-        "3 backward read, 4 record rewrite, 5 stride read, 6 fwrite, 7 fread, 8 mix (with -t). Default: all.",
+        "3 backward read, 4 record rewrite, 5 stride read, 6 fwrite, 7 fread, 8 mix (with -t), 9 pwrite and "
+        "repwrite, 10 pread and repread (both with -E or -t). Default: all.",
         "TEST",
         example="0",
     ),
+    Flag("-E", "Of a single stream: the tests of pwrite and pread as well."),
     Flag("-+n", "No rewrite, reread, frewrite and freread; they are printed as 0."),
     Flag("-j", "Stride of the stride read in records; default 17.", "N", example="5"),
     Flag("-f", "Work file; default iozone.tmp.", "FILE", example="one.tmp"),
@@ -102,20 +103,55 @@ _OUTPUT: Final = (
     Flag("-h", "Show the flags.", also=("-?",)),
     Flag(
         "-S",
-        "Size of the processor's cache in kB, printed in the head; it changes nothing else.",
+        "Size of the processor's cache in kB, for -p and the head.",
         "kB",
         example="1024",
     ),
     Flag(
         "-L",
-        "Length of a cache line in bytes, printed in the head; it changes nothing else.",
+        "Length of a cache line in bytes, for -p and the head.",
         "BYTES",
         example="32",
     ),
+)
+_MANNER: Final = (
+    Flag("-B", "Use the file through mmap; the tests of C streams are not done."),
+    Flag("-D", "As -B, and msync without waiting after each record that is written."),
+    Flag("-G", "With -B: msync that waits after each record that is written."),
+    Flag(
+        "-H",
+        "POSIX asynchronous I/O with this many records in flight in addition to the current one, copied to one buffer; "
+        "the tests of C streams are not done.",
+        "DEPTH",
+        example="4",
+    ),
+    Flag(
+        "-k",
+        "As -H, without the copy of what was read (with -V or -+d there is one, to compare it).",
+        "DEPTH",
+        example="4",
+    ),
+    Flag("-K", "Two short reads elsewhere before every hundredth record that is read in order."),
     Flag(
         "-p",
-        "Purge the processor's cache before each test.",
-        instead="omit it: it had an effect before caches of many MB.",
+        "Before each record read as many lines of another buffer as the record has, at most those of -S.",
+        trap="it empties the caches of processors only where -S is their size",
+    ),
+    Flag(
+        "-P",
+        "Bind the stream, or the first child, to this processor, and further children to the next ones in turn.",
+        "CPU",
+        example="0",
+    ),
+    Flag(
+        "-Q",
+        "Append offset and latency of each record to files in the working directory: wol.dat, rwol.dat, rol.dat, "
+        "rrol.dat; with -t Child_N_wol.dat and their like for each test.",
+    ),
+    Flag(
+        "-U",
+        "Unmount and mount this mount point before each test, by umount and mount, which need its line in /etc/fstab.",
+        "MOUNT",
     ),
 )
 _PERCENT: Final = (
@@ -144,6 +180,14 @@ _CONTENT: Final = (
         example="98",
     ),
     Flag(
+        "-V",
+        "Every byte that is written is this number, 0 for IOzone's own; every byte that is read is compared with it.",
+        "BYTE",
+        trap="the rates of reads include the comparison",
+        example="3",
+    ),
+    Flag("-+Z", "Data of old versions: the byte 0xa5 in the first word of each page, the rest zero."),
+    Flag(
         "-+d",
         "Diagnostic mode: every byte that is read is compared with the written data, inside the time of the read, and "
         "every byte of the files after the tests of a row.",
@@ -153,28 +197,12 @@ _CONTENT: Final = (
 )
 _REFUSED: Final = (
     Flag("-A", "Like -a with all records.", instead="-az -i 0 -i 1, as the original itself advises."),
-    Flag("-B", "Uses the file through mmap.", instead=f"{_ENGINE} mmap."),
-    Flag("-D", "With -B: msync without waiting.", instead=f"{_ENGINE} mmap."),
-    Flag("-G", "With -B: msync that waits.", instead=f"{_ENGINE} mmap --sync fsync."),
-    Flag("-E", "Tests pwrite and pread as well.", instead="`mileage measure -w sequential_read` uses pread."),
-    Flag("-H", "POSIX asynchronous I/O.", "DEPTH", instead=f"{_ENGINE} uring --depth N."),
-    Flag("-k", "POSIX asynchronous I/O without a copy.", "DEPTH", instead=f"{_ENGINE} uring --depth N."),
     Flag("-J", "A pause before each operation.", "MS", instead="`mileage measure --think 10ms`."),
-    Flag("-K", "Disturbs the order of reads.", instead="`mileage measure -w partly_sequential_read`."),
     Flag(
         "-m",
         "Uses several buffers.",
         instead="omit it: Mileage always writes from several buffers.",
     ),
-    Flag("-P", "Binds children to processors.", "CPU", instead="`mileage measure --pin 0,1`."),
-    Flag("-Q", "Writes files of offsets and latencies.", instead=_LOG),
-    Flag(
-        "-U",
-        "Unmounts and mounts between tests.",
-        "MOUNT",
-        instead='a study on loop: or block: with carryover = "remount".',
-    ),
-    Flag("-V", "Verifies a pattern in every byte.", "PATTERN", instead="`mileage measure --verify all`."),
     Flag("-W", "Locks the file while it is used.", instead="omit it; no workload here locks."),
     Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
     Flag("-Y", "Takes offsets to read from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
@@ -203,7 +231,6 @@ _REFUSED: Final = (
     Flag("-+l", "Locks records.", instead="omit it; no workload here locks."),
     Flag("-+L", "Locks records of a shared file.", instead="`mileage measure --threads N`, without locks."),
     Flag("-+X", "Short circuit: no I/O is done.", instead="`mileage measure -t null:`."),
-    Flag("-+Z", "Data of old versions.", instead="omit it; that data is nearly constant."),
     Flag("-+b", "Pauses between bursts.", "KB,MS", instead="`mileage measure --burst N --think TIME`."),
     Flag("-+E", "Reads a file that IOzone did not make.", instead="-i 1 -f FILE reads any file."),
     Flag("-+F", "Truncates files before the mix.", instead="omit it."),
@@ -228,17 +255,19 @@ _REFUSED: Final = (
 
 IOZONE: Final = Tool(
     name="iozone",
-    title="IOzone's command line: its thirteen tests, its calls, its tables.",
-    flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_CONTENT, *_REFUSED),
+    title="IOzone's command line: its tests, its calls, its tables.",
+    flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_MANNER, *_CONTENT, *_REFUSED),
     operands="words that IOzone ignores too",
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(
         "Calls, offsets and content are those of IOzone 3.471, as with `mileage measure --fidelity`; a kB is 1024 "
-        "bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
-        "printed when it is finished.",
+        "bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each figure "
+        "is printed when its test is done.",
         "With -+w, -+y and -+C IOzone generates the expected data inside the time of each read. Mileage does not, so "
         "its reads from the page cache are two to three times as fast; the output says so. "
         "With -+d every read is compared inside its time, as IOzone does.",
+        "-k copies what is written as -H does, where IOzone makes its data in each buffer anew. With -B or -H and -t "
+        "IOzone itself stops in its backward read and does not end; here the test is done.",
         "A file of -f that has content is written only with --destroy FILE.",
     ),
     examples=(

@@ -10,11 +10,13 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_manner import is_without_streams, verify_splash
 from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
@@ -44,6 +46,13 @@ _SPLASH: Final = {
     "-+D": ">>> O_DSYNC mode enabled. <<<",
     "-+B": ">>> Sequential Mixed workload. <<<",
     "-+u": "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled",
+    "-B": "Using mmap files",
+    "-D": "Using msync(MS_ASYNC) on mmap files",
+    "-G": "Using msync(MS_SYNC) on mmap files",
+    "-K": "Disrupted read patterns selected.",
+    "-p": "Purge Mode On",
+    "-Q": "Offset/latency files enabled.",
+    "-+Z": "Using old data sets.\n\t Performance measurements may be invalid in this\n\t mode due to published hack.",
     "-+d": ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.",
 }
 """Lines of the head for flags without a value; parsers look for them."""
@@ -61,6 +70,9 @@ _SPLASH_VALUES: Final = {
     "-+C": "Dedup within {} percent.",
     "-+p": "Percent read in mix test is {}",
     "-+q": "Delay {} seconds between tests enabled.",
+    "-H": "POSIX async I/O (with bcopy). Depth {}",
+    "-k": "POSIX Async I/O (no bcopy). Depth {} ",
+    "-P": "Binding of processors beginning with {} ",
 }
 
 
@@ -81,6 +93,8 @@ def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
             lines.append(f"\t{_SPLASH_SIZES[flag.spelling].format(size_of(flag.spelling, value) // _KB)}")
         elif flag.spelling in _SPLASH_VALUES:
             lines.append(f"\t{_SPLASH_VALUES[flag.spelling].format(value)}")
+        elif flag.spelling == "-V":
+            lines.append(f"\t{verify_splash(value)}")
         elif flag.spelling == "-M":
             lines.append(f"\n\tMachine = {_machine()}\n")
     lines.append(f"\tCommand line used: {_command(given)}")
@@ -92,8 +106,14 @@ def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
         f"\tProcessor cache line size set to {given.last('-L') or 32} bytes.",
         f"\tFile stride size set to {given.last('-j') or 17} * record size.",
     ]
-    head = "" if asked.children else layout.table_head()
+    head = "" if asked.children else layout.table_head(_columns(given))
     return "\n".join(lines + _head_of_children(given, asked)) + "\n" + head
+
+
+def _columns(given: GivenFlags) -> layout.Columns:
+    if given.has("-E"):
+        return layout.EXTENDED_COLUMNS
+    return layout.SHORT_COLUMNS if is_without_streams(given) else layout.COLUMNS
 
 
 def _head_of_children(given: GivenFlags, asked: IozoneRequest) -> list[str]:
@@ -123,8 +143,46 @@ def text_of_run(given: GivenFlags, asked: IozoneRequest, run: PlannedRun, record
     if not isinstance(run.job, Suite):
         return ""
     if not asked.children:
-        return layout.table_row(_row(given, run.job.value, record))
+        return layout.table_row(_row(given, run.job.value, record), _columns(given))
     return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
+
+
+class PartialText:
+    """Text of a run in pieces: after each test what the text has more by then, at the end the rest.
+
+    Tests are done in the order of the columns, or of the blocks, so that each piece follows from what is done.
+    """
+
+    def __init__(self, given: GivenFlags, asked: IozoneRequest) -> None:
+        self._given = given
+        self._asked = asked
+        self._begun = -1
+        self._results: list[TestResult] = []
+        self._printed = ""
+
+    def tested(self, run: PlannedRun, result: TestResult) -> str:
+        """What the text has more after this test."""
+        if not isinstance(run.job, Suite):
+            return ""
+        if run.index != self._begun:
+            self._begun, self._results, self._printed = run.index, [], ""
+        self._results.append(result)
+        given, value = self._given, run.job.value
+        if self._asked.children:
+            blocks = [_block(given, value, one) for one in self._results]
+            return self._more(_children_text(given, value, blocks).removesuffix("\n\n"))
+        row = _row_of(given, value, self._results)
+        return self._more(layout.row_until(row, _columns(given), result.test))
+
+    def rest(self, run: PlannedRun, record: RunRecord) -> str:
+        """What is not printed yet of a finished run."""
+        text = text_of_run(self._given, self._asked, run, record)
+        return self._more(text) if run.index == self._begun else text
+
+    def _more(self, text: str) -> str:
+        more = text[len(self._printed) :]
+        self._printed = text
+        return more
 
 
 def print_end(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
@@ -163,14 +221,21 @@ def _with_skipped(rows: list[layout.Row], asked: IozoneRequest) -> list[layout.R
 
 
 def _row(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> layout.Row:
+    return _row_of(given, suite, record.results or ())
+
+
+def _row_of(given: GivenFlags, suite: SuiteValue, results: Sequence[TestResult]) -> layout.Row:
     values: dict[str, int] = {}
     cpu: dict[str, float] = {}
-    for result in record.results or ():
+    for result in results:
         values[result.test] = int(_figure(given, result.record))
         wall_ns = result.record.elapsed_ns
         cpu[result.test] = 100.0 * result.record.usage.cpu_ns / wall_ns if wall_ns else 0.0
     if given.has("-+n"):
-        pairs = (("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread"))
+        pairs = (
+            *(("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread")),
+            *(("pwrite", "repwrite"), ("pread", "repread")),
+        )
         values |= {again: 0 for first, again in pairs if first in values}
     return layout.Row(suite.file_bytes // _KB, suite.record_bytes // _KB, values, cpu)
 

@@ -27,7 +27,7 @@ from mileage.execute.machine_monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.run import perform
-from mileage.execute.run_failure import Poll
+from mileage.execute.run_failure import Poll, Tested
 from mileage.execute.stage_discards import StageDiscards
 from mileage.execute.stop_rules import StopState
 from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
@@ -327,8 +327,11 @@ class Cycle:
             run = msgspec.structs.replace(run, reach=msgspec.structs.replace(run.reach, log=False))
         return self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
-    def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> RunRecord:
-        return perform(target, run, idle_ns=self._idle_ns(run), poll=poll, kept=self._shared.folder)
+    def _perform(
+        self, target: Target, run: PlannedRun, poll: Poll, tested: Tested | None = None
+    ) -> RunRecord:
+        kept = self._shared.folder
+        return perform(target, run, idle_ns=self._idle_ns(run), poll=poll, kept=kept, tested=tested)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """Duration of an idle run: as planned, or as long as the torture run that it mirrors."""
@@ -368,7 +371,8 @@ class Cycle:
             nonlocal watch
             watch = Monitor(target)
             with watch:
-                return self._perform(target, run, poll)
+                tested = partial(shared.progress.tested, run) if known is None else None
+                return self._perform(target, run, poll, tested)
 
         try:
             record = shared.calibration.perform(run, do, again=target.is_virtual)

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Interrupted, Refused
-from mileage.execute.run_failure import Poll, failure_of
+from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.external_program import Program
 from mileage.plan.iozone_suite import Suite
@@ -58,8 +58,10 @@ def perform_task_run(
     return _together(results, job.names)
 
 
-def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecord:
-    """Do a set of IOzone's tests."""
+def perform_suite(
+    target: Target, job: Suite, what: str, poll: Poll, tested: Tested | None = None
+) -> RunRecord:
+    """Do a set of IOzone's tests. `tested` gets the result of each wanted one soon after it is done."""
     from mileage import _core
 
     if target.simulation is not None:
@@ -75,9 +77,19 @@ def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecor
     if files:
         more["files"] = files
     value = msgspec.json.encode({**msgspec.to_builtins(job.value), **more}).decode()
-    return _suite_record(
-        job, msgspec.json.decode(_core.run_iozone(path, value, poll), type=_IozoneResults), what
-    )
+
+    def finished(text: str) -> None:
+        result = msgspec.json.decode(text, type=TestResult)
+        if (
+            tested is not None
+            and result.name in job.names
+            and result.reported
+            and result.record.error is None
+        ):
+            tested(result)
+
+    text = _core.run_iozone(path, value, poll, finished)
+    return _suite_record(job, msgspec.json.decode(text, type=_IozoneResults), what)
 
 
 def _suite_record(job: Suite, done: _IozoneResults, what: str) -> RunRecord:
@@ -130,7 +142,7 @@ def _own_files(target: Target, job: Suite) -> tuple[str, list[str]]:
     """
     place, name = target.place, job.options.name or None
     names: list[str] = list(job.options.files or ())
-    workers, makes = job.value.workers, job.value.tests[0] in ("write", "fwrite")
+    workers, makes = job.value.workers, job.value.tests[0] in ("write", "fwrite", "pwrite")
     if place is None or (name is None and not names):
         own = f"{target.path}.iozone"
         for left in [own] if workers is None else [f"{own}.{number}" for number in range(workers)]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mileage.model.run_record import RunRecord
+from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan import Plan, PlannedRun
 
 
@@ -22,6 +22,9 @@ class Progress:
 
     def advance(self, byte_count: int) -> None:
         """`byte_count` more bytes are done; 0 when only time has passed."""
+
+    def tested(self, run: PlannedRun, result: TestResult) -> None:
+        """One test of a set of tests is done, before the run is."""
 
     def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """A run is done and journalled, with this record."""

@@ -17,7 +17,7 @@ import msgspec
 from mileage.errors import Interrupted, MileageError, Refused, RunFailed
 from mileage.execute.file_job import perform_names, perform_program, perform_suite, perform_task_run
 from mileage.execute.run_conditions import rest, settle, surrounded
-from mileage.execute.run_failure import Poll, failure_of
+from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.execute.workers import refuse_elsewhere
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Workload
@@ -48,6 +48,7 @@ class RunInputs(NamedTuple):
     idle_ns: int
     poll: Poll
     kept: RunFiles | None
+    tested: Tested | None
 
     @property
     def what(self) -> str:
@@ -56,19 +57,25 @@ class RunInputs(NamedTuple):
 
 
 def perform(
-    target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll, kept: RunFiles | None = None
+    target: Target,
+    run: PlannedRun,
+    *,
+    idle_ns: int,
+    poll: Poll,
+    kept: RunFiles | None = None,
+    tested: Tested | None = None,
 ) -> RunRecord:
     """Do one run and return its record.
 
     `idle_ns`: how long an idle run rests, in nanoseconds. `kept`: where traces are found and logs are put; without it,
-    a run that has a trace or a log is refused.
+    a run that has a trace or a log is refused. `tested` gets the result of each test of a set on a real file.
 
     Raises:
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
         Interrupted: `poll` asked to stop.
     """
     before = target.drive_counters()
-    record = _PERFORM[type(run.action)](RunInputs(target, run, idle_ns, poll, kept))
+    record = _PERFORM[type(run.action)](RunInputs(target, run, idle_ns, poll, kept, tested))
     return _with_drive_counters(record, before, target)
 
 
@@ -92,7 +99,7 @@ def _io(inputs: RunInputs) -> RunRecord:
     """Turn a workload on the target."""
     from mileage import _core
 
-    target, run, _, poll, kept = inputs
+    target, run, poll, kept = inputs.target, inputs.run, inputs.poll, inputs.kept
     assert run.workload is not None
     workload = workload_json(run.workload, kept)
     _still_there(target, run)
@@ -163,6 +170,11 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: RunFiles | Non
     return msgspec.json.encode(options).decode()
 
 
+def _suite(inputs: RunInputs) -> RunRecord:
+    """Do a set of IOzone's tests."""
+    return _on_files(partial(perform_suite, tested=inputs.tested), inputs)
+
+
 def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs: RunInputs) -> RunRecord:
     """Do work on files by the function of its family."""
     target, run, job = inputs.target, inputs.run, inputs.run.job
@@ -223,7 +235,7 @@ _PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     Idle: _rest,
     Mirror: _rest,
     Reset: _reset,
-    Suite: partial(_on_files, perform_suite),
+    Suite: _suite,
     Names: partial(_on_files, perform_names),
     IorRun: partial(_on_files, perform_task_run),
     MdtestRun: partial(_on_files, perform_task_run),

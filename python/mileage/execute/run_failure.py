@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mileage.errors import RunFailed
-from mileage.model.run_record import RunRecord
+from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.sizes import format_bytes
 
 Poll = Callable[[int, int], bool]
 """Function called about twenty times a second with (bytes done, operations done); true means stop now."""
+
+Tested = Callable[[TestResult], None]
+"""Function called with the result of each test of a set soon after the test is done."""
 
 
 def failure_of(record: RunRecord, what: str) -> RunFailed | None:

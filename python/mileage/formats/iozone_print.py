@@ -19,15 +19,21 @@ COLUMNS: Final = (
     *(("fwrite", 9), ("frewrite", 9), ("fread", 9), ("freread", 9)),
 )
 """The tests of a single stream in the order of their columns, with the width of each."""
+EXTENDED_COLUMNS: Final = (*COLUMNS, ("pwrite", 9), ("repwrite", 9), ("pread", 8), ("repread", 9))
+"""The columns with -E."""
+SHORT_COLUMNS: Final = COLUMNS[:9]
+"""The columns without the tests of C streams, whose heads are blank."""
+Columns = tuple[tuple[str, int], ...]
 
 _HEAD: Final = (
-    ("", "", "", "", "", "", "random", "random", "bkwd", "record", "stride", "", "", "", ""),
+    ("", "", "", "", "", "", "random", "random", "bkwd", "record", "stride", "", "", "", "", "", "", "", ""),
     (
         *("kB", "reclen", "write", "rewrite", "read", "reread", "read", "write"),
         *("read", "rewrite", "read", "fwrite", "frewrite", "fread", "freread"),
+        *("pwrite", "repwrite", "pread", "repread"),
     ),
 )
-_HEAD_WIDTHS: Final = (16, 8, 9, 9, 8, 10, 8, 10, 9, 10, 10, 9, 9, 9, 9)
+_HEAD_WIDTHS: Final = (16, 8, 9, 9, 8, 10, 8, 10, 9, 10, 10, 9, 9, 9, 9, 8, 9, 8, 10)
 
 REPORTS: Final = {
     "write": "Writer report",
@@ -43,6 +49,10 @@ REPORTS: Final = {
     "frewrite": "Re-Fwrite report",
     "fread": "Fread report",
     "freread": "Re-Fread report",
+    "pwrite": "Pwrite report",
+    "repwrite": "Re-Pwrite report",
+    "pread": "Pread report",
+    "repread": "Re-Pread report",
 }
 """The reports of -R, by test, in their order."""
 
@@ -56,6 +66,8 @@ CHILDREN: Final = {
     "random_read": ("%d random readers \t", "%d random readers \t", "Random read"),
     "mix": ("%d mixed workload \t", "%d mixed workload \t", "Mixed workload"),
     "random_write": ("%d random writers \t", "%d random writers \t", "Random write"),
+    "pwrite": ("%d pwrite writers \t", "%d pwrite writers \t", "Pwrite"),
+    "pread": ("%d pread readers \t", "%d pread readers \t", "Pread"),
     "fwrite": ("%2d fwriters \t", "%2d fwriters \t\t", "Fwrite"),
     "fread": ("%2d freaders \t", "%2d freaders \t\t", "Fread"),
 }
@@ -102,22 +114,40 @@ class Block:
         return 100.0 * self.cpu_s / self.wall_s if self.wall_s else 0.0
 
 
-def table_head() -> str:
+_BLANKS: Final = {"freread": 8, "pread": 9}
+"""Widths of tests that were not done, where they are not those of figures."""
+
+
+def table_head(columns: Columns = COLUMNS) -> str:
     """The two lines above the table of a single stream."""
+    named = len(columns) + 2
+    cells = max(named, len(COLUMNS) + 2)
     lines = [
-        "".join(name.rjust(width) for name, width in zip(names, _HEAD_WIDTHS, strict=True)) for names in _HEAD
+        "".join(
+            (name if at < named else "").rjust(width)
+            for at, (name, width) in enumerate(zip(names[:cells], _HEAD_WIDTHS[:cells], strict=True))
+        )
+        for names in _HEAD
     ]
     return f"{lines[0]}\n{lines[1]}\n"
 
 
-def table_row(row: Row) -> str:
+def table_row(row: Row, columns: Columns = COLUMNS) -> str:
     """One row of the table."""
     cells = [f"{row.file_kb:16d}{row.record_kb:8d}"]
-    for test, width in COLUMNS:
+    for test, width in columns:
         value = row.values.get(test)
-        blank = width - 1 if test == COLUMNS[-1][0] else width
+        blank = _BLANKS.get(test, width)
         cells.append(" " * blank if value is None else f"{value:{width}d}")
     return "".join(cells) + "\n"
+
+
+def row_until(row: Row, columns: Columns, last: str) -> str:
+    """The beginning of a row, up to and including the column of a test."""
+    widths = [width for _, width in columns]
+    place = [test for test, _ in columns].index(last)
+    filled = Row(row.file_kb, row.record_kb, row.values)
+    return table_row(filled, columns)[: 24 + sum(widths[: place + 1])]
 
 
 def table_reports(rows: Sequence[Row], records_kb: Sequence[int], cpu: bool) -> str:
@@ -220,7 +250,7 @@ def sheet_of_table(command: str, rows: Sequence[Row], records_kb: Sequence[int],
 
 
 def _sheet_title(test: str) -> str:
-    return REPORTS[test].replace("report", "Report")
+    return " ".join(word.capitalize() for word in REPORTS[test].split())
 
 
 def _cpu_title(test: str) -> str:

@@ -34,11 +34,19 @@ class IozoneDedup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compress_percent: int
 
 
+class IozonePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One byte repeated, as IOzone's `-V` (every byte) and `-+Z` (first word of each page, the rest zero) write."""
+
+    byte: int
+    whole: bool
+
+
 class ContentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A content that has numbers: exactly one of these is given."""
 
     mixed: MixedContent | None = None
     iozone_dedup: IozoneDedup | None = None
+    iozone_pattern: IozonePattern | None = None
 
 
 Content = ContentName | ContentTable
@@ -75,11 +83,16 @@ def read_content(text: str) -> Content:
     for part in text.split(","):
         key, _, value = part.strip().partition("=")
         digits = value.strip().removesuffix("%")
-        if not digits.isdecimal() or not digits.isascii() or int(digits) > 100 or key.strip() in shares:
+        most = 255 if key.strip() in ("pattern", "page") else 100
+        if not digits.isdecimal() or not digits.isascii() or int(digits) > most or key.strip() in shares:
             raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
         shares[key.strip()] = int(digits)
     if shares.keys() <= {"compressible", "duplicate"}:
         return ContentTable(mixed=MixedContent(shares.get("compressible", 0), shares.get("duplicate", 0)))
+    if shares.keys() == {"pattern"}:
+        return ContentTable(iozone_pattern=IozonePattern(shares["pattern"], whole=True))
+    if shares.keys() == {"page"}:
+        return ContentTable(iozone_pattern=IozonePattern(shares["page"], whole=False))
     if shares.keys() == {"within", "across", "compress"}:
         return ContentTable(iozone_dedup=IozoneDedup(shares["within"], shares["across"], shares["compress"]))
     raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")

@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from mileage.errors import Refusal
 from mileage.plan.content import Content, read_content
 from mileage.plan.file_job import Job, JobOptions, JobRequest
+from mileage.plan.iozone_manner import Manner
 from mileage.plan.iozone_switches import problem_of, value_of
 from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import Measure, listed
@@ -32,10 +33,14 @@ IOZONE: Final[dict[str, tuple[str, str]]] = {
     "frewrite": ("fwrite", "write the same file a second time (fwrite)"),
     "fread": ("fread", "read the file through a C stream (fread)"),
     "freread": ("fread", "read the file a second time (fread)"),
+    "pwrite": ("pwrite", "write the file, record after record, by pwrite"),
+    "repwrite": ("pwrite", "write the same file a second time (pwrite)"),
+    "pread": ("pread", "read the file, record after record, by pread"),
+    "repread": ("pread", "read the file a second time (pread)"),
     "mix": ("mix", "some threads read at random, the others write (two threads or more)"),
 }
 """IOzone's tests: the group that each is done with, and what it does."""
-RETESTS: Final = ("rewrite", "reread", "frewrite", "freread")
+RETESTS: Final = ("rewrite", "reread", "frewrite", "freread", "repwrite", "repread")
 
 
 class SuiteValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -63,6 +68,7 @@ class SuiteValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     pause_ns: int | UnsetType = UNSET
     keep: bool | UnsetType = UNSET
     compare: bool | UnsetType = UNSET
+    manner: Manner | UnsetType = UNSET
     seed: int | UnsetType = UNSET
 
 
@@ -73,7 +79,7 @@ class Suite(Job, tag="iozone", frozen=True):
     tests: ClassVar = {test: does for test, (_, does) in IOZONE.items()}
     tool: ClassVar = "IOzone"
     kind: ClassVar = "throughput"
-    alone: ClassVar = ("mix",)
+    alone: ClassVar = ("mix", "pwrite", "repwrite", "pread", "repread")
     noun: ClassVar = "IOzone's tests"
     keys: ClassVar = ("content", "cache", "dsync", "sync", "timeout")
     stop_advice: ClassVar = "IOzone's tests end with the file; leave it out"
@@ -107,7 +113,7 @@ class Suite(Job, tag="iozone", frozen=True):
             value = msgspec.structs.replace(value, **value_of(switches, threads))
             retests, file = switches.retests, value.file_bytes
             options = JobOptions(name=switches.name, files=switches.files)
-        twice = ("write", "read", "fwrite", "fread", "random") if retests else ()
+        twice = ("write", "read", "fwrite", "fread", "random", "pwrite", "pread") if retests else ()
         passes = sum(2 if group in twice else 1 for group in groups)
         names = tuple(f"iozone.{test}" for test in asked.tests)
         return cls(value, options, names, bytes=file * threads * passes, occupies=file * threads)

@@ -13,6 +13,7 @@ import msgspec
 
 from mileage.errors import Refusal
 from mileage.plan import sizes
+from mileage.plan.iozone_manner import MannerKeys, manner_of, problem_of_manner
 from mileage.plan.ranges import Count, Percent
 
 PAUSE: Final = "2 s"
@@ -55,6 +56,8 @@ class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The files stay (-w)."""
     compare: bool = False
     """Every byte that is read is compared in the time of the test (-+d)."""
+    manner: MannerKeys = MannerKeys()
+    """How the records are moved, and what is done around them."""
 
 
 def problem_of(switches: IozoneSwitches) -> Refusal | None:
@@ -67,7 +70,8 @@ def problem_of(switches: IozoneSwitches) -> Refusal | None:
                 expected="the name of a file in the target's directory",
                 code="wrong-value",
             )
-    return None
+    problem = problem_of_manner(switches.manner)
+    return None if problem is None else problem.below("manner")
 
 
 def value_of(switches: IozoneSwitches, threads: int) -> dict[str, Any]:
@@ -87,4 +91,5 @@ def value_of(switches: IozoneSwitches, threads: int) -> dict[str, Any]:
         "pause_ns": 0 if switches.pause is None else sizes.parse_time_ns(switches.pause),
         "keep": switches.keep,
         "compare": switches.compare,
+        "manner": manner_of(switches.manner),
     }

@@ -1,0 +1,147 @@
+"""Flags of IOzone that say how records are moved, or what is done around them, as keys of a study.
+
+Scope: `-B -D -G -H -k -K -p -P -Q -U`, and the byte of `-V` and `-+Z`.
+What it refuses: what IOzone refuses together, a processor that is not there, and a mount point that is none or does
+not hold the file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, Literal
+
+from mileage.dropin.flags import GivenFlags
+from mileage.errors import Refused
+from mileage.plan.iozone_manner import MannerKeys
+
+MAPPING: Final = ("-B", "-D")
+ASYNCHRONOUS: Final = ("-H", "-k")
+_FLUSHES: Final[dict[str, Literal["none", "begin", "wait"]]] = {"-B": "none", "-D": "begin", "-G": "wait"}
+_OLD_BYTE: Final = 0xA5
+_PATTERN_BYTE: Final = 0x20
+"""Byte of IOzone's data, which `-V 0` means."""
+_DEPTH_MAX: Final = 65_535
+
+
+def is_without_streams(given: GivenFlags) -> bool:
+    """Whether the file is mapped or used by asynchronous I/O: IOzone then leaves the tests of C streams out."""
+    return any(given.has(flag) for flag in (*MAPPING, *ASYNCHRONOUS))
+
+
+def manner_of(given: GivenFlags, place: Path, *, together: bool) -> MannerKeys:
+    """The manner that the flags ask for; `place` is the directory of the files. Raises Refused."""
+    _refuse_combinations(given, together)
+    mapped: Literal["none", "begin", "wait"] | None = None
+    if any(given.has(flag) for flag in MAPPING):
+        # A last -B means no msync again, as in IOzone, whose flags undo each other in order.
+        last = next(flag.spelling for flag, _ in reversed(given.flags) if flag.spelling in ("-B", "-D", "-G"))
+        mapped = _FLUSHES[last]
+    depth = given.last("-H") or given.last("-k")
+    return MannerKeys(
+        mapped=mapped,
+        depth=None if depth is None else min(_whole(depth), _DEPTH_MAX),
+        copied=not given.has("-k"),
+        jitter=given.has("-K"),
+        purge=f"{_cache_kb(given)} KiB" if given.has("-p") else None,
+        line=_whole(given.last("-L") or "32") or 32,
+        logs=str(Path.cwd()) if given.has("-Q") else None,
+        remount=_mount_point(given, place),
+        first_cpu=_first_cpu(given),
+    )
+
+
+def pattern_of(given: GivenFlags) -> str | None:
+    """Content of -V and -+Z as a study names it; None without them."""
+    if (text := given.last("-V")) is not None:
+        return f"pattern={(_whole(text) & 0xFF) or _PATTERN_BYTE}"
+    return f"page={_OLD_BYTE}" if given.has("-+Z") else None
+
+
+def verify_splash(text: str) -> str:
+    """IOzone's line of -V: the byte four times, in hexadecimal digits without leading zeros."""
+    byte = (_whole(text) & 0xFF) or _PATTERN_BYTE
+    return f"Verify Mode. Pattern {byte * 0x01010101:x}\n\tPerformance measurements are invalid in this mode."
+
+
+def manner_notes(given: GivenFlags) -> list[str]:
+    """What these flags do otherwise than IOzone itself, or do not do."""
+    notes = []
+    if any(given.has(flag) for flag in ASYNCHRONOUS):
+        notes.append(
+            "-H, -k: writes go to the records' own offsets, as in IOzone 3.489; those of 3.471 go to wrong ones"
+        )
+    if given.has("-G") and not any(given.has(flag) for flag in MAPPING):
+        notes.append("-G has no effect without -B, in the original too")
+    return notes
+
+
+def _refuse_combinations(given: GivenFlags, together: bool) -> None:
+    mapping = any(given.has(flag) for flag in MAPPING)
+    contents = [flag for flag in ("-V", "-+Z", "-+d", "-+w") if given.has(flag)]
+    pairs = (
+        (
+            mapping and any(given.has(flag) for flag in ASYNCHRONOUS),
+            "-B with -H or -k: IOzone does mmap or async, not both",
+        ),
+        (given.has("-H") and given.has("-k"), "can not do both -H and -k, as IOzone says"),
+        (len(contents) > 1, f"{' and '.join(contents)}: each says what is written; give one of them"),
+        (given.has("-U") and together, "-U: IOzone unmounts for a single stream alone; leave -t out"),
+    )
+    for wrong, text in pairs:
+        if wrong:
+            raise Refused("iozone", text, code="conflict")
+
+
+def _whole(text: str) -> int:
+    """A number as the C library's `atoi` reads it: its leading digits, 0 without any; a sign counts as 0."""
+    digits = ""
+    for character in text.strip():
+        if not (character.isascii() and character.isdecimal()):
+            break
+        digits += character
+    return min(int(digits or "0"), 1 << 31)
+
+
+def _cache_kb(given: GivenFlags) -> int:
+    return _whole(given.last("-S") or "1024") or 1024
+
+
+def _first_cpu(given: GivenFlags) -> int | None:
+    text = given.last("-P")
+    if text is None:
+        return None
+    allowed = os.sched_getaffinity(0)
+    first = _whole(text)
+    if allowed != set(range(os.cpu_count() or 1)) or first not in allowed:
+        raise Refused(
+            f"iozone: -P {text}",
+            found=f"processors {', '.join(map(str, sorted(allowed)))}",
+            expected="the first of this machine's, all of which this process may use",
+            code="out-of-range",
+        )
+    return first
+
+
+def _mount_point(given: GivenFlags, place: Path) -> str | None:
+    text = given.last("-U")
+    if text is None:
+        return None
+    mount = Path(text)
+    if not os.path.ismount(mount):
+        raise Refused(f"iozone: -U {text}", "is no mount point", code="wrong-value")
+    if not place.resolve().is_relative_to(mount.resolve()):
+        raise Refused(
+            f"iozone: -U {text}",
+            f"does not hold the file, which is in {place}",
+            advice="name a file below the mount point by -f",
+            code="mismatch",
+        )
+    if Path.cwd().is_relative_to(mount.resolve()):
+        raise Refused(
+            f"iozone: -U {text}",
+            "holds the working directory, so that it cannot be unmounted",
+            advice="call from another directory",
+            code="conflict",
+        )
+    return str(mount.resolve())

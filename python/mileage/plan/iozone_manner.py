@@ -1,0 +1,106 @@
+"""How the records of IOzone's tests are moved, and what is done around them.
+
+Scope: `Manner` of the core's IOzone tests, and the keys of a study that say it: those of IOzone's flags which leave the
+tests' offsets as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from mileage.errors import Refusal
+from mileage.plan import sizes
+from mileage.plan.ranges import Count
+
+Depth = Annotated[int, Meta(ge=0, le=65_535)]
+Cpu = Annotated[int, Meta(ge=0, le=65_535)]
+_CACHE_BYTES_MAX = 1 << 30
+
+
+class Mapping(msgspec.Struct, frozen=True):
+    """A mapping of the whole file, and what follows each record that is written."""
+
+    flush: Literal["none", "begin", "wait"]
+
+
+class Posix(msgspec.Struct, frozen=True):
+    """POSIX asynchronous I/O."""
+
+    depth: int
+    copied: bool
+
+
+class Transport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What moves the records: exactly one of these."""
+
+    mapping: Mapping | None = None
+    posix: Posix | None = None
+
+
+class CacheSize(msgspec.Struct, frozen=True):
+    """Processor's cache that is walked over before each record."""
+
+    bytes: int
+    line_bytes: int
+
+
+class Manner(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`Manner` of the core's IOzone tests; what is not there is as in IOzone without flags."""
+
+    transport: Transport | UnsetType = UNSET
+    jitter: bool = False
+    purge: CacheSize | None = None
+    logs: str | None = None
+    remount: str | None = None
+    first_cpu: int | None = None
+
+
+class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The manner of IOzone's tests as a study has it; flags of IOzone in brackets."""
+
+    mapped: Literal["none", "begin", "wait"] | None = None
+    """The file is mapped (-B), and each record that is written is followed by nothing, by an `msync` that does not wait
+    (-D) or by one that does (-G)."""
+    depth: Depth | None = None
+    """Records that POSIX asynchronous I/O has in flight in addition to the current one (-H, -k)."""
+    copied: bool = True
+    """What asynchronous I/O has read is copied to one buffer (-H; not -k)."""
+    jitter: bool = False
+    """Short reads elsewhere before every hundredth record (-K)."""
+    purge: str | None = None
+    """Size of the processor's cache that is walked over before each record, such as "1 MiB" (-p with -S)."""
+    line: Count = 32
+    """Length of that cache's lines in bytes (-L)."""
+    logs: str | None = None
+    """Directory of the files of offsets and latencies (-Q)."""
+    remount: str | None = None
+    """Mount point that is unmounted and mounted before each test (-U)."""
+    first_cpu: Cpu | None = None
+    """Processor of the first child; the others' follow in turn (-P)."""
+
+
+def problem_of_manner(keys: MannerKeys) -> Refusal | None:
+    """The first key that cannot be; None when all can."""
+    if keys.mapped is not None and keys.depth is not None:
+        return Refusal("depth", found="with mapped", expected="one of them", code="conflict")
+    if keys.purge is not None:
+        size = sizes.size_bytes(keys.purge)
+        if not keys.line <= size <= _CACHE_BYTES_MAX:
+            return Refusal("purge", found=keys.purge, expected="a line to 1 GiB", code="out-of-range")
+    return None
+
+
+def manner_of(keys: MannerKeys) -> Manner | UnsetType:
+    """The core's value of these keys; unset when they say nothing."""
+    if keys == MannerKeys():
+        return UNSET
+    transport: Transport | UnsetType = UNSET
+    if keys.mapped is not None:
+        transport = Transport(mapping=Mapping(keys.mapped))
+    elif keys.depth is not None:
+        transport = Transport(posix=Posix(keys.depth, keys.copied))
+    purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), keys.line)
+    return Manner(transport, keys.jitter, purge, keys.logs, keys.remount, keys.first_cpu)

@@ -1,0 +1,142 @@
+"""`mileage iozone`: the flags by which records are moved, and what is done around them, as IOzone itself does it.
+
+Numbers of calls, and checksums of files, are those of IOzone 3.471 (of 3.489 for -H and -k, whose writes go to wrong
+offsets in 3.471), seen by strace with the same command line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.command import mileage
+
+SMALL = ("-s", "128k", "-r", "16k", "-f", "t", "-w")
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+
+
+def printed(place: Path, *words: str) -> str:
+    done = mileage("iozone", *words, cwd=place)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def calls(place: Path, *words: str) -> Counter[str]:
+    """Calls on the work file, by their names."""
+    program = [str(Path(sys.executable).with_name("mileage")), "iozone", *words]
+    watch = ["strace", "-ff", "-qq", "-y", "-s", "0", "-o", str(place / "trace")]
+    done = subprocess.run([*watch, *program], cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: Counter[str] = Counter()
+    for trace in place.glob("trace.*"):
+        for line in trace.read_text(errors="replace").splitlines():
+            name = re.match(rf"(\w+)\([^<]*<{re.escape(str(place / 't'))}>", line)
+            found.update([name[1]] if name else [])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "sha256"),
+    [
+        (("-V", "3"), hashlib.sha256(b"\x03" * (128 << 10)).hexdigest()),
+        (("-V", "0"), hashlib.sha256(b"\x20" * (128 << 10)).hexdigest()),
+        (("-+Z",), hashlib.sha256((b"\xa5" * 8 + bytes(4088)) * 32).hexdigest()),
+        (("-B", "-G", "-V", "3"), hashlib.sha256(b"\x03" * (128 << 10)).hexdigest()),
+        (("-k", "3", "-V", "3"), hashlib.sha256(b"\x03" * (128 << 10)).hexdigest()),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_files_are_those_that_the_original_leaves(
+    tmp_path: Path, words: tuple[str, ...], sha256: str
+) -> None:
+    printed(tmp_path, *words, *SMALL, "-i", "0", "-i", "1", "-i", "2")
+    assert hashlib.sha256((tmp_path / "t").read_bytes()).hexdigest() == sha256
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("-E -i 0 -i 9 -i 10", {"write": 16, "pwrite64": 16, "pread64": 16, "fsync": 10}),
+        ("-B -i 0 -i 1", {"mmap": 4, "write": 2, "read": 2}),
+        ("-B -G -i 0", {"mmap": 2, "msync": 18, "write": 2}),
+        # Every record by a call of the C library's own thread.
+        ("-H 3 -i 0 -i 1", {"pwrite64": 16, "pread64": 16, "read": 2, "write": 0}),
+    ],
+)
+def test_the_calls_are_those_of_the_original(tmp_path: Path, words: str, expected: dict[str, int]) -> None:
+    found = calls(tmp_path, *words.split(), *SMALL)
+    found["msync"] = sum(
+        line.startswith("msync")
+        for trace in tmp_path.glob("trace.*")
+        for line in trace.read_text(errors="replace").splitlines()
+    )
+    assert {name: found[name] for name in expected} == expected
+
+
+@needs_strace
+def test_jitter_reads_elsewhere_before_every_hundredth_record(tmp_path: Path) -> None:
+    found = calls(tmp_path, "-K", "-i", "0", "-i", "1", "-+n", "-s", "1m", "-r", "4k", "-f", "t", "-w")
+    # 256 records and the one before the clock; 3 disturbances of 2 reads.
+    assert found["read"] == 256 + 1 + 6
+
+
+def test_a_log_has_a_line_for_each_record(tmp_path: Path) -> None:
+    printed(tmp_path, "-Q", *SMALL, "-i", "0", "-i", "1")
+    for name in ("wol", "rwol", "rol", "rrol"):
+        head, *lines = (tmp_path / f"{name}.dat").read_text().splitlines()
+        assert head == "Offset in kBytes   Latency in microseconds  Transfer size in bytes"
+        assert [line.split()[::2] for line in lines[:8]] == [[str(16 * at), "16384"] for at in range(8)]
+        assert lines[8] == ""
+        assert lines[9].startswith("System time")
+    printed(tmp_path, "-Q", "-t", "2", "-i", "0", "-s", "64k", "-r", "16k", "-F", "a", "b")
+    assert len((tmp_path / "Child_1_wol.dat").read_text().splitlines()) == 1 + 4 + 2
+
+
+def test_children_write_and_read_by_pwrite_and_pread_without_being_asked(tmp_path: Path) -> None:
+    text = printed(tmp_path, "-t", "2", "-s", "64k", "-r", "16k", "-R", "-F", "a", "b")
+    for words in ("pwrite writers", "pread readers"):
+        assert f"throughput for 2 {words} \t=" in text
+    assert re.search(r'^"         Pwrite " +[0-9.]+ $', text, re.MULTILINE)
+
+
+def test_columns_are_those_of_the_original_with_these_flags(tmp_path: Path) -> None:
+    extended = printed(tmp_path, "-E", "-R", *SMALL, "-i", "0", "-i", "9", "-i", "10")
+    head = next(line for line in extended.splitlines() if "reclen" in line)
+    row = extended.splitlines()[extended.splitlines().index(head) + 1]
+    assert head.endswith("fwrite frewrite    fread  freread  pwrite repwrite   pread   repread")
+    ends = [found.end() for found in re.finditer(r"\d+", row)]
+    assert ends == [16, 24, 33, 42, 151, 160, 168, 177]
+    assert '"Re-Pread report"' in extended
+    (tmp_path / "t").unlink()
+    mapped = printed(tmp_path, "-B", *SMALL)
+    head = next(line for line in mapped.splitlines() if "reclen" in line)
+    assert head == head.rstrip() + " " * 36
+    row = mapped.splitlines()[mapped.splitlines().index(head) + 1]
+    assert len(row.split()) == 2 + 9
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("-B -H 2", "mmap or async, not both"),
+        ("-H 2 -k 2", "can not do both"),
+        ("-V 3 -+Z", "each says what is written"),
+        ("-U /nowhere", "no mount point"),
+        ("-P 70000", "processors"),
+        ("-i 12", "preadv"),
+        ("-i 9", "leaves"),
+    ],
+)
+def test_what_cannot_be_together_is_refused(tmp_path: Path, words: str, reason: str) -> None:
+    done = mileage("iozone", *words.split(), "-s", "64k", "-r", "16k", cwd=tmp_path)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert not list(tmp_path.iterdir())
