@@ -127,7 +127,15 @@ def _head_of_children(given: GivenFlags, asked: IozoneRequest) -> list[str]:
 
 
 def _command(given: GivenFlags) -> str:
-    return shlex.join(["iozone", *given.words])
+    """The command line with words that are no flags at its end, where the C library's getopt puts them."""
+    last = list(given.operands)
+    words = []
+    for word in reversed(given.words):
+        if last and word == last[-1]:
+            last.pop()
+        else:
+            words.append(word)
+    return shlex.join(["iozone", *reversed(words), *given.operands])
 
 
 def _port(given: GivenFlags) -> str:

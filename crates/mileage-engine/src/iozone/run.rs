@@ -74,7 +74,7 @@ impl Tests {
             match done {
                 Ok(result) => {
                     if let Some(sender) = self.finished.as_ref().filter(|_| !failed && !self.is_stopped()) {
-                        // Nobody waits for results any more where the receiver is gone.
+                        // Nobody waits for results where the receiver was dropped.
                         let _ = sender.send(result.clone());
                     }
                     all.results.push(result);
