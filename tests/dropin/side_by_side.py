@@ -105,7 +105,9 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
         status, said = -1, ""
     left = [path for path in place.rglob("*") if path.is_file()]
     # A worksheet begins with the command line, and so with the path of the tool.
-    files = {str(path.relative_to(place)): 0 if _is_aside(path.name) else path.stat().st_size for path in left}
+    files = {
+        str(path.relative_to(place)): 0 if _is_aside(path.name) else path.stat().st_size for path in left
+    }
     traced = "".join(path.read_text(errors="replace") for path in place.parent.glob(f"{trace.name}.*"))
     return Outcome(status, files, calls_of(traced, str(place)), kinds_of(said, program[-1]))
 
