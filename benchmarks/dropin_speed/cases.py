@@ -23,6 +23,8 @@ class Case:
     tool: str
     words: str
     small: str
+    file_mib: int = 0
+    """Size of the file that is there before, where laying it out would take most of the time."""
 
 
 _FIO: Final = "--name=x --filename=file --output-format=json --ioengine"
@@ -35,8 +37,8 @@ _SMALL: Final = {
 """What starts up, does one operation and ends."""
 
 
-def _case(name: str, tool: str, words: str) -> Case:
-    return Case(name, tool, words, _SMALL[tool])
+def _case(name: str, tool: str, words: str, file_mib: int = 0) -> Case:
+    return Case(name, tool, words, _SMALL[tool], file_mib)
 
 
 CASES: Final = (
@@ -55,33 +57,37 @@ CASES: Final = (
         "fio",
         f"{_FIO}=psync --rw=write --bs=4k --size=256m --refill_buffers=1",
     ),
-    _case("fio, cached 4 KiB read", "fio", f"{_FIO}=psync --rw=read --bs=4k --size=256m --invalidate=0"),
+    _case("fio, cached 4 KiB read", "fio", f"{_FIO}=psync --rw=read --bs=4k --size=256m --invalidate=0", 256),
     _case("fio, cached 1 MiB write", "fio", f"{_FIO}=psync --rw=write --bs=1m --size=512m"),
     _case(
         "fio, cached 1 MiB write, new data",
         "fio",
         f"{_FIO}=psync --rw=write --bs=1m --size=512m --refill_buffers=1",
     ),
-    _case("fio, cached 1 MiB read", "fio", f"{_FIO}=psync --rw=read --bs=1m --size=512m --invalidate=0"),
+    _case("fio, cached 1 MiB read", "fio", f"{_FIO}=psync --rw=read --bs=1m --size=512m --invalidate=0", 512),
     _case(
         "fio, direct 4 KiB random read",
         "fio",
-        f"{_FIO}=psync --rw=randread --bs=4k --size=32m --direct=1 --norandommap",
+        f"{_FIO}=psync --rw=randread --bs=4k --size=64m --direct=1 --norandommap",
+        64,
     ),
     _case(
         "fio, direct 4 KiB random write",
         "fio",
-        f"{_FIO}=psync --rw=randwrite --bs=4k --size=32m --direct=1 --norandommap",
+        f"{_FIO}=psync --rw=randwrite --bs=4k --size=64m --direct=1 --norandommap",
+        64,
     ),
     _case(
         "fio, direct 4 KiB random read, depth 32",
         "fio",
-        f"{_FIO}=io_uring --rw=randread --bs=4k --size=64m --direct=1 --iodepth=32 --norandommap",
+        f"{_FIO}=io_uring --rw=randread --bs=4k --size=256m --direct=1 --iodepth=32 --norandommap",
+        256,
     ),
     _case(
         "fio, direct 4 KiB random write, depth 32",
         "fio",
-        f"{_FIO}=io_uring --rw=randwrite --bs=4k --size=64m --direct=1 --iodepth=32 --norandommap",
+        f"{_FIO}=io_uring --rw=randwrite --bs=4k --size=256m --direct=1 --iodepth=32 --norandommap",
+        256,
     ),
 )
 _MDTEST_ROW: Final = re.compile(r"^ {3}((?:File|Directory) \w+) +([0-9.]+) ", re.MULTILINE)

@@ -14,7 +14,7 @@ from statistics import median
 from tempfile import TemporaryDirectory, TemporaryFile
 
 from benchmarks.dropin_speed.cases import Case, Rates, rates_of
-from benchmarks.peers.places import fresh_ext4
+from benchmarks.peers.places import fresh_ext4, lay_out
 from benchmarks.peers.turns import one_processor
 
 TOOL, OURS = "tool", "mileage"
@@ -57,6 +57,8 @@ def run_once(
     words = case.small if small else case.words
     with ExitStack() as made, TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         place = made.enter_context(TemporaryDirectory(dir=folder))
+        if case.file_mib and not small:
+            lay_out(Path(place, "file"), case.file_mib)
         if case.tool == "mdtest":
             # Names cost what the file system's tables make them cost: every run gets a new one.
             at = made.enter_context(fresh_ext4(folder, 40_000))

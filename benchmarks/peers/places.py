@@ -13,7 +13,7 @@ from benchmarks.peers.programs import Unusable
 MIB = 1 << 20
 
 
-def _lay_out(path: Path, mib: int) -> None:
+def lay_out(path: Path, mib: int) -> None:
     """A file of `mib` MiB that do not compress, on the device, unless it is there."""
     if path.exists() and path.stat().st_size == mib * MIB:
         return
@@ -25,7 +25,7 @@ def _lay_out(path: Path, mib: int) -> None:
 
 def cached(path: Path, mib: int) -> None:
     """A file of `mib` MiB that is in the page cache."""
-    _lay_out(path, mib)
+    lay_out(path, mib)
     with path.open("rb") as file:
         while file.read(MIB):
             pass
@@ -33,7 +33,7 @@ def cached(path: Path, mib: int) -> None:
 
 def uncached(path: Path, mib: int) -> None:
     """A file of `mib` MiB of which nothing is in the page cache."""
-    _lay_out(path, mib)
+    lay_out(path, mib)
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 

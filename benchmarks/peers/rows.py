@@ -192,7 +192,8 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
             programs, path, workload(seconds, mib, **changes, content="zeros"), options
         )
     bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
-    return Row(name, arms, bars, lambda: uncached(path, mib))
+    # Reads in a queue keep the processor busy enough to be compared at once too: in turn no two meet the same moment.
+    return Row(name, arms, bars, lambda: uncached(path, mib), processor_bound=deep and not write)
 
 
 def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row:
@@ -213,6 +214,10 @@ def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row
         "--thread",
     ]
     arms |= _fio_arms(programs, common, _=(), **_fresh(write))
+    if write:
+        arms[CONSTANT] = lambda seconds: run.engine(
+            programs, path, workload(seconds, mib, **changes, content="zeros"), {"direct": True}
+        )
     # Between programs that generate as much data.
     peers = FRESH if write else tuple(name for name in arms if name != US)
     bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
