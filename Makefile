@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-tools bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -212,6 +212,9 @@ bench-peers: need-rust need-python ## compare with fio, bare loops and other ins
 
 bench-devices: $(STAMPS)/release ## compare with hdparm and dd on a loop device limited to 200 MiB/s; root, 4 minutes
 	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
+
+bench-tools: $(STAMPS)/release ## drop-in commands next to the iozone, ior, mdtest and fio in TOOLS=DIR; root, 15 minutes
+	@$(BIN)/python -m benchmarks.dropin_speed --real "$(TOOLS)"
 
 mutants: need-rust ## plant known bugs in the crates and check that a test catches each; some minutes
 	$(PYTHON) crates/mutants.py
