@@ -251,6 +251,7 @@ _JOB: Final = (
     _option("dedupe_percentage", "Percent of blocks that equal another.", "PERCENT", "50"),
     _option("fallocate", "native; none and truncate: files grow as they are written.", "KIND", "none"),
     _option("overwrite", "Write the files before.", "ON", "1"),
+    _option("create_fsync", "Sync a file that was laid out; unless given, yes.", "ON", "0"),
     _option(
         "create_on_open",
         "Make a file when it is opened.",

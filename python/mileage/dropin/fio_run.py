@@ -89,7 +89,7 @@ def lay_out(works: list[FioWork], say: Callable[[str], None]) -> None:
                 continue
             made.append(file)
             if work.reads > 0 or work.job.is_on("overwrite"):
-                _fill(file.path, file.end)
+                _fill(file.path, file.end, work.sizes[1][1], synced=work.job.is_on("create_fsync", True))
             else:
                 _extend(
                     file.path, file.end, allocate=work.job.text("fallocate") not in ("none", "0", "truncate")
@@ -113,9 +113,9 @@ def _extend(path: str, length: int, *, allocate: bool) -> None:
         os.truncate(file.fileno(), length)
 
 
-def _fill(path: str, length: int) -> None:
-    record = min(_LAYOUT_BYTES, length & -length) if length % _LAYOUT_BYTES else _LAYOUT_BYTES
-    record = max(record, 512)
+def _fill(path: str, length: int, block: int, *, synced: bool) -> None:
+    """Write a file as fio does: in the job's largest blocks of writes, as far as they divide it, and a sync."""
+    record = block if length % block == 0 else max(min(_LAYOUT_BYTES, length & -length), 512)
     workload = {
         "pattern": "sequential",
         "read_percent": 0,
@@ -127,7 +127,7 @@ def _fill(path: str, length: int) -> None:
         "stop": {"bytes": -(-length // record) * record},
         "seed": 1,
         "content": "incompressible",
-        "sync": "none",
+        "sync": "fsync" if synced else "none",
         "sync_timed": False,
     }
     record = json.loads(_core.run_file(path, json.dumps(workload), json.dumps({"create": True}), None))
