@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 from tests.command import mileage
@@ -124,3 +129,22 @@ def test_a_flag_without_an_effect_is_noted(tmp_path: Path) -> None:
     done = mileage("mdtest", "-n", "2", "-F", "-v", "-V", "1", "-t", cwd=tmp_path)
     assert done.returncode == 0
     assert [line.partition(": ")[2].partition(":")[0] for line in done.stderr.splitlines()] == ["-t"]
+
+
+def test_what_was_finished_is_printed_when_it_is_terminated(tmp_path: Path) -> None:
+    program = [str(Path(sys.executable).with_name("mileage")), "mdtest"]
+    words = ["-n", "20", "-i", "10000", "-F", "-d", "d"]
+    with subprocess.Popen([*program, *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if "1 tasks, 20 files" in line:
+                break
+        # A later iteration than the first has begun when its directory is there.
+        while not any(path.name != "test-dir.0-0" for path in (tmp_path / "d").glob("test-dir.*")):
+            assert run.poll() is None
+            time.sleep(0.001)
+        run.terminate()
+        text = run.stdout.read()
+    assert run.returncode == -signal.SIGTERM
+    assert re.search(r"File creation +[0-9]+\.[0-9]+", text)
+    assert "finished" not in text

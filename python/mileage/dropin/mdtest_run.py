@@ -27,6 +27,7 @@ from mileage.dropin.mdtest_text import (
     tree_line,
 )
 from mileage.dropin.ranks import ABORTED, RankLost, Ranks
+from mileage.dropin.termination import Termination, end_by_sigterm, sigterm_as_exception
 
 
 class MdtestRank:
@@ -333,8 +334,17 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int
         sys.stdout.flush()
     rank = MdtestRank(options, ranks)
     try:
-        rank.run()
+        with sigterm_as_exception():
+            rank.run()
         errors: int = sum(ranks.gather(rank.errors))
+    except (Termination, KeyboardInterrupt) as cause:
+        if ranks.rank == 0 and rank.results:
+            # What was finished, without the line that says that all was.
+            sys.stdout.write(f"{table(rank.results, rank.errors).partition('-- finished')[0].rstrip()}\n")
+            sys.stdout.flush()
+        if isinstance(cause, Termination):
+            end_by_sigterm()
+        raise
     except OSError as error:
         sys.stdout.write(f"mdtest ERROR: {error.strerror or error}\n")
         sys.stdout.flush()
