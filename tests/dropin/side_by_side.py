@@ -9,7 +9,9 @@ seen by strace as reads and writes, and are not compared. Sizes and times of the
 Not compared, as it differs by intent: calls on worksheets, which IOzone writes cell by cell, and on Mileage's own
 file `.mileage-...`, by which it learns what the directory can do; the authors that IOzone names in its head, and the
 path by which the tool was called. IOzone's children stop when the first one ends, after counts that no two runs have
-in common: its lines with children get `-x`, with which each child does its whole part.
+in common: its lines with children get `-x`, with which each child does its whole part. Of fio's lines kinds are
+compared, each once, and not its statistics of the disk, which Mileage does not print. Lines that only IOR 4.1 and
+mdtest 4.1 print are not compared: Mileage prints those of 4.0.
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ _CALLS: Final = {
 _QUEUES: Final = ("io_submit", "io_uring_enter")
 _LINE: Final = re.compile(r"^(\w+)\([0-9]+<([^>]*)>.* = ([0-9]+)")
 _QUEUED: Final = re.compile(r"^(?:io_submit|io_uring_enter)\(")
+_UNPRINTED: Final = re.compile(
+    r"Disk stats|  \w+: ios=|(memoryBuffer|dataAccess|GPUDirect) +:|IOR-4|mdtest-4|SUMMARY rate"
+)
+_UNIT: Final = re.compile(r"\b(?<![a-zA-Z])[num]sec\b|(?<=[0-9(])[kKMGT]?i?B(?=/s|[,;) -]|$)")
+_BLANK: Final = re.compile(r"(?<=[=\[(]) +")
+_SHARES: Final = re.compile(r"#=#%(?:, #=#%)*,?")
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9][0-9.,:/]*)(?:e[-+][0-9]+)?")
 _SECONDS: Final = 60
 _OWN: Final = (".mileage-",)
@@ -75,11 +83,17 @@ def _is_aside(path: str) -> bool:
 
 
 def kinds_of(text: str, program: str = "") -> Counter[str]:
-    """Printed lines with every number as #, and spaces as one; `program` is what stands for the tool's name."""
+    """Printed lines with every number as #, units that follow from it as one, and spaces as one.
+
+    `program` is what stands for the tool's name.
+    """
     shown = (line for line in text.splitlines() if not _CREDITS.match(line))
+    shown = (line for line in shown if not _UNPRINTED.match(line))
     named = (line.replace(f" {program} ", f" {Path(program).name} ") if program else line for line in shown)
-    lines = (" ".join(_NUMBER.sub("#", line).split()) for line in named)
-    return Counter(line for line in lines if line)
+    lines = (" ".join(_NUMBER.sub("#", _UNIT.sub("unit", _BLANK.sub("", line))).split()) for line in named)
+    whole = (_SHARES.sub("#=#%", line) for line in lines if line)
+    # fio has a line of shares for each unit of time that any latency had.
+    return Counter(dict.fromkeys(whole, 1) if Path(program).name == "fio" else whole)
 
 
 def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
