@@ -129,7 +129,7 @@ def test_columns_are_those_of_the_original_with_these_flags(tmp_path: Path) -> N
         ("-B -H 2", "mmap or async, not both"),
         ("-H 2 -k 2", "can not do both"),
         ("-V 3 -+Z", "each says what is written"),
-        ("-U /nowhere", "no mount point"),
+        ("-U /nowhere", "not supported"),
         ("-P 70000", "processors"),
         ("-i 12", "preadv"),
         ("-i 9", "leaves"),

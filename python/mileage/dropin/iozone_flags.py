@@ -148,11 +148,6 @@ _MANNER: Final = (
         "Append offset and latency of each record to files in the working directory: wol.dat, rwol.dat, rol.dat, "
         "rrol.dat; with -t Child_N_wol.dat and their like for each test.",
     ),
-    Flag(
-        "-U",
-        "Unmount and mount this mount point before each test, by umount and mount, which need its line in /etc/fstab.",
-        "MOUNT",
-    ),
 )
 _PERCENT: Final = (
     "the original takes the three as nested: with -+w 98 -+y 98 -+C 98, 96 % of the data is compressible, "
@@ -202,6 +197,12 @@ _REFUSED: Final = (
         "-m",
         "Uses several buffers.",
         instead="omit it: Mileage always writes from several buffers.",
+    ),
+    Flag(
+        "-U",
+        "Unmounts and mounts between tests.",
+        "MOUNT",
+        instead='a study on loop: or block: with carryover = "remount"; a file of Mileage is in use there meanwhile.',
     ),
     Flag("-W", "Locks the file while it is used.", instead="omit it; no workload here locks."),
     Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),

@@ -1,8 +1,7 @@
 """Flags of IOzone that say how records are moved, or what is done around them, as keys of a study.
 
-Scope: `-B -D -G -H -k -K -p -P -Q -U`, and the byte of `-V` and `-+Z`.
-What it refuses: what IOzone refuses together, a processor that is not there, and a mount point that is none or does
-not hold the file.
+Scope: `-B -D -G -H -k -K -p -P -Q`, and the byte of `-V` and `-+Z`.
+What it refuses: what IOzone refuses together, and a processor that is not there.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ def is_without_streams(given: GivenFlags) -> bool:
     return any(given.has(flag) for flag in (*MAPPING, *ASYNCHRONOUS))
 
 
-def manner_of(given: GivenFlags, place: Path, *, together: bool) -> MannerKeys:
-    """The manner that the flags ask for; `place` is the directory of the files. Raises Refused."""
-    _refuse_combinations(given, together)
+def manner_of(given: GivenFlags) -> MannerKeys:
+    """The manner that the flags ask for. Raises Refused."""
+    _refuse_combinations(given)
     mapped: Literal["none", "begin", "wait"] | None = None
     if any(given.has(flag) for flag in MAPPING):
         # A last -B means no msync again, as in IOzone, whose flags undo each other in order.
@@ -46,7 +45,6 @@ def manner_of(given: GivenFlags, place: Path, *, together: bool) -> MannerKeys:
         purge=f"{_cache_kb(given)} KiB" if given.has("-p") else None,
         line=_whole(given.last("-L") or "32") or 32,
         logs=str(Path.cwd()) if given.has("-Q") else None,
-        remount=_mount_point(given, place),
         first_cpu=_first_cpu(given),
     )
 
@@ -76,7 +74,7 @@ def manner_notes(given: GivenFlags) -> list[str]:
     return notes
 
 
-def _refuse_combinations(given: GivenFlags, together: bool) -> None:
+def _refuse_combinations(given: GivenFlags) -> None:
     mapping = any(given.has(flag) for flag in MAPPING)
     contents = [flag for flag in ("-V", "-+Z", "-+d", "-+w") if given.has(flag)]
     pairs = (
@@ -86,7 +84,6 @@ def _refuse_combinations(given: GivenFlags, together: bool) -> None:
         ),
         (given.has("-H") and given.has("-k"), "can not do both -H and -k, as IOzone says"),
         (len(contents) > 1, f"{' and '.join(contents)}: each says what is written; give one of them"),
-        (given.has("-U") and together, "-U: IOzone unmounts for a single stream alone; leave -t out"),
     )
     for wrong, text in pairs:
         if wrong:
@@ -121,27 +118,3 @@ def _first_cpu(given: GivenFlags) -> int | None:
             code="out-of-range",
         )
     return first
-
-
-def _mount_point(given: GivenFlags, place: Path) -> str | None:
-    text = given.last("-U")
-    if text is None:
-        return None
-    mount = Path(text)
-    if not os.path.ismount(mount):
-        raise Refused(f"iozone: -U {text}", "is no mount point", code="wrong-value")
-    if not place.resolve().is_relative_to(mount.resolve()):
-        raise Refused(
-            f"iozone: -U {text}",
-            f"does not hold the file, which is in {place}",
-            advice="name a file below the mount point by -f",
-            code="mismatch",
-        )
-    if Path.cwd().is_relative_to(mount.resolve()):
-        raise Refused(
-            f"iozone: -U {text}",
-            "holds the working directory, so that it cannot be unmounted",
-            advice="call from another directory",
-            code="conflict",
-        )
-    return str(mount.resolve())

@@ -54,7 +54,6 @@ class Manner(msgspec.Struct, frozen=True, omit_defaults=True):
     jitter: bool = False
     purge: CacheSize | None = None
     logs: str | None = None
-    remount: str | None = None
     first_cpu: int | None = None
 
 
@@ -76,8 +75,6 @@ class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Length of that cache's lines in bytes (-L)."""
     logs: str | None = None
     """Directory of the files of offsets and latencies (-Q)."""
-    remount: str | None = None
-    """Mount point that is unmounted and mounted before each test (-U)."""
     first_cpu: Cpu | None = None
     """Processor of the first child; the others' follow in turn (-P)."""
 
@@ -103,4 +100,4 @@ def manner_of(keys: MannerKeys) -> Manner | UnsetType:
     elif keys.depth is not None:
         transport = Transport(posix=Posix(keys.depth, keys.copied))
     purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), keys.line)
-    return Manner(transport, keys.jitter, purge, keys.logs, keys.remount, keys.first_cpu)
+    return Manner(transport, keys.jitter, purge, keys.logs, keys.first_cpu)

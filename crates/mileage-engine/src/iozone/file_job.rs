@@ -141,7 +141,7 @@ impl Job<'_> {
         let made = OpenHow { create: true, truncate: true, ..OpenHow::default() };
         match action {
             // A phase of its own; only a real file's.
-            Action::Unlink | Action::Remount | Action::Extend => Vec::new(),
+            Action::Unlink | Action::Extend => Vec::new(),
             Action::Empty | Action::Create => {
                 vec![FileCall::Open { path, handle: other, how: made }, FileCall::Close { handle: other }]
             }

@@ -61,21 +61,16 @@ pub struct Manner {
     pub purge: Option<CacheSize>,
     /// Directory of the files with a line of offset and latency for each record (`-Q`); none are written without.
     pub logs: Option<PathBuf>,
-    /// Mount point that is unmounted and mounted before each test (`-U`); a single stream's.
-    pub remount: Option<PathBuf>,
     /// Processor of the first worker, the others' follow in turn (`-P`).
     pub first_cpu: Option<u32>,
 }
 
 impl Manner {
-    /// Check that this manner is possible; `fidelity` and `workers` are the suite's.
-    pub(super) fn check(&self, fidelity: bool, workers: bool) -> Result<(), Error> {
+    /// Check that this manner is possible; `fidelity` is the suite's mode.
+    pub(super) fn check(&self, fidelity: bool) -> Result<(), Error> {
         let refused = |what, found: &str, expected| Err(Error::Refused { what, found: found.to_owned(), expected });
         if !fidelity && *self != Self::default() {
             return refused("manner", "given", "the mode fidelity");
-        }
-        if self.remount.is_some() && workers {
-            return refused("remount", "given", "a single stream");
         }
         if let Some(cache) = self.purge
             && (cache.line_bytes == 0 || cache.bytes < cache.line_bytes)

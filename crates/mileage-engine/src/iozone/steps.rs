@@ -17,8 +17,6 @@ pub(super) enum Action {
     Open(Access),
     /// `fsync` of what was opened.
     Fsync,
-    /// `umount` and `mount` of the manner's mount point.
-    Remount,
     /// Give the file its length for a mapping: `lseek` to the last record, `write` it, `lseek` to the start; past the
     /// page cache `write` of every record.
     Extend,
@@ -135,7 +133,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
     }
 }
 
-/// The actions of `faithful`, with those that a mount point or a mapping needs.
+/// The actions of `faithful`, with those that a mapping needs.
 fn around_faithful(suite: &Iozone, test: Test) -> Vec<Action> {
     let mut actions = faithful(suite, test);
     let streams = test.by_stream() || matches!(test.group(), Group::Pwrite | Group::Pread);
@@ -150,11 +148,6 @@ fn around_faithful(suite: &Iozone, test: Test) -> Vec<Action> {
         && let Some(at) = actions.iter().position(|action| matches!(action, Action::Open(_)))
     {
         actions.insert(at + 1, Action::Extend);
-    }
-    if suite.manner.remount.is_some() {
-        // What write does first is no part of its passes, before each of which the file system is mounted anew.
-        let at = if test == Test::Write { 2 } else { 0 };
-        actions.insert(at, Action::Remount);
     }
     actions
 }

@@ -321,7 +321,7 @@ impl Iozone {
     /// The first rule that is broken.
     pub fn check(&self) -> Result<(), Error> {
         let fidelity = self.mode == Mode::Fidelity;
-        self.manner.check(fidelity, self.workers.is_some())?;
+        self.manner.check(fidelity)?;
         if self.stride_records == 0 {
             return refused("stride_records", 0, "1 or more");
         }

@@ -190,7 +190,6 @@ impl Workers {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC;
                 self.reach(path, flags, 0o640)?.map_err(failed("create", path))?;
             }
-            Action::Remount => remount(self.suite.manner.remount.as_deref())?,
             Action::Extend => self.extend(current()?).map_err(failed("extend", path))?,
             Action::Open(access) => *opened = Some(self.open_as(access, path)?),
             Action::Fsync => rustix::fs::fsync(current()?).map_err(failed("fsync", path))?,
@@ -260,19 +259,6 @@ impl Workers {
             Err(error) => Err(failed("remove", path)(error)),
         }
     }
-}
-
-/// Unmount a file system and mount it again, by the programs and the file system table.
-fn remount(place: Option<&Path>) -> Result<(), Error> {
-    let Some(place) = place else { return Ok(()) };
-    for (program, what) in [("umount", "unmount"), ("mount", "mount")] {
-        let done = std::process::Command::new(program).arg(place).stdout(std::process::Stdio::null()).status();
-        let done = done.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
-        if !done.map_err(failed(what, place))?.success() {
-            return Err(failed(what, place)(Errno::BUSY));
-        }
-    }
-    Ok(())
 }
 
 /// `O_DSYNC` alone, from the kernel's `fcntl.h`: the library's flag of that name is `O_SYNC`.
