@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from mileage.app.result import load
-from mileage.plan.iozone_suite import IOZONE
+from mileage.plan.iozone_suite import IOZONE, Suite
 from mileage.report.evidence import Evidence, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
@@ -133,7 +133,7 @@ def test_the_page_begins_with_the_lowest_and_the_highest_rate(tmp_path: Path) ->
     assert "intervals overlap" not in page
 
 
-TESTS = [f"iozone.{test}" for test in IOZONE if test != "mix"]
+TESTS = [f"iozone.{test}" for test in IOZONE if test not in Suite.alone]
 
 
 def test_of_many_cells_each_test_has_a_chart_and_the_table_is_folded(tmp_path: Path) -> None:
