@@ -96,6 +96,10 @@ def kinds_of(text: str, program: str = "") -> Counter[str]:
     return Counter(dict.fromkeys(whole, 1) if Path(program).name == "fio" else whole)
 
 
+#: What `timeout` ends with, when the first signal was enough and when it was not.
+_TIMED_OUT: Final = (124, 137)
+
+
 def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
     """Run a command line in a new directory under strace."""
     place.mkdir(parents=True)
@@ -104,19 +108,17 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
     # One trace for each process: no line is broken by another process.
     trace = place.with_name(f"{place.name}-trace")
     watch = ["strace", "-ff", "-qq", "-y", "-s", "0", "-o", str(trace), "-e", ",".join((*_CALLS, *_QUEUES))]
-    try:
-        done = subprocess.run(
-            [*watch, *program, *words],
-            cwd=place,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-        status, said = done.returncode, done.stdout
-    except subprocess.TimeoutExpired:
-        status, said = -1, ""
+    # `timeout` ends the whole process group: without strace the tool would run on.
+    limit = ["timeout", "--kill-after=2", str(_SECONDS)]
+    done = subprocess.run(
+        [*limit, *watch, *program, *words],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    status, said = (-1, "") if done.returncode in _TIMED_OUT else (done.returncode, done.stdout)
     left = [path for path in place.rglob("*") if path.is_file()]
     # A worksheet begins with the command line, and so with the path of the tool.
     files = {
