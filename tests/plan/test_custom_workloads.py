@@ -12,6 +12,7 @@ from mileage.plan import Study, TargetFacts, Workload, parse_study, to_toml
 from mileage.plan.content import (
     ContentTable,
     IozoneDedup,
+    IozonePattern,
     MixedContent,
     SampledVerification,
     VerifyTable,
@@ -329,7 +330,12 @@ def test_the_words_for_data() -> None:
     assert read_content("within=98, across=97 ,compress=96%") == ContentTable(
         iozone_dedup=IozoneDedup(98, 97, 96)
     )
+    assert read_content("pattern=255") == ContentTable(iozone_pattern=IozonePattern(255, whole=True))
+    assert read_content("page=165") == ContentTable(iozone_pattern=IozonePattern(165, whole=False))
     assert read_verify("1 in 100") == VerifyTable(SampledVerification(100))
+    for text in ("pattern=256", "pattern=3%", "page=1,pattern=1"):
+        with pytest.raises(ValueError, match="not a content"):
+            read_content(text)
     for text in ("ones", "compressible=101", "compressible=1,compressible=2", "within=1", "duplicate"):
         with pytest.raises(ValueError, match="not a content"):
             read_content(text)

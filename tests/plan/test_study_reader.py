@@ -166,7 +166,7 @@ CASES = [
         (
             "small.toml: measure.throughput.content: 'ones' is not a content: expected incompressible, zeros, "
             "iozone_default, iozone_diagnostic, or shares in percent: compressible=50,duplicate=20 (IOzone's: "
-            "within=98,across=98,compress=98)"
+            "within=98,across=98,compress=98), or a byte of IOzone's: pattern=3, page=165"
         ),
     ),
     (

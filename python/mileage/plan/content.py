@@ -70,7 +70,7 @@ Verify = Literal["off", "all"] | VerifyTable
 
 _CONTENT_FORMS: Final = (
     f"{', '.join(CONTENT_NAMES)}, or shares in percent: compressible=50,duplicate=20 (IOzone's: "
-    "within=98,across=98,compress=98)"
+    "within=98,across=98,compress=98), or a byte of IOzone's: pattern=3, page=165"
 )
 
 
@@ -82,8 +82,9 @@ def read_content(text: str) -> Content:
     shares: dict[str, int] = {}
     for part in text.split(","):
         key, _, value = part.strip().partition("=")
-        digits = value.strip().removesuffix("%")
-        most = 255 if key.strip() in ("pattern", "page") else 100
+        is_byte = key.strip() in ("pattern", "page")
+        digits = value.strip() if is_byte else value.strip().removesuffix("%")
+        most = 255 if is_byte else 100
         if not digits.isdecimal() or not digits.isascii() or int(digits) > most or key.strip() in shares:
             raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
         shares[key.strip()] = int(digits)
