@@ -132,6 +132,9 @@ def test_columns_are_those_of_the_original_with_these_flags(tmp_path: Path) -> N
         ("-U /nowhere", "not supported"),
         ("-P 70000", "processors"),
         ("-i 12", "preadv"),
+        ("-i 11 -i 11", "pwritev"),
+        ("-i 13", "no test of IOzone"),
+        ("-K -f virtual:plain-64gib@server-2025", "-K: a modelled host"),
         ("-i 9", "leaves"),
     ],
 )
@@ -140,3 +143,23 @@ def test_what_cannot_be_together_is_refused(tmp_path: Path, words: str, reason: 
     assert done.returncode == 2
     assert reason in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("key", "value", "needed"), [("copied", "false", "depth"), ("line", "64", "purge")])
+def test_a_key_without_effect_is_refused(tmp_path: Path, key: str, value: str, needed: str) -> None:
+    (tmp_path / "s.toml").write_text(
+        f"""name = "s"
+target = "dir:{tmp_path}"
+[[stage]]
+name = "a"
+measure = ["records"]
+[measure.records]
+workload = "iozone.read"
+record = "4KiB"
+fidelity = true
+iozone = {{ file = "64KiB", manner = {{ {key} = {value} }} }}
+"""
+    )
+    done = mileage("plan", "s.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"manner.{key}: found no {needed}" in " ".join(done.stderr.split())

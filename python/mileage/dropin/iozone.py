@@ -22,26 +22,12 @@ from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
-from mileage.plan.iozone_suite import RETESTS, Suite
+from mileage.plan.iozone_suite import NUMBERED, RETESTS, Suite
 from mileage.plan.iozone_switches import PAUSE, IozoneSwitches
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.targets.filesystem import memory_bytes
 
-_GROUPS: Final = (
-    "write",
-    "read",
-    "random",
-    "backward",
-    "record_rewrite",
-    "stride",
-    "fwrite",
-    "fread",
-    "mix",
-    "pwrite",
-    "pread",
-)
-"""Tests by the numbers of -i."""
 _NONE_HERE: Final = {11: "pwritev", 12: "preadv"}
 """Tests that no Linux build of IOzone has."""
 _KB: Final = 1024
@@ -291,7 +277,7 @@ def _table(
             mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
             mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
-            manner=manner_of(given),
+            manner=manner_of(given, modelled=is_modelled(asked.place)),
             keep=given.has("-w") or given.has("-+d"),
             compare=(given.has("-+d") or given.has("-V"))
             and any(test == "mix" or "read" in test for test in asked.tests),
@@ -392,12 +378,11 @@ def _children(given: GivenFlags) -> tuple[int, ...]:
 def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
     numbers = [_count(given, "-i", text, 0, 99) for text in given.every("-i")]
     for number in numbers:
-        if number >= len(_GROUPS) and (
-            number not in _NONE_HERE or len(_NONE_HERE.keys() & numbers) == len(numbers)
-        ):
+        if number >= len(NUMBERED) and (number not in _NONE_HERE or _NONE_HERE.keys() >= set(numbers)):
+            named = _NONE_HERE.get(number)
             raise Refused(
                 f"iozone: -i {number}",
-                f"is the test of {_NONE_HERE.get(number, 'nothing')}, which no Linux build of IOzone has",
+                "is no test of IOzone" if named is None else f"{named}, which no Linux build of IOzone has",
                 expected="0 to 10",
                 code="not-built",
             )
@@ -407,7 +392,7 @@ def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
         )
     numbers = [number for number in numbers if number not in _NONE_HERE]
     omitted = _omitted(given, together)
-    wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - omitted
+    wanted = {NUMBERED[number] for number in numbers} or set(NUMBERED) - omitted
     if numbers and (never := wanted & omitted):
         word = "with -t" if together else "without -t" if "mix" in never else "without -E"
         if is_without_streams(given):

@@ -28,9 +28,14 @@ def is_without_streams(given: GivenFlags) -> bool:
     return any(given.has(flag) for flag in (*MAPPING, *ASYNCHRONOUS))
 
 
-def manner_of(given: GivenFlags) -> MannerKeys:
-    """The manner that the flags ask for. Raises Refused."""
+def manner_of(given: GivenFlags, *, modelled: bool) -> MannerKeys:
+    """The manner that the flags ask for. `modelled`: of files on a modelled host, which has none. Raises Refused."""
     _refuse_combinations(given)
+    asked = [flag for flag in (*MAPPING, *ASYNCHRONOUS, "-K", "-p", "-P", "-Q") if given.has(flag)]
+    if asked and modelled:
+        raise Refused(
+            f"iozone: {asked[0]}", "a modelled host", expected="a file of this machine", code="not-built"
+        )
     mapped: Literal["none", "begin", "wait"] | None = None
     if any(given.has(flag) for flag in MAPPING):
         # A last -B means no msync again, as in IOzone, whose flags undo each other in order.
@@ -40,10 +45,10 @@ def manner_of(given: GivenFlags) -> MannerKeys:
     return MannerKeys(
         mapped=mapped,
         depth=None if depth is None else min(_whole(depth), _DEPTH_MAX),
-        copied=not given.has("-k"),
+        copied=None if depth is None else not given.has("-k"),
         jitter=given.has("-K"),
         purge=f"{_cache_kb(given)} KiB" if given.has("-p") else None,
-        line=_whole(given.last("-L") or "32") or 32,
+        line=_whole(given.last("-L") or "32") or 32 if given.has("-p") else None,
         logs=str(Path.cwd()) if given.has("-Q") else None,
         first_cpu=_first_cpu(given),
     )

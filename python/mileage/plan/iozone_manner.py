@@ -65,14 +65,14 @@ class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     (-D) or by one that does (-G)."""
     depth: Depth | None = None
     """Records that POSIX asynchronous I/O has in flight in addition to the current one (-H, -k)."""
-    copied: bool = True
-    """What asynchronous I/O has read is copied to one buffer (-H; not -k)."""
+    copied: bool | None = None
+    """What asynchronous I/O has read is copied to one buffer (-H; not -k); needs `depth`; unless given, yes."""
     jitter: bool = False
     """Short reads elsewhere before every hundredth record (-K)."""
     purge: str | None = None
     """Size of the processor's cache that is walked over before each record, such as "1 MiB" (-p with -S)."""
-    line: Count = 32
-    """Length of that cache's lines in bytes (-L)."""
+    line: Count | None = None
+    """Length of that cache's lines in bytes (-L); needs `purge`; 32 unless given."""
     logs: str | None = None
     """Directory of the files of offsets and latencies (-Q)."""
     first_cpu: Cpu | None = None
@@ -83,9 +83,15 @@ def problem_of_manner(keys: MannerKeys) -> Refusal | None:
     """The first key that cannot be; None when all can."""
     if keys.mapped is not None and keys.depth is not None:
         return Refusal("depth", found="with mapped", expected="one of them", code="conflict")
+    for key, needed, is_given in (
+        ("copied", "depth", keys.copied is not None and keys.depth is None),
+        ("line", "purge", keys.line is not None and keys.purge is None),
+    ):
+        if is_given:
+            return Refusal(key, found=f"no {needed}", expected=f"both, or no {key}", code="no-effect")
     if keys.purge is not None:
         size = sizes.size_bytes(keys.purge)
-        if not keys.line <= size <= _CACHE_BYTES_MAX:
+        if not _line_bytes(keys) <= size <= _CACHE_BYTES_MAX:
             return Refusal("purge", found=keys.purge, expected="a line to 1 GiB", code="out-of-range")
     return None
 
@@ -98,6 +104,10 @@ def manner_of(keys: MannerKeys) -> Manner | UnsetType:
     if keys.mapped is not None:
         transport = Transport(mapping=Mapping(keys.mapped))
     elif keys.depth is not None:
-        transport = Transport(posix=Posix(keys.depth, keys.copied))
-    purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), keys.line)
+        transport = Transport(posix=Posix(keys.depth, keys.copied is not False))
+    purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), _line_bytes(keys))
     return Manner(transport, keys.jitter, purge, keys.logs, keys.first_cpu)
+
+
+def _line_bytes(keys: MannerKeys) -> int:
+    return 32 if keys.line is None else keys.line

@@ -40,6 +40,11 @@ IOZONE: Final[dict[str, tuple[str, str]]] = {
     "mix": ("mix", "some threads read at random, the others write (two threads or more)"),
 }
 """IOzone's tests: the group that each is done with, and what it does."""
+NUMBERED: Final = (
+    *("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix"),
+    *("pwrite", "pread"),
+)
+"""The groups by the numbers of IOzone's `-i`."""
 RETESTS: Final = ("rewrite", "reread", "frewrite", "freread", "repwrite", "repread")
 
 
