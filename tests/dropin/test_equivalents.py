@@ -114,6 +114,17 @@ def test_the_line_for_iozone_asks_for_the_same_tests(tmp_path: Path) -> None:
     assert [given.last(flag) for flag in ("-+w", "-+y", "-+C")] == ["98"] * 3
 
 
+def test_pwrite_of_a_single_stream_is_asked_for_by_name(tmp_path: Path) -> None:
+    """Without -E IOzone says nothing and does nothing for -i 9."""
+    study = STUDY.format(place=tmp_path).replace('"iozone.stride_read"]', '"iozone.pwrite"]')
+    (tmp_path / "study.toml").write_text(study)
+    done = planned(tmp_path, "iozone")
+    assert done.returncode == 0, done.stderr
+    (line,) = commands(done.stdout)
+    assert "-E" in line
+    assert asked_of(read(tool_named("iozone"), line[1:])).tests == ("write", "pwrite")
+
+
 def test_the_line_for_ior_asks_for_the_same_blocks(tmp_path: Path) -> None:
     (line,) = commands(text_for(tmp_path, "ior"))
     assert line[:3] == ["mpirun", "-np", "2"]

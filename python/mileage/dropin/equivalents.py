@@ -20,7 +20,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.content import Content, ContentTable
 from mileage.plan.io_options import Reach
-from mileage.plan.iozone_suite import Suite
+from mileage.plan.iozone_suite import NUMBERED, Suite
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.task_jobs import IorRun
 from mileage.plan.transfer_api import ApiTable, api_word
@@ -227,26 +227,6 @@ def _fio_data(work: Workload) -> FioOptions:
     return found
 
 
-_IOZONE_NUMBERS: Final = {
-    name: number
-    for number, name in enumerate(
-        (
-            "write",
-            "read",
-            "random",
-            "backward",
-            "record_rewrite",
-            "stride",
-            "fwrite",
-            "fread",
-            "mix",
-            "pwrite",
-            "pread",
-        )
-    )
-}
-
-
 def _iozone(name: str, run: PlannedRun, place: str) -> str:
     if not isinstance(run.job, Suite):
         raise Unsupported("not one of IOzone's tests")
@@ -256,7 +236,9 @@ def _iozone(name: str, run: PlannedRun, place: str) -> str:
     if suite.manner is not UNSET:
         raise Unsupported("the keys of the manner are not translated back to flags")
     words = ["iozone", "-s", f"{suite.file_bytes // 1024}k", "-r", f"{suite.record_bytes // 1024}k"]
-    words += [word for test in suite.tests for word in ("-i", str(_IOZONE_NUMBERS[test]))]
+    words += [word for test in suite.tests for word in ("-i", str(NUMBERED.index(test)))]
+    if suite.workers is None and {"pwrite", "pread"} & set(suite.tests):
+        words.append("-E")
     switches = {
         "flush_timed": "-e",
         "close_timed": "-c",
