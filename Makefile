@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-tools bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-rust-rest test-python test-python-rest test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-tools bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -102,28 +102,41 @@ thorough: test ## `make test`, then long random searches, mutants, damaged files
 	$(call timed,damaged folders,$(MAKE) --no-print-directory fuzz-folder)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
-# Many tests wait for a device or a time limit, so lints and Rust tests are compiled and run at the same time as the Python
-# tests. Their output is printed after that of the Python tests.
-test-all:
-	@logs=$$(mktemp -d); started=$$SECONDS; trap 'trap - INT TERM; kill 0' INT TERM; \
-	in_background() { \
-		{ "$(MAKE)" --no-print-directory $$1 2>&1 && echo "time of $$1: $$((SECONDS - started)) s"; } >"$$logs/$$1" & \
-	}; \
-	in_background lint; lint=$$!; \
-	in_background test-rust; rust=$$!; \
-	status=0; $(MAKE) --no-print-directory test-python || status=1; \
-	wait "$$lint" || status=1; wait "$$rust" || status=1; \
-	cat "$$logs/lint" "$$logs/test-rust"; rm -rf -- "$$logs"; \
+# Many tests wait for a device or a time limit, so other targets are made at the same time; their output follows.
+# $(call at_once,TARGETS,COMMAND)
+at_once = @logs=$$(mktemp -d); started=$$SECONDS; trap 'trap - INT TERM; kill 0' INT TERM; made=; \
+	for part in $(1); do \
+		{ "$(MAKE)" --no-print-directory $$part 2>&1 && echo "time of $$part: $$((SECONDS - started)) s"; } >"$$logs/$$part" & \
+		made="$$made $$!"; \
+	done; \
+	status=0; $(2) || status=1; \
+	for one in $$made; do wait "$$one" || status=1; done; \
+	cat "$$logs"/*; rm -rf -- "$$logs"; \
 	exit $$status
 
-test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks on small sizes
-	cargo test --locked --workspace
+test-all:
+	$(call at_once,lint test-rust,$(MAKE) --no-print-directory test-python)
+
+# The unit tests of mileage-drive need a second build of the largest crate: `make test-rest` has them, and `make quick` after
+# a change of that crate. Always the whole workspace: with other features the dependencies would be built again.
+test-rust: need-rust packages ## Rust tests: in tests/, of documents, and unit tests but for those of mileage-drive
+	cargo test --locked --workspace --test '*'
+	cargo test --locked --workspace --exclude mileage-drive --lib
+	cargo test --locked --workspace --doc
+
+LONG_RUST := a_shingled_disk_is_as_fast_as_one_that_is_simulated a_counter_of_duplicates_finds_the_nominal_share
+test-rust-rest: need-rust ## all unit tests, the benchmarks on small sizes, and the longest Rust tests in full
+	cargo test --locked --workspace --lib --benches --examples
+	MILEAGE_TEST_PROFILE=thorough cargo test --locked --workspace --test '*' -- $(LONG_RUST)
 
 test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
 	@$(BIN)/python -m tests.durations
 
-test-rest: $(STAMPS)/dev packages ## the cases of the longest tests that `make test` does not draw with the same MILEAGE_TEST_SEED
+test-rest: $(STAMPS)/dev packages ## what `make test` leaves out: Rust, and the Python cases not drawn by the same MILEAGE_TEST_SEED
+	$(call at_once,test-rust-rest,$(MAKE) --no-print-directory test-python-rest)
+
+test-python-rest: $(STAMPS)/dev packages
 	$(BIN)/pytest -n $(WORKERS) --tier rest
 	@$(BIN)/python -m tests.durations
 

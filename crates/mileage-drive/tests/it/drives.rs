@@ -12,7 +12,12 @@ pub const X25E: &str = include_str!("../../../../profiles/drives/intel-x25e-64gb
 
 /// How many of `full` random cases are tested: a third, or all with `MILEAGE_TEST_PROFILE=thorough`.
 pub fn cases(full: u64) -> u64 {
-    if std::env::var_os("MILEAGE_TEST_PROFILE").is_some_and(|profile| profile == "thorough") { full } else { full / 3 }
+    if is_thorough() { full } else { full / 3 }
+}
+
+/// Whether tests search longer than in `make test`.
+pub fn is_thorough() -> bool {
+    std::env::var_os("MILEAGE_TEST_PROFILE").is_some_and(|profile| profile == "thorough")
 }
 
 /// A profile under construction: round figures, so that times can be added by hand.

@@ -2,7 +2,7 @@
 
 use crate::disk::{completions, text, toy};
 use crate::disk_reference::{Ask, Toy, Work};
-use crate::drives::cases;
+use crate::drives::{cases, is_thorough};
 use crate::random_drives::Draw;
 use crate::smr_reference::ShingledReference;
 use mileage_drive::profile::{DiskProfile, Faults, Stall};
@@ -97,10 +97,10 @@ fn asks(draw: &mut Draw, sectors: u64) -> Vec<Ask> {
 }
 
 /// The disk decides a nanosecond later than the reference what follows a flush. No head arrives in that nanosecond: the
-/// instants of the host, and all times but that of a command, are multiples of 10 us.
+/// instants of the host, and all times but that of a command, are multiples of 10 us. A case takes a tenth of a second.
 #[test]
 fn a_shingled_disk_is_as_fast_as_one_that_is_simulated_microsecond_by_microsecond() {
-    for seed in 0..cases(1000) {
+    for seed in 0..if is_thorough() { 1000 } else { 50 } {
         let mut draw = Draw::new(seed);
         let toy = Toy { command: 3, ..large_toy(&mut draw) };
         let shingles = shingles(&mut draw, &toy);
