@@ -133,7 +133,7 @@ test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
 	@$(BIN)/python -m tests.durations
 
-test-rest: $(STAMPS)/dev packages ## what `make test` leaves out: Rust, and the Python cases not drawn by the same MILEAGE_TEST_SEED
+test-rest: $(STAMPS)/dev packages ## what `make test` does not run: Rust, and the Python cases not drawn by the same MILEAGE_TEST_SEED
 	$(call at_once,test-rust-rest,$(MAKE) --no-print-directory test-python-rest)
 
 test-python-rest: $(STAMPS)/dev packages
