@@ -240,6 +240,8 @@ class Interrupted(RunFailed):
 
     def __init__(self, message: str = "interrupted; finished runs are kept", *, cause: str = "EINTR") -> None:
         super().__init__(message, cause=cause)
+        self.number = 0
+        """The signal; 0 where that is not known."""
 
 
 def errno_name(error: OSError) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
 import sys
 from pathlib import Path
@@ -15,8 +16,10 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, plan_of
 from mileage.dropin.flags import GivenFlags
-from mileage.errors import Refused
+from mileage.dropin.termination import end_by_signal
+from mileage.errors import Interrupted, Refused
 from mileage.formats.raw_print import summary
+from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
@@ -55,11 +58,23 @@ def run(given: GivenFlags) -> None:
     path = sink if writes else source
     destroy = _destroyed(given, path)
     study = study_of(given, path, block, writes=writes)
-    if writes and _is_real_file(study.target):
-        done = _do_on_file(given, study, Path(path))
-    else:
-        done = do_study(given, study, destroy=destroy)
+    try:
+        if writes and _is_real_file(study.target):
+            done = _do_on_file(given, study, Path(path))
+        else:
+            done = do_study(given, study, destroy=destroy)
+    except Interrupted as stopped:
+        # As dd does: Ctrl-C prints what was done until then, SIGTERM nothing, and both end it.
+        if stopped.record is not None and stopped.number == signal.SIGINT:
+            _print_summary(given, stopped.record, block, writes=writes)
+        if stopped.number:
+            end_by_signal(stopped.number)
+        raise
     _, record = done.runs()[-1]
+    _print_summary(given, record, block, writes=writes)
+
+
+def _print_summary(given: GivenFlags, record: RunRecord, block: int, *, writes: bool) -> None:
     moved = record.bytes_written if writes else record.bytes_read
     text = summary(moved, block, record.elapsed_s)
     status = given.last("status")
@@ -77,6 +92,7 @@ def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
     """Write a file as dd does: it is made, or cut off where the writing begins, and stays.
 
     When the study is refused or fails, a file that was made is removed, and one that was there keeps its length.
+    When it is interrupted, the file ends where the writing did.
     Raises Refused and RunFailed.
     """
     table = study.measure["dd"]
@@ -95,7 +111,10 @@ def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
             _set_length(path, end)
         return do_study(given, study, destroy=destroy)
     except BaseException as error:
-        if old is None:
+        if isinstance(error, Interrupted) and error.record is not None:
+            kept = (old or 0) if "notrunc" in _words(given, "conv", _CONV) else 0
+            _set_length(path, max(kept, start + error.record.bytes_written))
+        elif old is None:
             path.unlink(missing_ok=True)
         else:
             _set_length(path, old)

@@ -17,6 +17,7 @@ from mileage.dropin.task_values import is_modelled, number, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
 from mileage.model.run_record import TestResult
+from mileage.plan import PlannedRun
 from mileage.plan.study import Measure, StopRule
 
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
@@ -51,14 +52,23 @@ def run(given: GivenFlags) -> None:
     head = metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s"))
     head += "Creating Unique Subdirs...\n" if own else ""
     print_notes([*given.traps, *_notes(directory, tests)])
+    shown: set[str] = set()
+
+    def lines(_run: PlannedRun, result: TestResult) -> str:
+        shown.add(result.test)
+        return metarates_lines([_rates(result, files // tasks)])
+
+    study = study_of(given, directory, _table(given, tasks, files, tests))
     try:
-        done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)), head=head)
+        done = do_study(given, study, head=head, tested=lines)
     finally:
         if made and not any(directory.iterdir()):
             directory.rmdir()
     ((_, record),) = done.runs()
-    found = [_rates(result, files // tasks) for result in record.results or ()]
-    sys.stdout.write(metarates_lines(found))
+    # On a terminal, and on a modelled host, which is done at once, none is printed before the end.
+    left = [result for result in record.results or () if result.test not in shown]
+    if left:
+        sys.stdout.write(metarates_lines([_rates(result, files // tasks) for result in left]))
 
 
 def _notes(directory: Path, tests: list[str]) -> list[str]:

@@ -1,9 +1,11 @@
-"""SIGTERM as an exception, so that a command can print what was finished before it ends by the signal."""
+"""Signals that end a command after it has printed what was finished, so that its caller sees the signal."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -32,3 +34,13 @@ def end_by_sigterm() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
     raise AssertionError("SIGTERM ends the process")
+
+
+def end_by_signal(number: int) -> NoReturn:
+    """End this process by a signal, after what is written or removed at its end (`atexit`)."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    raise AssertionError("the signal ends the process")

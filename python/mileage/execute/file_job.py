@@ -43,9 +43,13 @@ def perform_program(target: Target, job: Program, what: str, poll: Poll) -> RunR
 
 
 def perform_task_run(
-    target: Target, job: IorRun | MdtestRun | MetaratesRun, what: str, poll: Poll
+    target: Target,
+    job: IorRun | MdtestRun | MetaratesRun,
+    what: str,
+    poll: Poll,
+    tested: Tested | None = None,
 ) -> RunRecord:
-    """Do a run of tests that several tasks do together."""
+    """Do a run of tests that several tasks do together. `tested` gets each result of metarates' when it is there."""
     if target.simulation is not None:
         from mileage.execute.host_files import tasks_on_host
 
@@ -54,7 +58,7 @@ def perform_task_run(
 
     assert target.path is not None
     place = target.path.with_suffix(".tasks")
-    results = perform_tasks(place, job.value, what, poll, target.place_identity)
+    results = perform_tasks(place, job.value, what, poll, target.place_identity, tested)
     return _together(results, job.names)
 
 

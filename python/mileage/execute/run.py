@@ -134,7 +134,9 @@ def _io(inputs: RunInputs) -> RunRecord:
         raise RunFailed.from_os_error(f"{run.cell} on {target.spec}", cause) from cause
     record = RunRecord.from_json(text)
     if record.interrupted:
-        raise Interrupted()
+        stopped = Interrupted()
+        stopped.record = record
+        raise stopped
     if isinstance(run.action, Io) and run.action.power_cut and target.simulation is not None:
         record = _power_cut(target, run, record)
     if failure := failure_of(record, f"{run.cell} on {target.spec}"):
@@ -173,6 +175,11 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: RunFiles | Non
 def _suite(inputs: RunInputs) -> RunRecord:
     """Do a set of IOzone's tests."""
     return _on_files(partial(perform_suite, tested=inputs.tested), inputs)
+
+
+def _task_run(inputs: RunInputs) -> RunRecord:
+    """Do tests that several tasks do together, and report each as it ends."""
+    return _on_files(partial(perform_task_run, tested=inputs.tested), inputs)
 
 
 def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs: RunInputs) -> RunRecord:
@@ -239,7 +246,7 @@ _PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     Names: partial(_on_files, perform_names),
     IorRun: partial(_on_files, perform_task_run),
     MdtestRun: partial(_on_files, perform_task_run),
-    MetaratesRun: partial(_on_files, perform_task_run),
+    MetaratesRun: _task_run,
     Program: partial(_on_files, perform_program),
 }
 """The function that performs each type of action in `mileage.plan.run_action`."""

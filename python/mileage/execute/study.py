@@ -210,11 +210,19 @@ def _run_cycles(shared: SharedContext, mine: list[PlannedRun], open_target: Open
     if received and not any(_is_cause(future.exception()) for future in futures):
         if ranks := ranks_here():
             ranks.check(ranks.size)
-        raise Interrupted()
+        raise _interruption(futures, received[0])
     errors = [error for future in futures if (error := future.exception()) is not None]
     # The cause first: cycles stopped because of a failure elsewhere report only an interruption.
     for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
         raise error
+
+
+def _interruption(futures: Sequence[Future[None]], number: int) -> Interrupted:
+    """The interruption of a study by a signal, with the record of a run that was cut short, if there is one."""
+    found = [error for future in futures if isinstance(error := future.exception(), Interrupted)]
+    stopped = max(found, key=lambda error: error.record is not None, default=Interrupted())
+    stopped.number = number
+    return stopped
 
 
 def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: SharedContext) -> None:

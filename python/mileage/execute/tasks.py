@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.processes import workers_for
-from mileage.execute.run_failure import Poll, failure_of
+from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.execute.workers import Member, Step, Workers, byte_order, metadata_order
 from mileage.model.run_record import Phases, RunRecord, TaskRecord, TestResult, ThreadRecord
 from mileage.plan.tasks import (
@@ -44,17 +44,20 @@ def perform_tasks(
     what: str,
     poll: Poll,
     own: FileIdentity | None = None,
+    tested: Tested | None = None,
 ) -> list[TestResult]:
     """Do one run of a tool in a new directory at `place`. `what` names it in messages.
 
-    `own`: what the directory above it must be. Raises Refused, RunFailed and Interrupted. The directory is removed,
-    whatever happens.
+    `own`: what the directory above it must be. `tested` gets each result of metarates before the next test begins.
+    Raises Refused, RunFailed and Interrupted. The directory is removed, whatever happens.
     """
     with own_directory(place, what, own) as made, workers_for(wanted.tasks) as workers:
         conductor = Conductor(workers, place, what, poll, made)
         if isinstance(wanted, Ior):
             return conductor.ior(place / "ior", wanted)
-        return conductor.metarates(wanted) if isinstance(wanted, Metarates) else conductor.mdtest(wanted)
+        if isinstance(wanted, Metarates):
+            return conductor.metarates(wanted, tested)
+        return conductor.mdtest(wanted)
 
 
 @contextmanager
@@ -167,7 +170,7 @@ class Conductor:
         for left in list(self._directory.rglob("dir.mdtest.*")):
             left.rmdir()
 
-    def metarates(self, value: Metarates) -> list[TestResult]:
+    def metarates(self, value: Metarates, tested: Tested | None = None) -> list[TestResult]:
         """The tests that are wanted, in metarates' order; files are made and removed outside of the time."""
         if value.own_directories:
             for task in range(value.tasks):
@@ -183,6 +186,8 @@ class Conductor:
             if test == "create":
                 shares = [(where, replace(share, fsync=value.fsync)) for where, share in shares]
             results.append(TestResult(f"metarates.{test}", self._names(shares, test, value.timeout_ns)))
+            if tested is not None:
+                tested(results[-1])
             if test != "unlink" and not (value.keep and test == tests[-1]):
                 for task in range(value.tasks):
                     self._alone(*metarates_share(value, "unlink", task))

@@ -1,0 +1,55 @@
+"""What is printed of a drop-in command that is ended by a signal, in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = str(Path(sys.executable).with_name("mileage"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_dd_ends_by_the_signal_and_prints_what_was_copied_at_an_interrupt(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    written = tmp_path / "file"
+    # Each write waits for the device: the file is far from full when its first blocks are there.
+    words = ["dd", "if=/dev/zero", "of=file", "bs=4k", "count=100000", "oflag=dsync"]
+    with subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
+        while not (written.exists() and written.stat().st_blocks):
+            assert run.poll() is None
+            time.sleep(0.002)
+        run.send_signal(number)
+        assert run.stderr is not None
+        text = run.stderr.read()
+    assert run.returncode == -number
+    size = written.stat().st_size
+    assert 0 < size < 4096 * 100000
+    found = re.search(r"^([0-9]+)\+0 records in\n\1\+0 records out\n([0-9]+) bytes", text, re.M)
+    if number == signal.SIGTERM:
+        assert found is None
+    else:
+        assert found is not None, text
+        assert (int(found[1]) * 4096, int(found[2])) == (size, size)
+
+
+def test_metarates_has_printed_a_test_before_the_next_ends(tmp_path: Path) -> None:
+    words = ["metarates", "-d", "files", "-n", "20000", "-C", "-S", "-U"]
+    with subprocess.Popen(
+        [PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if "creates per second" in line:
+                break
+        assert run.poll() is None
+        run.kill()
+        assert "utimes per second" not in run.stdout.read()
+    assert run.returncode == -signal.SIGKILL
+    assert line.startswith("max rate = ")
