@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.dropin.test_iometer import ICF
+
 PROGRAM = str(Path(sys.executable).with_name("mileage"))
 
 
@@ -53,3 +55,22 @@ def test_metarates_has_printed_a_test_before_the_next_ends(tmp_path: Path) -> No
         assert "utimes per second" not in run.stdout.read()
     assert run.returncode == -signal.SIGKILL
     assert line.startswith("max rate = ")
+
+
+@pytest.mark.parametrize("name", ["", "results.csv"], ids=["printed", "saved"])
+def test_iometer_has_given_a_row_before_the_next_specification_ends(tmp_path: Path, name: str) -> None:
+    (tmp_path / "test.icf").write_text(ICF)
+    words = ["iometer", "-t", "dir:.", "--seconds", "1", *(["-r", name] if name else []), "test.icf"]
+    place = tmp_path / (name or "printed")
+    with (
+        (tmp_path / "printed").open("w") as printed,
+        subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stdout=printed, stderr=subprocess.DEVNULL) as run,
+    ):
+        while not (place.exists() and "\nALL,All,Mix," in place.read_text()):
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.kill()
+    assert run.returncode == -signal.SIGKILL
+    assert [line.split(",")[2] for line in place.read_text().splitlines() if line.startswith("ALL")] == [
+        "Mix"
+    ]

@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study
+from mileage.dropin.dropin_study import do_study, plan_of
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 from mileage.formats.icf import Configuration, Line, read_icf
-from mileage.formats.iometer_print import Row, result_text
+from mileage.formats.iometer_print import Row, result_end, result_head, result_row, result_text
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
-from mileage.plan import Study
+from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
 from mileage.targets.bare_path import with_scheme
@@ -48,12 +48,25 @@ def run(given: GivenFlags) -> None:
     study = study_of(given, configuration, with_scheme(target))
     began = time.strftime("%Y-%m-%d %H:%M:%S")
     destroy = given.last("--destroy")
-    done = do_study(given, study, destroy=destroy)
-    text = result_text(configuration.description, began, target, _rows(configuration, study, done))
-    out = given.last("-r")
+    out, description = given.last("-r"), configuration.description
+    rows: list[Row] = []
+
+    def finished(run: PlannedRun, record: RunRecord) -> str:
+        """Add a specification to the file, or print its row."""
+        rows.append(_row_of(study, str(tables[run.cell]), record))
+        if out is None:
+            return (result_head(description, began) if len(rows) == 1 else "") + result_row(rows[-1])
+        _write(out, result_text(description, began, target, rows))
+        return ""
+
+    tables = {cell.label: cell.table for cell in plan_of(given, study, destroy).cells}
+    do_study(given, study, destroy=destroy, finished=finished)
     if out is None:
-        sys.stdout.write(text)
-        return
+        sys.stdout.write(result_end(began, target, rows))
+
+
+def _write(out: str, text: str) -> None:
+    """Write the result file. Raises Refused."""
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -120,6 +133,7 @@ def _whole(
         name="iometer",
         question=found.description or "What does IOMeter measure here?",
         target=target,
+        order="listed",
         state=state,
         stage=(*stages, Stage(name="iometer", measure=tuple(tables))),
         workload=own,
@@ -168,16 +182,11 @@ def _row(name: str, line: Line) -> AccessRow:
     )
 
 
-def _rows(found: Configuration, study: Study, done: DropinResult) -> list[Row]:
-    tables = {cell.label: cell.table for cell in done.plan.cells}
-    records = {tables[run.cell]: record for run, record in done.runs()}
-    rows = []
-    for key, table in study.measure.items():
-        record = records[key]
-        threads = table.threads if isinstance(table.threads, int) else 1
-        depth = table.depth if isinstance(table.depth, int) else 1
-        rows.append(_figures(study.workload[key].title, threads, depth, record))
-    return rows
+def _row_of(study: Study, key: str, record: RunRecord) -> Row:
+    table = study.measure[key]
+    threads = table.threads if isinstance(table.threads, int) else 1
+    depth = table.depth if isinstance(table.depth, int) else 1
+    return _figures(study.workload[key].title, threads, depth, record)
 
 
 def _figures(name: str, threads: int, depth: int, record: RunRecord) -> Row:

@@ -40,6 +40,11 @@ class Row:
 
 def result_text(description: str, began: str, target: str, rows: Sequence[Row]) -> str:
     """The whole file."""
+    return result_head(description, began) + "".join(map(result_row, rows)) + result_end(began, target, rows)
+
+
+def result_head(description: str, began: str) -> str:
+    """The lines before the first row."""
     lines = [
         "'Test Type,Test Description",
         f"0,{description}",
@@ -50,9 +55,17 @@ def result_text(description: str, began: str, target: str, rows: Sequence[Row]) 
         "'Results",
         ",".join(COLUMNS),
     ]
-    lines += [_line("ALL", "All", row) for row in rows]
-    lines += [_line("DISK", target, row) for row in rows]
-    return "\n".join([*lines, "'Time Stamp", began]) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def result_row(row: Row) -> str:
+    """The row of a specification on all targets."""
+    return _line("ALL", "All", row) + "\n"
+
+
+def result_end(began: str, target: str, rows: Sequence[Row]) -> str:
+    """The rows of the target, and the lines after them."""
+    return "\n".join([*(_line("DISK", target, row) for row in rows), "'Time Stamp", began]) + "\n"
 
 
 def _line(kind: str, name: str, row: Row) -> str:
