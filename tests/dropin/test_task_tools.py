@@ -220,6 +220,30 @@ def test_tasks_on_each_host_are_those_of_this_machine_and_placement_is_noted(tmp
     assert done.stderr.count("--mca: tasks are processes of one machine") == 1
 
 
+@pytest.mark.parametrize(
+    ("hosts", "tasks"),
+    [
+        ("localhost\n" * 3, 3),
+        ("localhost slots=4\n# localhost\n", 4),
+        ("localhost:2\n127.0.0.1 slots=1 max_slots=2\n", 3),
+    ],
+)
+def test_without_np_there_is_a_task_for_each_slot_of_the_hosts(
+    tmp_path: Path, hosts: str, tasks: int
+) -> None:
+    (tmp_path / "hosts").write_text(hosts)
+    done = mileage("mpirun", "-machinefile", "hosts", "mdtest", "-n", "2", "-d", "place", cwd=tmp_path)
+    assert f"launched with {tasks} total task(s)" in done.stdout, done.stderr
+    assert f"{tasks} tasks, the slots of hosts" in done.stderr
+
+
+def test_slots_are_a_number(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("localhost slots=many\n")
+    done = dropin(tmp_path, "mpirun", "-machinefile", "hosts", "ior")
+    assert done.returncode == 2
+    assert "found many, expected slots" in done.stderr
+
+
 def test_tasks_of_a_real_mpirun_are_refused_with_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

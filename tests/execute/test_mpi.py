@@ -142,6 +142,28 @@ def test_two_hosts_in_network_namespaces(tmp_path: Path, files: str, ahead_s: in
             assert result["record"]["elapsed_ns"] < 60 * 10**9
 
 
+@needs_mpi
+@pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
+def test_a_machine_file_of_two_hosts_starts_a_task_of_metarates_per_line_on_each(tmp_path: Path) -> None:
+    out, target = tmp_path / "out", tmp_path / "target"
+    words = ("metarates", "-d", str(target), "-n", "40", "-C", "-S", "-U", "--study", str(out))
+    with hosts(tmp_path) as launcher:
+        addresses = [
+            line.split()[0] for line in (tmp_path / "hosts").read_text(encoding="utf-8").splitlines()
+        ]
+        machines = "".join(f"{address}\n" * 2 for address in addresses)
+        (tmp_path / "hosts").write_text(machines, encoding="utf-8")
+        said = run(4, *words, launcher=launcher)
+    assert "processes = 4\n" in said
+    assert all(unit in said for unit in ("creates per second", "stats per second", "utimes per second"))
+    (output,) = entries(out, "ranks")
+    names = [rank["host"] for rank in output["ranks"]]
+    assert [names.count(name) for name in dict.fromkeys(names)] == [2, 2]
+    (entry,) = entries(out, "run")
+    for result in entry["record"]["results"]:
+        assert [task["host"] for task in result["record"]["tasks"]] == names
+
+
 KILLED = """
 [measure.ior]
 workload = "ior.*"
@@ -352,7 +374,7 @@ def test_commands_for_one_are_refused_under_several(tmp_path: Path) -> None:
     status, said = finished(started(2, "plan"))
     assert status == 2
     assert said.count("is not done by several ranks") == 1
-    assert "Under it: run, measure, sweep\n" in said
+    assert "Under it: run, measure, sweep, metarates\n" in said
     status, said = finished(started(2, "ior", "-b", "64k", "-t", "4k"))
     assert status == 2
     assert said.count("mileage mpirun -np 2 ior") == 1

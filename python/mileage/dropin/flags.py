@@ -104,6 +104,9 @@ class Tool:
     failure_status: int = RunFailed.exit_status
     """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 
+    by_launcher: bool = False
+    """Whether the ranks of somebody else's mpirun can be its tasks."""
+
     @property
     def all_flags(self) -> tuple[Flag, ...]:
         return (*self.flags, *OWN)

@@ -234,12 +234,15 @@ METARATES: Final = Tool(
         Flag("-h", "Show the flags."),
     ),
     usage="[--tasks N] -d DIR -n N [-C] [-S] [-U] [-u] [-s]",
+    by_launcher=True,
     notes=(
         "-n counts the files of all tasks together, as in the source of metarates; some texts call it files per task. "
         "The order is always create, stat, utime. The first task makes the files of stat and utime. The total rate is "
         "the slowest task's rate times the number of tasks.",
         "Names are looked up from the directory of -d, while metarates looks up all parts of the path for each call: "
         "rates of stat and utime are higher than its own if -d has several parts (the output says so).",
+        "Under a real launcher its ranks are the tasks, also on several hosts that mount one file system: mpirun "
+        "-machinefile hosts -np 4 mileage metarates -d junk -n 1000 -C.",
     ),
     examples=("--tasks 4 -d junk -n 1000 -C -U -S -u",),
 )
@@ -248,10 +251,16 @@ MPIRUN: Final = Tool(
     name="mpirun",
     title="mpirun in front of IOR, mdtest or metarates, on this machine.",
     flags=(
-        Flag("-np", "Number of tasks.", "N", also=("-n", "-c", "--np"), example="2"),
+        Flag(
+            "-np",
+            "Number of tasks; without it the slots of the machine file, or the cores of this machine.",
+            "N",
+            also=("-n", "-c", "--np"),
+            example="2",
+        ),
         Flag(
             "-machinefile",
-            "File with one host per line; all must be this machine.",
+            "File with one host per line, or host slots=N; all must be this machine.",
             "FILE",
             also=("--machinefile", "-hostfile", "--hostfile"),
             example="machinefile",

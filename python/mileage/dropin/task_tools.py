@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -51,9 +53,14 @@ def run_mpirun(given: GivenFlags) -> int:
         raise Refused(
             f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
         )
-    count = number(given, "-np" if given.has("-np") else "-npernode", 1, 1, THREADS_MAX)
-    if hosts := given.last("-machinefile"):
-        _check_hosts(Path(hosts), count)
+    hosts = given.last("-machinefile")
+    slots = _slots(Path(hosts)) if hosts else 0
+    if not given.has("-np") and not given.has("-npernode"):
+        count = slots or _cores()
+        place = f"the slots of {hosts}" if hosts else "the cores of this machine"
+        sys.stderr.write(f"mileage: mpirun: {count} tasks, {place}, because -np is not given\n")
+    else:
+        count = number(given, "-np" if given.has("-np") else "-npernode", 1, 1, THREADS_MAX)
     print_notes(given)
     inner = read(tool_named(program), given.operands[1:])
     if inner.has("--tasks"):
@@ -66,20 +73,46 @@ def run_mpirun(given: GivenFlags) -> int:
     return status or 0
 
 
-def _check_hosts(path: Path, count: int) -> None:
+def _cores() -> int:
+    """Cores that this process may use, which Open MPI takes for the number of tasks; threads of one core are one."""
+    found = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        found.add(siblings.read_text(encoding="ascii") if siblings.exists() else str(cpu))
+    return len(found)
+
+
+def _slots(path: Path) -> int:
+    """Tasks that a list of hosts has room for: one for each line, or `slots=N` or `host:N`. Raises Refused."""
     try:
         lines = read_regular(path, _HOSTS_MAX).decode(errors="replace").splitlines()
     except OSError as error:
         raise Refused(f"mpirun: -machinefile {path}", f"{error.strerror}", code="unreadable") from error
-    hosts = [words[0] for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]
+    rows = [words for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]
     own = {socket.gethostname(), socket.gethostname().partition(".")[0], "localhost", "127.0.0.1"}
-    for host in hosts:
+    for host in (words[0] for words in rows):
         if host not in own:
             raise Refused(
                 f"mpirun: -machinefile {path}",
                 f"{host} is another machine than this one, {socket.gethostname()}",
-                advice="tasks of one run share a machine here",
+                advice="tasks of one run share a machine here; on several hosts metarates runs under a real launcher: "
+                "mpirun -machinefile FILE mileage metarates ...",
                 code="unsupported",
             )
-    if not hosts:
+    if not rows:
         raise Refused(f"mpirun: -machinefile {path}", "names no host", expected="a host a line", code="empty")
+    slots = 0
+    for words in rows:
+        text = next((word.removeprefix("slots=") for word in words[1:] if word.startswith("slots=")), None)
+        text = text or (words[1] if len(words) > 1 and "=" not in words[1] else "1")
+        if not (
+            text.isascii() and text.isdecimal() and int(text[:9]) > 0 and slots + int(text[:9]) <= THREADS_MAX
+        ):
+            raise Refused(
+                f"mpirun: -machinefile {path}",
+                found=text,
+                expected=f"slots, together 1 to {THREADS_MAX}",
+                code="wrong-value",
+            )
+        slots += int(text)
+    return slots

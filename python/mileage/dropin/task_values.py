@@ -35,6 +35,11 @@ def print_notes(given: GivenFlags) -> None:
 def tasks_of(given: GivenFlags) -> int:
     """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
     world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
+    if given.tool.by_launcher:
+        from mileage.execute.workers import ranks_here
+
+        ranks = ranks_here()
+        return number(given, "--tasks", ranks.size if ranks is not None else 1, 1, THREADS_MAX)
     if world not in ("", "1"):
         raise Refused(
             given.tool.name,
