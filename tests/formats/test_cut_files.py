@@ -51,6 +51,19 @@ def test_a_cut_file_has_no_other_figures_in_silence(tmp_path: Path, name: str) -
             assert known or result.unread or result.lost, f"cut at {cut}: {cell} {own}"
 
 
+@pytest.mark.parametrize("row", ["    max |", "total:         819200000"])
+def test_a_row_of_diskspd_that_is_cut_within_a_number_is_not_read(tmp_path: Path, row: str) -> None:
+    text = CORPUS["diskspd.txt"].decode()
+    end = text.index("\n", text.index(row))
+    path = tmp_path / "diskspd.txt"
+    path.write_text(text[: end - 5])
+    if row.startswith("total"):
+        with pytest.raises(Refused, match="totals"):
+            of(path)
+    else:
+        assert [entry.why for entry in of(path).unread] == ["no line end: it may be cut within a number"]
+
+
 def test_a_cut_line_of_a_histogram_is_no_coarser_one(tmp_path: Path) -> None:
     """The first 119 of 232 fields are those of a log with bins twice as wide."""
     line = (SAMPLES / "hc_clat_hist.1.log").read_text().split("\n")[0]

@@ -28,6 +28,7 @@ _TOTAL: Final = re.compile(r"\s*total:\s+([0-9 |.eEnaif+-]+?)\s*$")
 _PERCENTILE: Final = re.compile(
     r"\s*(min|[0-9]+th|[3-9]-nines|max)\s*\|\s*(\S+)\s*\|\s*(\S+)\s*\|\s*(\S+)\s*$"
 )
+_FIGURES: Final = re.compile(r"\s*(?:total:|(?:min|[0-9]+th|[3-9]-nines|max)\s*\|)")
 _QUANTILES: Final = {
     "min": "min",
     "50th": "p50",
@@ -166,8 +167,11 @@ def read(source: Source) -> Result:
             source.path, found="no 'Input parameters:' and timespan of DiskSpd", code="not-understood"
         )
     reader = _Reader(Result(tool="diskspd", version=None, layout=LAYOUT, runs=[]))
-    for at, line in enumerate(source.lines(), 1):
-        if line.strip() and not reader.line(at, line.rstrip("\r")):
+    lines = source.lines()
+    for at, line in enumerate(lines, 1):
+        if at == len(lines) and not source.ends_with_line and _FIGURES.match(line):
+            reader.result.unread.append(Unread(at, shown(line), "no line end: it may be cut within a number"))
+        elif line.strip() and not reader.line(at, line.rstrip("\r")):
             reader.result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
     if not reader.result.runs:
         raise Refused(
