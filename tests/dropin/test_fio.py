@@ -163,6 +163,7 @@ def test_several_files_and_ranges_of_sizes(tmp_path: Path) -> None:
 
 def test_exit_statuses_and_refusals(tmp_path: Path) -> None:
     assert fio(tmp_path).returncode == 2
+    assert fio(tmp_path, "none.fio").returncode == 1
     unknown = fio(tmp_path, "--name=a", "--zonemode=zbd")
     assert (unknown.returncode, "zonemode" in unknown.stderr) == (2, True)
     assert fio(tmp_path, "--version").stdout == "fio-3.33\n"

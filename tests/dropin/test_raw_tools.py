@@ -265,7 +265,6 @@ def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
         ("dd if=/dev/zero of=new bs=1M count=0", "moves nothing"),
         ("dd if=/dev/zero of=new bs=1M count=1 conv=swab", "conv=swab"),
         ("dd if=/dev/zero of=new bs=1M count=1 skip=1", "no effect on that side"),
-        ("dd if=missing of=/dev/null", "no such file"),
         ("dd of=x", "if=FILE: missing"),
         ("dd if=/dev/zero of=new ibs=1M", "bs="),
         ("dd if=/dev/zero of=new speed=1", "there is no flag"),
@@ -327,3 +326,11 @@ def test_cautions_stand_on_standard_error_and_the_tools_lines_alone_on_standard_
     assert done.returncode == plain.returncode == 0, done.stderr + plain.stderr
     assert "[!]" not in done.stdout + plain.stdout
     assert "mileage: [!] fresh drive: " in plain.stderr
+
+
+def test_a_file_that_is_not_there_ends_dd_with_the_status_of_dd(tmp_path: Path) -> None:
+    words = ("if=none", "of=/dev/null", "count=1")
+    original = subprocess.run(("dd", *words), cwd=tmp_path, capture_output=True, check=False)
+    done = mileage("dd", *words, cwd=tmp_path)
+    assert done.returncode == original.returncode == 1
+    assert "none: no such file" in done.stderr

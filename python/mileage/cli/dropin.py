@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
-from mileage.errors import Interrupted, RunFailed
+from mileage.errors import Interrupted, Refused, RunFailed
+
+_NOT_THERE: Final = ("not-found",)
+"""Kinds of refusals where the tool itself would fail: a file that it cannot open."""
 
 
 class DropinCommand(click.Command):
@@ -52,6 +56,10 @@ def dropin_command(name: str) -> DropinCommand:
             return
         try:
             status = import_module(f"mileage.dropin.{name}").run(read(tool, words))
+        except Refused as refused:
+            if any(refusal.code in _NOT_THERE for refusal in refused.refusals):
+                refused.exit_status = tool.missing_status
+            raise
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
                 failure.exit_status = tool.failure_status

@@ -13,6 +13,7 @@ DD: Final = Tool(
     title="dd's command line, where one side is a target and the other is /dev/zero, /dev/urandom or /dev/null.",
     style="operands",
     failure_status=1,
+    missing_status=1,
     flags=(
         Flag("if", "Input: a device or file, /dev/zero or /dev/urandom.", "FILE", example="/dev/zero"),
         Flag("of", "Output: a device or file, or /dev/null.", "FILE", example="/dev/null"),

@@ -346,6 +346,7 @@ FIO: Final = Tool(
     usage="[JOB.fio ...] [--name=JOB --rw=... ...]",
     operands="job files",
     failure_status=1,
+    missing_status=1,
     single_dash=True,
     notes=(
         "Jobs of a group run at the same time, each a process; variables such as ${SIZE} in a job file come "

@@ -104,6 +104,8 @@ class Tool:
     failure_status: int = RunFailed.exit_status
     """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 
+    missing_status: int = Refused.exit_status
+    """Its exit status when a file that it is to read is not there."""
     by_launcher: bool = False
     """Whether the ranks of somebody else's mpirun can be its tasks."""
 
