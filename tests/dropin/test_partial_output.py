@@ -74,3 +74,17 @@ def test_iometer_has_given_a_row_before_the_next_specification_ends(tmp_path: Pa
     assert [line.split(",")[2] for line in place.read_text().splitlines() if line.startswith("ALL")] == [
         "Mix"
     ]
+
+
+def test_ior_has_printed_a_write_before_the_read_ends(tmp_path: Path) -> None:
+    words = ["ior", "-t", "4k", "-b", "16m", "-i", "100", "-o", "file"]
+    with subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if line.startswith("write "):
+                break
+        assert run.poll() is None
+        run.kill()
+        assert "Max Write" not in run.stdout.read()
+    assert run.returncode == -signal.SIGKILL
+    assert len(line.split()) > 8
