@@ -13,6 +13,7 @@ from mileage.dropin.flags import GivenFlags, read
 from mileage.dropin.task_values import THREADS_MAX, is_modelled, number, print_notes
 from mileage.errors import Refused
 from mileage.regular_file import read_regular
+from mileage.targets.kernel_text import fields_of, lines_of, read_text
 
 if TYPE_CHECKING:
     from mileage.plan.study import Measure, Study
@@ -78,17 +79,17 @@ def _cores() -> int:
     found = set()
     for cpu in os.sched_getaffinity(0):
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        found.add(siblings.read_text(encoding="ascii") if siblings.exists() else str(cpu))
+        found.add(read_text(siblings) or str(cpu))
     return len(found)
 
 
 def _slots(path: Path) -> int:
     """Tasks that a list of hosts has room for: one for each line, or `slots=N` or `host:N`. Raises Refused."""
     try:
-        lines = read_regular(path, _HOSTS_MAX).decode(errors="replace").splitlines()
+        lines = lines_of(read_regular(path, _HOSTS_MAX).decode(errors="replace").replace("\r\n", "\n"))
     except OSError as error:
         raise Refused(f"mpirun: -machinefile {path}", f"{error.strerror}", code="unreadable") from error
-    rows = [words for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]
+    rows = [words for line in lines if (words := fields_of(line.partition("#")[0].replace(":", " ")))]
     own = {socket.gethostname(), socket.gethostname().partition(".")[0], "localhost", "127.0.0.1"}
     for host in (words[0] for words in rows):
         if host not in own:
