@@ -194,9 +194,7 @@ def test_an_early_interrupt_ends_quietly_with_its_signal(module: str, tmp_path: 
     assert done.stderr.strip() in ("", "mileage: interrupted")
 
 
-@pytest.mark.parametrize(
-    ("tool", "status", "wrong"), [("dd", 1, ["nothing-that-it-knows"]), ("iozone", 3, ["--nope"])]
-)
+@pytest.mark.parametrize(("tool", "status", "wrong"), [("dd", 1, ["ibs=1k"]), ("iozone", 3, ["-m"])])
 def test_a_tool_that_fails_ends_with_its_own_status(
     tool: str, status: int, wrong: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -193,8 +193,10 @@ def test_formulas() -> None:
         ("mpirun -np 2 ls", "none of ior, mdtest and metarates"),
         ("mpirun -np 2", "no program is named"),
         ("mpirun -np 0 ior", "expected a whole number"),
-        ("mpirun -machinefile none ior", "No such file"),
         ("mpirun --rankfile ranks ior", "there is no flag"),
+        ("mpirun --wdir none ior", "--wdir none: No such file"),
+        ("mpirun -x =1 ior", "expected NAME=VALUE"),
+        ("mpirun -H node17:2 ior", "node17 is another machine"),
     ],
 )
 def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, output: str) -> None:
@@ -240,8 +242,29 @@ def test_without_np_there_is_a_task_for_each_slot_of_the_hosts(
 def test_slots_are_a_number(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("localhost slots=many\n")
     done = dropin(tmp_path, "mpirun", "-machinefile", "hosts", "ior")
-    assert done.returncode == 2
+    assert done.returncode == 1, "the status of Open MPI"
     assert "found many, expected slots" in done.stderr
+
+
+def test_environment_directory_and_hosts_of_mpirun_have_their_effect(tmp_path: Path) -> None:
+    (tmp_path / "place" / "files").mkdir(parents=True)
+    words = "-x MILEAGE_STUDIES=kept -x HOME --wdir place -H localhost:2,127.0.0.1 mdtest -n 2 -F -d files"
+    done = mileage("mpirun", *words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "3 tasks, the slots of localhost:2,127.0.0.1" in done.stderr
+    (study,) = (tmp_path / "place" / "kept").iterdir()
+    assert study.name.startswith("mileage-mdtest-")
+
+
+def test_flags_of_mpirun_that_print_or_place_are_noted(tmp_path: Path) -> None:
+    flags = "--tag-output -display-map -v -q -bynode --byslot --report-bindings --use-hwthread-cpus --rank-by core"
+    done = mileage(
+        "mpirun", *flags.split(), "-np", "2", "mdtest", "-n", "2", "-F", "-d", "place", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "launched with 2 total task(s)" in done.stdout
+    notes = [line for line in done.stderr.splitlines() if line.startswith("mileage: --")]
+    assert len(notes) == 9
 
 
 def test_tasks_of_a_real_mpirun_are_refused_with_advice(

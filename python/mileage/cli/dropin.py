@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem
 
 from mileage.errors import Interrupted, Refused, RunFailed
+
+if TYPE_CHECKING:
+    from mileage.dropin.flags import Tool
 
 _NOT_THERE: Final = ("not-found",)
 """Kinds of refusals where the tool itself would fail: a file that it cannot open."""
@@ -37,34 +40,54 @@ def dropin_command(name: str) -> DropinCommand:
     def done(words: tuple[str, ...]) -> None:
         from mileage.dropin.dropin_list import tool_named
         from mileage.dropin.flags import read
+        from mileage.dropin.tool_statuses import ToolRefusal
 
         tool = tool_named(name)
         if tool.single_dash:
             words = tuple(
                 f"-{word}" if len(word) > 2 and word[0] == "-" != word[1] else word for word in words
             )
-        if "--help" in words or (words == ("-h",) and tool.find("-h") is not None):
-            from mileage.dropin.pages import help_text
-
-            click.echo(help_text(tool), nl=False)
-            return
-        if "--manual" in words:
-            from mileage import __version__
-            from mileage.dropin.pages import manual
-
-            click.echo(manual(tool, __version__), nl=False)
-            return
         try:
-            status = import_module(f"mileage.dropin.{name}").run(read(tool, words))
+            status = _answered(tool, words)
+            if status is None:
+                given = read(tool, words)
+                status = (
+                    _help_of(tool) if given.has("-h") else import_module(f"mileage.dropin.{name}").run(given)
+                )
+        except ToolRefusal as fault:
+            fault.exit_status = fault.tool_status
+            raise
         except Refused as refused:
             if any(refusal.code in _NOT_THERE for refusal in refused.refusals):
-                refused.exit_status = tool.missing_status
+                refused.exit_status = tool.statuses.missing
             raise
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
-                failure.exit_status = tool.failure_status
+                failure.exit_status = tool.statuses.failure
             raise
         if status:
             raise click.exceptions.Exit(status)
 
     return DropinCommand(name, callback=done, add_help_option=False)
+
+
+def _answered(tool: Tool, words: tuple[str, ...]) -> int | None:
+    """Print what `--help` or `--manual` asks for; the exit status, or None where neither is there."""
+    from mileage.dropin.flags import program_at
+
+    own = words[: program_at(tool, words)] if tool.starts else words
+    if "--help" in own:
+        return _help_of(tool)
+    if "--manual" in own:
+        from mileage import __version__
+        from mileage.dropin.pages import manual
+
+        click.echo(manual(tool, __version__), nl=False)
+        return 0
+    return None
+
+
+def _help_of(tool: Tool) -> int:
+    from mileage.dropin.pages import print_help
+
+    return print_help(tool)

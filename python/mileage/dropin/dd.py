@@ -16,7 +16,9 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, plan_of
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.pages import version_text
 from mileage.dropin.termination import end_by_signal
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Interrupted, Refused
 from mileage.formats.raw_print import summary
 from mileage.model.run_record import RunRecord
@@ -36,10 +38,20 @@ _UNITS: Final = {"": 1, "c": 1, "w": 2, "b": 512} | {
 _CONV: Final = ("fdatasync", "fsync", "notrunc", "noerror")
 _IFLAG: Final = ("direct", "fullblock")
 _OFLAG: Final = ("direct", "dsync", "nonblock")
+_FLAGS: Final = "append direct directory dsync fullblock noatime nocache noctty nofollow nonblock sync"
+_OTHER_WORDS: Final = {
+    "conv": "ascii block ebcdic excl ibm lcase nocreat sparse swab sync ucase unblock",
+    "iflag": f"{_FLAGS} count_bytes skip_bytes",
+    "oflag": f"{_FLAGS} seek_bytes",
+}
+"""Words that dd takes and Mileage does not, besides those that it does."""
 
 
 def run(given: GivenFlags) -> None:
     """Do what the operands ask. Raises Refused and RunFailed."""
+    if given.has("--version"):
+        sys.stdout.write(version_text("dd", "coreutils 9.1"))
+        return
     source, sink = given.last("if"), given.last("of")
     if source is None or sink is None:
         missing = "if=FILE" if source is None else "of=FILE"
@@ -299,12 +311,15 @@ def size_of(name: str, text: str) -> int:
             else _UNITS.get(found[2] if found[2] in "cwb" else found[2][0].upper() + found[2][1:])
         )
         if found is None or unit is None:
-            raise Refused(
-                f"dd: {name}={text}", expected="a number such as 512, 64K, 1M or 2x512", code="wrong-value"
+            expected = "a number such as 512, 64K, 1M or 2x512"
+            raise ToolRefusal(
+                "dd", f"dd: {name}={text}", expected=expected, code="wrong-value", fault="value"
             )
         whole *= int(found[1]) * unit
     if not 0 < whole < 1 << 63 and name == "bs":
-        raise Refused(f"dd: {name}={text}", expected="more than 0", code="out-of-range")
+        raise ToolRefusal(
+            "dd", f"dd: {name}={text}", expected="more than 0", code="out-of-range", fault="value"
+        )
     return whole
 
 
@@ -320,6 +335,11 @@ def _number(given: GivenFlags, name: str, alone: int) -> int:
 def _words(given: GivenFlags, name: str, known: tuple[str, ...]) -> set[str]:
     words = {word for text in given.every(name) for word in text.split(",") if word}
     for word in sorted(words):
+        if word not in known and word not in _OTHER_WORDS[name].split():
+            expected = f"one of {', '.join(known)}"
+            raise ToolRefusal(
+                "dd", f"dd: {name}={word}", expected=expected, code="unknown-word", fault="value"
+            )
         if word not in known:
             raise Refused(
                 f"dd: {name}={word}",

@@ -12,8 +12,6 @@ DD: Final = Tool(
     name="dd",
     title="dd's command line, where one side is a target and the other is /dev/zero, /dev/urandom or /dev/null.",
     style="operands",
-    failure_status=1,
-    missing_status=1,
     flags=(
         Flag("if", "Input: a device or file, /dev/zero or /dev/urandom.", "FILE", example="/dev/zero"),
         Flag("of", "Output: a device or file, or /dev/null.", "FILE", example="/dev/null"),
@@ -46,6 +44,7 @@ DD: Final = Tool(
             choices=("none", "noxfer", "progress"),
             example="none",
         ),
+        Flag("--version", "Print the version of dd that is followed."),
         Flag(
             "ibs",
             "Reads in records of this size.",

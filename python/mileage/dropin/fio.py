@@ -18,6 +18,7 @@ from mileage.dropin.fio_logs import notes_of_logs, write_logs
 from mileage.dropin.fio_plan import FioWork, refuse_devices, works_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.formats import fio_print
 from mileage.formats.fio_results import PERCENTILES, JobResult
@@ -158,7 +159,8 @@ def _forms(given: GivenFlags) -> list[str]:
     found = [form for text in given.every("--output-format") for form in text.split(",")] or ["normal"]
     for form in found:
         if form not in _FORMATS:
-            raise Refused(f"fio: --output-format={form}", expected=", ".join(_FORMATS), code="unknown-word")
+            where = f"fio: --output-format={form}"
+            raise ToolRefusal("fio", where, expected=", ".join(_FORMATS), code="unknown-word", fault="value")
     return found
 
 
@@ -181,7 +183,8 @@ def terse_version(given: GivenFlags) -> int:
     word = given.last("--terse-version") or "3"
     found = [version for version in fio_print.TERSE_VERSIONS if str(version) == word]
     if not found:
-        raise Refused(f"fio: --terse-version={word}", expected="2, 3, 4 or 5", code="unknown-word")
+        where = f"fio: --terse-version={word}"
+        raise ToolRefusal("fio", where, expected="2, 3, 4 or 5", code="unknown-word", fault="value")
     return found[0]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mileage.dropin.fio_words import OTHER_OPTIONS
 from mileage.dropin.flags import Flag, Tool
 
 
@@ -320,7 +321,8 @@ FIO: Final = Tool(
     flags=(
         *_OUTPUT,
         *_JOB,
-        Flag("--version", "Print the version."),
+        Flag("--version", "Print the version of fio that is followed.", also=("-v",)),
+        Flag("-h", "Show the flags."),
         Flag(
             "--server", "Works for a client.", "HOST", instead="one `mileage` on each machine.", optional=True
         ),
@@ -345,8 +347,7 @@ FIO: Final = Tool(
     ),
     usage="[JOB.fio ...] [--name=JOB --rw=... ...]",
     operands="job files",
-    failure_status=1,
-    missing_status=1,
+    others=OTHER_OPTIONS,
     single_dash=True,
     notes=(
         "Jobs of a group run at the same time, each a process; variables such as ${SIZE} in a job file come "
@@ -355,7 +356,7 @@ FIO: Final = Tool(
         "Devices and files that are only read need no "
         "permission; a device is written only with --destroy PATH.",
         "Latencies of submission (slat) are part of those of completion (clat); standard deviations come from a "
-        "histogram whose buckets are 0.4 % wide. An option that is not listed is refused with the exit status 2.",
+        "histogram whose buckets are 0.4 % wide. An option of fio that is not listed is refused with 2.",
     ),
     examples=(
         "--name=a --rw=randrw --bs=4k --size=1m --numjobs=2 --group_reporting",

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from mileage.dropin.fio_flags import FIO
+from mileage.dropin.fio_words import accepts
 from mileage.dropin.flags import GivenFlags, read
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 
 _SIZES: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -37,6 +39,7 @@ _GLOBAL_ONLY: Final = (
         "--cmdhelp",
         "--bandwidth-log",
         "--version",
+        "-h",
         "--study",
         "--destroy",
         "--help",
@@ -59,9 +62,11 @@ class FioJob:
 
     def refuse(self, key: str, text: str = "", *, expected: str = "", code: str = "wrong-value") -> Refused:
         """A refusal of one option."""
-        return Refused(
-            f"fio: [{self.name}] {key}={self.options.get(key, '')}", text, expected=expected, code=code
-        )
+        value = self.options.get(key, "")
+        where = f"fio: [{self.name}] {key}={value}"
+        if accepts(key, value, code):
+            return Refused(where, text, expected=expected, code=code)
+        return ToolRefusal("fio", where, text, expected=expected, code=code, fault="value")
 
     def text(self, key: str, alone: str = "") -> str:
         """A value as it was written."""
@@ -104,7 +109,9 @@ class FioJob:
         found = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", value.lower())
         units = {**_TIMES_NS, **_TIMES_NS_LONG}
         if found is None or (found[2] and found[2] not in units):
-            raise self.refuse(key, expected="a time such as 30, 30s, 5m, 100ms or 10us")
+            # fio takes a number with a unit that it does not know.
+            code = "unsupported" if value[:1].isdecimal() else "wrong-value"
+            raise self.refuse(key, expected="a time such as 30, 30s, 5m, 100ms or 10us", code=code)
         return int(found[1]) * units[found[2] or unit]
 
     @property
@@ -181,7 +188,9 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
     wanted = given.every("--section")
     found = [job for job in found if not wanted or job.name in wanted]
     if not found:
-        raise Refused("fio", "no jobs are defined", expected="a job file, or --name=JOB", code="empty")
+        raise ToolRefusal(
+            "fio", "fio", "no jobs are defined", expected="a job file, or --name=JOB", code="empty"
+        )
     return found
 
 
@@ -208,9 +217,8 @@ def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[
         if words.startswith("include "):
             raise Refused(f"fio: {path}, line {number}: include", "is not built", code="not-built")
         if current is None:
-            raise Refused(
-                f"fio: {path}, line {number}", f"{words} stands before the first section", code="malformed"
-            )
+            text = f"{words} stands before the first section"
+            raise ToolRefusal("fio", f"fio: {path}, line {number}", text, code="malformed")
         key, _, value = (part.strip() for part in _expanded(words).partition("="))
         for flag, read_value in _options([f"--{key.lower()}" + (f"={value}" if value else "")]):
             current.set(flag, read_value)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mileage.errors import Refused, RunFailed, closest
+from mileage.dropin.tool_statuses import ToolRefusal, ToolStatuses, statuses_of
+from mileage.errors import Refused, closest
 
 Style = Literal["getopt", "operands"]
 
@@ -52,6 +53,8 @@ class Flag:
     """A value that can be had, for tests and pages."""
     choices: tuple[str, ...] = ()
     """Every value there is, for completion; empty when they are many."""
+    other_choices: tuple[str, ...] = ()
+    """Values that the tool takes and Mileage does not."""
     optional: bool = False
     """For a long option: whether its value, after `=`, is optional."""
     several: bool = False
@@ -101,17 +104,19 @@ class Tool:
     """Whether a short flag and its value may be joined by "=": `-b=4k`."""
     single_dash: bool = False
     """Whether long options may begin with one dash: `-name=a`."""
-    failure_status: int = RunFailed.exit_status
-    """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
-
-    missing_status: int = Refused.exit_status
-    """Its exit status when a file that it is to read is not there."""
+    others: frozenset[str] = frozenset()
+    """Spellings of further flags that the tool has: they are refused by Mileage, not by the tool."""
     by_launcher: bool = False
     """Whether the ranks of somebody else's mpirun can be its tasks."""
 
     @property
     def all_flags(self) -> tuple[Flag, ...]:
         return (*self.flags, *OWN)
+
+    @property
+    def statuses(self) -> ToolStatuses:
+        """What the tool ends with when it does not do its work."""
+        return statuses_of(self.name)
 
     def find(self, spelling: str) -> Flag | None:
         """The flag of that spelling."""
@@ -162,7 +167,7 @@ def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     given = GivenFlags(tool, words=tuple(words))
     own = len(words)
     if tool.starts:
-        own = _program_at(tool, words)
+        own = program_at(tool, words)
         given.operands = list(words[own:])
     reader = _Words(tool, list(words[:own]), given)
     while reader.left:
@@ -170,7 +175,7 @@ def read(tool: Tool, words: Sequence[str]) -> GivenFlags:
     return given
 
 
-def _program_at(tool: Tool, words: Sequence[str]) -> int:
+def program_at(tool: Tool, words: Sequence[str]) -> int:
     """Index of the program among the words of mpirun: everything after it belongs to the program."""
     at = 0
     while at < len(words):
@@ -197,11 +202,12 @@ class _Words:
         word = self.left.pop(0)
         if word[:1] in LONG_DASHES:
             name = LONG_DASHES[word[0]]
-            raise Refused(
+            raise self._fault(
                 self._tool.name,
                 f'{word} begins with {name} (U+{ord(word[0]):04X}), not with "-"',
                 advice=f"texts print it so, the original takes it for no flag: type -{word[1:]}",
                 code="long-dash",
+                accepted=bool(self._tool.operands),
             )
         if word == "--":
             self._given.operands += self.left
@@ -217,7 +223,7 @@ class _Words:
         elif self._tool.operands:
             self._given.operands.append(word)
         else:
-            raise Refused(
+            raise self._fault(
                 self._tool.name, f"{word} is no flag, and it takes no other words", code="unknown-flag"
             )
 
@@ -226,7 +232,9 @@ class _Words:
         flag = self._known(name)
         if not flag.value:
             if equals:
-                raise self._refused(name, "takes no value", found=word, code="value-given")
+                raise self._fault(
+                    f"{self._tool.name}: {name}", "takes no value", found=word, code="value-given"
+                )
             self._add(flag, "")
         elif flag.optional:
             self._add(flag, value)
@@ -262,18 +270,30 @@ class _Words:
 
     def _next(self, flag: Flag, name: str) -> str:
         if not self.left:
-            raise self._refused(name, f"needs a value: {name} {flag.value}", code="value-missing")
+            text = f"needs a value: {name} {flag.value}"
+            raise self._fault(f"{self._tool.name}: {name}", text, code="value-missing")
         return self.left.pop(0)
 
     def _known(self, spelling: str, word: str = "") -> Flag:
         flag = self._tool.find(spelling)
         if flag is not None:
             return flag
+        if spelling in self._tool.others:
+            text = f"there is no flag {spelling} here, although {self._tool.name} itself has it"
+            raise Refused(self._tool.name, text, advice="omit it", code="not-built")
         known = [one for flag in self._tool.all_flags for one in flag.spellings]
         near = closest(spelling, known, 0.75) if len(spelling) > 3 else None
         hint = f"did you mean {near}?" if near else f"see mileage {self._tool.name} --help"
         found = f"{spelling} (in {word})" if word and word != spelling else spelling
-        raise Refused(self._tool.name, f"there is no flag {found}", advice=hint, code="unknown-flag")
+        raise self._fault(self._tool.name, f"there is no flag {found}", advice=hint, code="unknown-flag")
+
+    def _fault(
+        self, where: str, text: str, *, code: str, found: str = "", advice: str = "", accepted: bool = False
+    ) -> Refused:
+        """What the tool does not accept either, unless it is `accepted` by the tool."""
+        if accepted:
+            return Refused(where, text, found=found, advice=advice, code=code)
+        return ToolRefusal(self._tool.name, where, text, found=found, advice=advice, code=code)
 
     def _refused(
         self, flag: str, text: str = "", *, found: str = "", expected: str = "", code: str
@@ -289,7 +309,12 @@ class _Words:
             )
         if flag.choices and value not in flag.choices and not (flag.optional and not value):
             expected = f"one of {', '.join(flag.choices)}"
-            raise self._refused(flag.spelling, found=value, expected=expected, code="unknown-word")
+            if value in flag.other_choices:
+                raise self._refused(flag.spelling, found=value, expected=expected, code="unknown-word")
+            where = f"{self._tool.name}: {flag.spelling}"
+            raise ToolRefusal(
+                self._tool.name, where, found=value, expected=expected, code="unknown-word", fault="value"
+            )
         self._given.flags.append((flag, value))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ from typing import Final
 from mileage.app.plan_execution import facts_of
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.pages import version_text
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
 from mileage.model.run_record import RunRecord
@@ -41,14 +44,16 @@ _SECTOR_BYTES: Final = 512
 
 def run(given: GivenFlags) -> None:
     """Time every device that is named. Raises Refused and RunFailed."""
+    if given.has("-V"):
+        sys.stdout.write(version_text("hdparm", "hdparm 9.65"))
+        return
     wanted = [what for what, flag in (("cached", "-T"), ("buffered", "-t")) if given.has(flag)]
+    if not given.operands:
+        text = "no device is named, such as /dev/sdb or virtual:intel-x25e-64gb"
+        raise ToolRefusal("hdparm", "hdparm", text, code="missing")
     if not wanted:
         raise Refused(
             "hdparm", "give -t, -T or -tT", advice="nothing else of hdparm is done here", code="missing"
-        )
-    if not given.operands:
-        raise Refused(
-            "hdparm", "no device is named, such as /dev/sdb or virtual:intel-x25e-64gb", code="missing"
         )
     if given.has("--offset") and not given.has("-t"):
         raise Refused("hdparm: --offset", "has no effect without -t", code="no-effect")
@@ -206,7 +211,13 @@ def _table(given: GivenFlags, what: str, device: str) -> Measure:
 def _offset(given: GivenFlags) -> int:
     text = given.last("--offset") or "0"
     if not (text.isascii() and text.isdecimal() and len(text) < 7):
-        raise Refused(f"hdparm: --offset {text}", expected="whole GiB from 0", code="wrong-value")
+        raise ToolRefusal(
+            "hdparm",
+            f"hdparm: --offset {text}",
+            expected="whole GiB from 0",
+            code="wrong-value",
+            fault="value",
+        )
     return int(text) * _GIB
 
 

@@ -8,6 +8,19 @@ from mileage.dropin.flags import Flag, Tool
 
 _SETTING: Final = "hdparm itself: this command changes no setting of a drive"
 
+_OTHERS: Final = """
+-b -c -C -d -D -E -g -H -J -k -K -L -m -M -n -N -p -P -Q -r -R -s -u -U -v -w -x -X -Y -z -Z --dco-freeze --dco-identify
+--dco-restore --dco-setmax --drq-hsm-error --fallocate --fibmap --fwdownload --fwdownload-mode3 --fwdownload-mode3-max
+--fwdownload-mode7 --fwdownload-modee --fwdownload-modee-max --idle-immediate --idle-unload --Iraw --Istdin --Istdout
+--make-bad-sector --prefer-ata12 --read-sector --repair-sector --sanitize-antifreeze-lock --sanitize-block-erase
+--sanitize-crypto-scramble --sanitize-freeze-lock --sanitize-overwrite --sanitize-overwrite-passes --sanitize-status
+--security-disable --security-erase --security-erase-enhanced --security-freeze --security-help --security-mode
+--security-prompt-for-password --security-set-pass --security-unlock --set-sector-size --trim-sector-ranges
+--trim-sector-ranges-stdin --user-master --verbose --write-sector --yes-i-know-what-i-am-doing
+--please-destroy-my-drive
+"""
+"""Further flags of hdparm 9.65, none of which is a timing."""
+
 HDPARM: Final = Tool(
     name="hdparm",
     title="hdparm's timings of a drive: -T cached reads, -t reads from the drive.",
@@ -22,6 +35,8 @@ HDPARM: Final = Tool(
         ),
         Flag("--direct", "Bypass the page cache (O_DIRECT)."),
         Flag("--offset", "With -t: offset of the first read.", "GiB", example="1"),
+        Flag("-h", "Show the flags."),
+        Flag("-V", "Print the version of hdparm that is followed."),
         Flag("-q", "Print no line for the next flag.", instead="omit it and redirect the output."),
         Flag("-f", "Flushes the cache on exit.", instead="omit it: -t empties the cache before it reads."),
         Flag("-F", "Flushes the drive's write cache.", instead=f"{_SETTING}."),
@@ -38,6 +53,7 @@ HDPARM: Final = Tool(
         Flag("-S", "Sets the spin-down time.", instead=f"{_SETTING}."),
         Flag("-y", "Puts the drive to standby.", instead=f"{_SETTING}."),
     ),
+    others=frozenset(_OTHERS.split()),
     usage="-t|-T|-tT [--direct] DEVICE...",
     operands="block devices, virtual:NAME or virtual:NAME@HOST",
     notes=(

@@ -17,6 +17,7 @@ from mileage.dropin.iozone_duplicates import duplicates_text
 from mileage.dropin.iozone_manner import is_without_streams, manner_notes, manner_of, pattern_of
 from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.dropin.task_values import is_modelled
+from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
@@ -45,7 +46,8 @@ def run(given: GivenFlags) -> None:
     from mileage.dropin.iozone_text import PartialText, head_text, print_end, version_text
 
     if not given.words:
-        raise Refused(
+        raise ToolRefusal(
+            "iozone",
             "iozone",
             "no flag was given, with which IOzone itself does nothing",
             advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help",
@@ -60,14 +62,8 @@ def run(given: GivenFlags) -> None:
     study = study_of(given, asked)
     makes = asked.tests[0] in ("write", "fwrite", "pwrite")
     given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
-    for path in [] if makes else _files_of(asked):
-        if not path.is_file():
-            raise Refused(
-                f"iozone: {path}",
-                "is not there, and the first test reads it",
-                advice="begin with -i 0, or leave it there with -i 0 -w",
-                code="not-found",
-            )
+    if not makes:
+        _refuse_missing(asked)
     print_notes(
         [*given.traps, *_unused_notes(given), *_differences(given, asked), *_memory_notes(given, asked)]
     )
@@ -106,6 +102,22 @@ def run(given: GivenFlags) -> None:
         diagnosis.check()
     print_end(given, asked, done)
     print_notes(_data_notes(done))
+
+
+def _refuse_missing(asked: IozoneRequest) -> None:
+    """Refuse files that are to be read and are not there, with the status of IOzone where it has one."""
+    for path in _files_of(asked):
+        if not path.is_file():
+            text, advice = (
+                "is not there, and the first test reads it",
+                "begin with -i 0, or leave it with -i 0 -w",
+            )
+            status = None if asked.children else IOZONE_MISSING.get(asked.tests[0])
+            if status is None:
+                raise Refused(f"iozone: {path}", text, advice=advice, code="not-found")
+            raise ToolRefusal(
+                "iozone", f"iozone: {path}", text, advice=advice, code="not-found", status=status
+            )
 
 
 def _writes(test: str) -> bool:
@@ -465,6 +477,7 @@ def _one_size(
         raise Refused(
             "iozone",
             f"the record of {record // _KB} kB is larger than the file of {file // _KB} kB",
+            advice="IOzone moves nothing then, prints 0 and ends with 0: give a larger -s",
             code="out-of-range",
         )
     if file % record:

@@ -100,7 +100,7 @@ _OUTPUT: Final = (
     ),
     Flag("-M", "Print the machine, as uname does."),
     Flag("-v", "Print the version of IOzone that is followed, and exit."),
-    Flag("-h", "Show the flags.", also=("-?",)),
+    Flag("-h", "Show the flags."),
     Flag(
         "-S",
         "Size of the processor's cache in kB, for -p and the head.",
@@ -258,6 +258,7 @@ IOZONE: Final = Tool(
     name="iozone",
     title="IOzone's command line: its tests, its calls, its tables.",
     flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_MANNER, *_CONTENT, *_REFUSED),
+    others=frozenset(("-+a", "-+Q", "-+M")),
     operands="words that IOzone ignores too",
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(

@@ -17,6 +17,7 @@ from mileage.dropin.mdtest_run import run_rank
 from mileage.dropin.mdtest_text import PHASES_OF, mdtest_end, mdtest_head
 from mileage.dropin.ranks import run_ranks
 from mileage.dropin.task_values import number, packet_of, print_notes, size_of, tasks_of, wants_study
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.formats.ior_options import PACKETS
 from mileage.formats.metadata_print import mdtest_table, mdtest_times
@@ -88,16 +89,18 @@ def options_of(given: GivenFlags) -> MdtestOptions:
 
 
 def _refuse_pairs(options: MdtestOptions) -> None:
-    """Refuse what mdtest 4.1 refuses, and -c with -u, after which mdtest does not find its own files."""
+    """Refuse what mdtest 4.1 refuses, and two calls that it takes without doing what they say."""
     several = len(options.directories) > 1
     files = "file" in options.kinds
+    if options.collective and options.own:
+        raise Refused("mdtest: -c and -u", "mdtest does not find its own files then", code="conflict")
+    if options.shared and not files:
+        raise Refused("mdtest: -S with -D alone", "leaves nothing to do", code="conflict")
     pairs = (
-        ("-c and -u", options.collective and options.own),
         ("-c and -S", options.collective and options.shared),
         ("-c and several directories of -d", options.collective and several),
         ("-c and -B", options.collective and not options.barriers),
         ("-u and -S", options.own and options.shared),
-        ("-S with -D alone", options.shared and not files),
         ("-N and several directories of -d", options.stride and several),
         ("-N and -B", options.stride and not options.barriers),
         ("-W and -B", options.stonewall_s and not options.barriers),
@@ -115,13 +118,14 @@ def _refuse_pairs(options: MdtestOptions) -> None:
     )
     for text, wrong in pairs:
         if wrong:
-            raise Refused(f"mdtest: {text}", "mdtest 4.1 does not do this either", code="conflict")
+            raise ToolRefusal("mdtest", f"mdtest: {text}", "mdtest 4.1 refuses this too", code="conflict")
 
 
 def _packet(text: str) -> str:
     found = packet_of(text)
     if found is None:
-        raise Refused(f"mdtest: --dataPacketType {text}", expected=", ".join(PACKETS), code="wrong-value")
+        where = f"mdtest: --dataPacketType {text}"
+        raise ToolRefusal("mdtest", where, expected=", ".join(PACKETS), code="wrong-value", fault="value")
     return found
 
 

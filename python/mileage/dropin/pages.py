@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 
@@ -32,6 +33,19 @@ def help_text(tool: Tool) -> str:
         lines += ["", *textwrap.wrap(note, _WIDTH)]
     lines += ["", *(f"  mileage {tool.name} {example}" for example in tool.examples)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def print_help(tool: Tool) -> int:
+    """Print the flags of a tool; the tool's exit status of its help."""
+    sys.stdout.write(help_text(tool))
+    return tool.statuses.help
+
+
+def version_text(name: str, followed: str) -> str:
+    """Output of a tool's flag for its version."""
+    from mileage import __version__
+
+    return f"{name} (Mileage {__version__}), which follows {followed}\n"
 
 
 def _spelled(tool: Tool, flag: Flag) -> str:
@@ -144,8 +158,6 @@ def _troff(text: str) -> str:
 
 
 if __name__ == "__main__":
-    import sys
-
     from mileage.dropin.dropin_list import tools
 
     sys.stdout.write(page(tools()))

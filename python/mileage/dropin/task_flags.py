@@ -17,6 +17,15 @@ _ONCE: Final = "a study with more stages; see docs/reference/study-file.md."
 _STAYS: Final = "omit it: files are in a directory that is made for the run and removed with it."
 _MPI_IO: Final = "omit it: it belongs to MPI-IO, and only POSIX is built."
 
+OTHER_APIS: Final = (
+    *("MPIIO", "HDF5", "NCMPI", "MMAP", "HDFS", "S3-libs3", "S3-4c", "DFS", "CEPHFS", "RADOS", "GFARM"),
+    *("BEEGFS", "AIO", "PMDK"),
+)
+_OF_BACKENDS: Final = """
+--posix.rangelocks --dummy.delay-only-rank0 --dummy.delay-create --dummy.delay-close --dummy.delay-sync
+--dummy.delay-xfer --mmap.madv_dont_need --mmap.madv_pattern
+"""
+
 IOR: Final = Tool(
     name="ior",
     title="IOR's command line (2.10 and 4) over POSIX: tasks write blocks of a file and read them back.",
@@ -28,6 +37,7 @@ IOR: Final = Tool(
             "API",
             also=("--api",),
             choices=("POSIX", "DUMMY"),
+            other_choices=OTHER_APIS,
             example="POSIX",
         ),
         Flag(
@@ -107,6 +117,7 @@ IOR: Final = Tool(
         Flag("-V", "File view.", instead=_MPI_IO),
         Flag("-h", "Show the flags."),
     ),
+    others=frozenset(_OF_BACKENDS.split()),
     usage="[--tasks N] [-b SIZE] [-t SIZE] [-s N] [-i N] [-F] ...",
     notes=(
         "The listing, the JSON and the CSV are those of IOR 4. Bandwidth is bytes over the time from the first "
@@ -134,6 +145,7 @@ MDTEST: Final = Tool(
             "API",
             also=("--api",),
             choices=("POSIX", "DUMMY"),
+            other_choices=OTHER_APIS,
             example="POSIX",
         ),
         Flag("-n", "Items of each task.", "N", example="10"),
@@ -196,6 +208,9 @@ MDTEST: Final = Tool(
         Flag("--saveRankPerformanceDetails", "A CSV of ranks.", "FILE", instead="--study DIR."),
         Flag("--savePerOpDataCSV", "A CSV of operations.", "FILE", instead="--study DIR."),
     ),
+    others=frozenset(
+        f"{_OF_BACKENDS} --posix.odirect --print-all-procs --run-cmd-before-phase --run-cmd-after-phase".split()
+    ),
     usage="[--tasks N] -n N [-i N] [-d DIR] [-F|-D] ...",
     notes=(
         "The rate of an iteration is the smallest rate of a task times the number of tasks; a task's time runs from "
@@ -247,6 +262,25 @@ METARATES: Final = Tool(
     examples=("--tasks 4 -d junk -n 1000 -C -U -S -u",),
 )
 
+_MPIRUN_OTHERS: Final = """
+am app bind-to-core bind-to-socket cartofile cf continuous cpu-list cpu-set cpus-per-proc cpus-per-rank d debug
+debug-daemons debug-daemons-file debug-devel debugger default-hostfile disable-recovery display-allocation
+display-devel-allocation display-devel-map display-diffable-map display-topo do-not-launch do-not-resolve dvm
+enable-instant-on-support enable-recovery fwd-mpirun-port get-stack-traces gmca hnp index-argv-by-rank launch-agent
+leave-session-attached max-restarts max-vm-size merge-stderr-to-stdout nolocal nooversubscribe noprefix novm npersocket
+ompi-server output-filename output-proctable path pernode personality ppr prefix preload-binary preload-files rankfile
+report-child-jobs-separately report-events report-pid report-state-on-timeout report-uri rf s set-cwd-to-session-dir
+stdin timeout tune tv use-regexp xml xml-file xterm
+"""
+_PLACED: Final = "the kernel places tasks"
+_NOT_PRINTED: Final = "nothing is printed but what the tool prints"
+
+
+def _noted(name: str, summary: str, why: str, *also: str) -> Flag:
+    """A flag of mpirun without a value that has no effect here, with one dash or two."""
+    return Flag(f"--{name}", summary, also=(f"-{name}", *also), ignored=why)
+
+
 MPIRUN: Final = Tool(
     name="mpirun",
     title="mpirun in front of IOR, mdtest or metarates, on this machine.",
@@ -267,10 +301,23 @@ MPIRUN: Final = Tool(
         ),
         Flag(
             "-host",
-            "Hosts, separated by commas.",
+            "Hosts, separated by commas, each with its slots as in localhost:2; all must be this machine.",
             "HOSTS",
             also=("--host", "-H"),
-            instead="one call on each machine, and `mileage merge`.",
+            example="localhost:2",
+        ),
+        Flag(
+            "-x",
+            "A variable of the environment of all tasks, NAME=VALUE; NAME alone has its value already.",
+            "NAME=VALUE",
+            example="LEVEL=1",
+        ),
+        Flag(
+            "--wdir",
+            "Working directory of all tasks.",
+            "DIR",
+            also=("-wdir", "--wd", "-wd"),
+            example=".",
         ),
         Flag(
             "-npernode",
@@ -296,7 +343,7 @@ MPIRUN: Final = Tool(
             "RULE",
             also=("-map-by",),
             example="core",
-            ignored="the kernel places tasks",
+            ignored=_PLACED,
         ),
         Flag(
             "--bind-to",
@@ -304,9 +351,31 @@ MPIRUN: Final = Tool(
             "PART",
             also=("-bind-to",),
             example="core",
-            ignored="the kernel places tasks",
+            ignored=_PLACED,
         ),
+        Flag(
+            "--rank-by",
+            "How tasks are numbered.",
+            "RULE",
+            also=("-rank-by",),
+            example="core",
+            ignored=_PLACED,
+        ),
+        _noted("bynode", "A task on each host in turn.", _PLACED),
+        _noted("byslot", "Tasks fill a host before the next.", _PLACED),
+        _noted("bycore", "A task on each core in turn.", _PLACED),
+        _noted("use-hwthread-cpus", "Threads of cores are processors.", _PLACED),
+        _noted("report-bindings", "Print to what tasks are bound.", _NOT_PRINTED),
+        _noted("display-map", "Print where tasks are placed.", _NOT_PRINTED),
+        _noted("tag-output", "Mark each line with its task.", _NOT_PRINTED),
+        _noted("timestamp-output", "Mark each line with the time.", _NOT_PRINTED),
+        _noted("show-progress", "Print how far the start is.", _NOT_PRINTED),
+        _noted("verbose", "Print more.", _NOT_PRINTED, "-v"),
+        _noted("quiet", "Print less.", _NOT_PRINTED, "-q"),
+        Flag("--version", "Print the version of Open MPI that is followed.", also=("-version", "-V")),
+        Flag("-h", "Show the flags."),
     ),
+    others=frozenset(f"{dashes}{name}" for dashes in ("-", "--") for name in _MPIRUN_OTHERS.split()),
     usage="-np N [-machinefile FILE] ior|mdtest|metarates FLAGS",
     operands="the tool and its flags",
     starts=True,

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.flags import GivenFlags, read
+from mileage.dropin.pages import print_help, version_text
 from mileage.dropin.task_values import THREADS_MAX, is_modelled, number, print_notes
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.regular_file import read_regular
 from mileage.targets.kernel_text import fields_of, lines_of, read_text
@@ -47,6 +49,9 @@ def run_mpirun(given: GivenFlags) -> int:
     """`mileage mpirun`: the tool that is named, with the given number of tasks. Raises Refused and RunFailed."""
     from mileage.dropin.dropin_list import tool_named
 
+    if given.has("--version"):
+        sys.stdout.write(version_text("mpirun", "Open MPI 4.1"))
+        return 0
     if not given.operands:
         raise Refused("mpirun", "no program is named", expected="ior, mdtest or metarates", code="missing")
     program = Path(given.operands[0]).name.lower()
@@ -54,24 +59,58 @@ def run_mpirun(given: GivenFlags) -> int:
         raise Refused(
             f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
         )
-    hosts = given.last("-machinefile")
-    slots = _slots(Path(hosts)) if hosts else 0
-    if not given.has("-np") and not given.has("-npernode"):
-        count = slots or _cores()
-        place = f"the slots of {hosts}" if hosts else "the cores of this machine"
-        sys.stderr.write(f"mileage: mpirun: {count} tasks, {place}, because -np is not given\n")
-    else:
-        count = number(given, "-np" if given.has("-np") else "-npernode", 1, 1, THREADS_MAX)
+    count = _count_of(given)
     print_notes(given)
     inner = read(tool_named(program), given.operands[1:])
+    if inner.has("-h") or inner.has("--help"):
+        return print_help(inner.tool)
     if inner.has("--tasks"):
         raise Refused(
             "mpirun: -np", "says how many tasks there are", advice="leave --tasks out", code="conflict"
         )
     inner.flags.append((tool_named(program).find("--tasks") or inner.tool.flags[0], str(count)))
-    inner.flags += [(flag, value) for flag, value in given.flags if flag.spelling in ("--study", "--destroy")]
+    # The paths are those of the directory in which mpirun was started.
+    own = [(flag, value) for flag, value in given.flags if flag.spelling in ("--study", "--destroy")]
+    moves = given.has("--wdir")
+    inner.flags += [(flag, os.path.abspath(value) if moves else value) for flag, value in own]
+    _enter(given)
     status: int | None = import_module(f"mileage.dropin.{program}").run(inner)
     return status or 0
+
+
+def _count_of(given: GivenFlags) -> int:
+    """The number of tasks of an mpirun. Raises Refused."""
+    place, slots = "the cores of this machine", 0
+    if (path := given.last("-machinefile")) is not None:
+        place, slots = f"the slots of {path}", _slots(f"-machinefile {path}", _rows_of(Path(path)))
+    if hosts := given.every("-host"):
+        words = [fields_of(host.replace(":", " ")) for text in hosts for host in text.split(",") if host]
+        place, slots = f"the slots of {','.join(hosts)}", _slots(f"-host {','.join(hosts)}", words)
+    if given.has("-np") or given.has("-npernode"):
+        flag = "-np" if given.has("-np") else "-npernode"
+        if not str(given.last(flag)).isdecimal():
+            where, expected = f"mpirun: {flag} {given.last(flag)}", f"a whole number, 1 to {THREADS_MAX}"
+            raise ToolRefusal("mpirun", where, expected=expected, code="wrong-value", fault="value")
+        return number(given, flag, 1, 1, THREADS_MAX)
+    count = slots or _cores()
+    sys.stderr.write(f"mileage: mpirun: {count} tasks, {place}, because -np is not given\n")
+    return count
+
+
+def _enter(given: GivenFlags) -> None:
+    """Set the environment and the working directory that tasks are to have. Raises Refused."""
+    for text in given.every("-x"):
+        name, equals, value = text.partition("=")
+        if not name:
+            raise Refused(f"mpirun: -x {text}", expected="NAME=VALUE", code="wrong-value")
+        if equals:
+            os.environ[name] = value
+    place = given.last("--wdir")
+    if place is not None:
+        try:
+            os.chdir(place)
+        except OSError as error:
+            raise Refused(f"mpirun: --wdir {place}", f"{error.strerror}", code="not-found") from error
 
 
 def _cores() -> int:
@@ -83,25 +122,30 @@ def _cores() -> int:
     return len(found)
 
 
-def _slots(path: Path) -> int:
-    """Tasks that a list of hosts has room for: one for each line, or `slots=N` or `host:N`. Raises Refused."""
+def _rows_of(path: Path) -> list[list[str]]:
+    """The lines of a list of hosts, as words. Raises Refused."""
     try:
         lines = lines_of(read_regular(path, _HOSTS_MAX).decode(errors="replace").replace("\r\n", "\n"))
     except OSError as error:
-        raise Refused(f"mpirun: -machinefile {path}", f"{error.strerror}", code="unreadable") from error
-    rows = [words for line in lines if (words := fields_of(line.partition("#")[0].replace(":", " ")))]
+        where = f"mpirun: -machinefile {path}"
+        raise ToolRefusal("mpirun", where, f"{error.strerror}", code="unreadable", fault="value") from error
+    return [words for line in lines if (words := fields_of(line.partition("#")[0].replace(":", " ")))]
+
+
+def _slots(where: str, rows: list[list[str]]) -> int:
+    """Tasks that hosts have room for: one for each, or `slots=N` or `host:N`. Raises Refused."""
     own = {socket.gethostname(), socket.gethostname().partition(".")[0], "localhost", "127.0.0.1"}
     for host in (words[0] for words in rows):
         if host not in own:
             raise Refused(
-                f"mpirun: -machinefile {path}",
+                f"mpirun: {where}",
                 f"{host} is another machine than this one, {socket.gethostname()}",
                 advice="tasks of one run share a machine here; on several hosts metarates runs under a real launcher: "
                 "mpirun -machinefile FILE mileage metarates ...",
                 code="unsupported",
             )
     if not rows:
-        raise Refused(f"mpirun: -machinefile {path}", "names no host", expected="a host a line", code="empty")
+        raise Refused(f"mpirun: {where}", "names no host", expected="a host a line", code="empty")
     slots = 0
     for words in rows:
         text = next((word.removeprefix("slots=") for word in words[1:] if word.startswith("slots=")), None)
@@ -109,11 +153,9 @@ def _slots(path: Path) -> int:
         if not (
             text.isascii() and text.isdecimal() and int(text[:9]) > 0 and slots + int(text[:9]) <= THREADS_MAX
         ):
-            raise Refused(
-                f"mpirun: -machinefile {path}",
-                found=text,
-                expected=f"slots, together 1 to {THREADS_MAX}",
-                code="wrong-value",
+            expected = f"slots, together 1 to {THREADS_MAX}"
+            raise ToolRefusal(
+                "mpirun", f"mpirun: {where}", found=text, expected=expected, code="wrong-value", fault="value"
             )
         slots += int(text)
     return slots
