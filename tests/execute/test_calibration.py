@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from mileage.errors import Refused
+from mileage.errors import Interrupted, Refused
+from mileage.execute import Silent
 from mileage.execute.calibration import scaled
 from mileage.model.journal_entries import LengthFactor, Run
+from mileage.model.run_record import RunRecord
+from mileage.plan import PlannedRun
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import kill_after
@@ -99,6 +102,88 @@ def test_what_makes_no_sense_is_refused(small: Small, stop: str, output: str) ->
     with pytest.raises(Refused) as refused:
         app.plan(study)
     assert output in str(refused.value)
+
+
+HOST = "virtual:intel-x25e-64gb@phenom-8gib,scale=1/64"
+OTHER = "virtual:intel-x25e-32gb@phenom-8gib,scale=1/32"
+LEVELS = """
+name = "levels"
+seed = 3
+target = "HOST"
+order = "listed"
+state = { start = "purged", cache = "warm", file = "16MiB" }
+stage = [{ name = "before", measure = ["names"] }, { name = "after", measure = "before" }]
+
+[measure.names]
+workload = ["metarates.create", "metarates.stat"]
+threads = [1, 2, 4]
+stop = { operations = 8, at_least = "20 ms" }
+repeat = 1
+
+[compare]
+arms = "stage"
+baseline = "before"
+candidate = "after"
+"""
+
+
+def file_counts(folder: Path) -> dict[str, set[int]]:
+    """Files that each cell's tests worked on, by its unit, counted from what the tasks did."""
+    found: dict[str, set[int]] = {}
+    for entry in StudyFolder(folder).content().of_kind(Run):
+        if entry.role == "measure":
+            for result in entry.record.results or ():
+                found.setdefault(entry.cell, set()).add(result.record.ops_metadata)
+    return found
+
+
+class Notes(Silent):
+    """Collects the notes."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class EndAfterFirst(Silent):
+    """Ends the study when its first run is done."""
+
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
+        raise Interrupted()
+
+
+@pytest.mark.parametrize("factor", ["", f'[factor.drive]\nlevels = {{ slc = "{HOST}", mlc = "{OTHER}" }}\n'])
+def test_all_numbers_of_tasks_have_one_number_of_files(tmp_path: Path, factor: str) -> None:
+    from mileage import app
+
+    study, notes = tmp_path / "levels.toml", Notes()
+    study.write_text(LEVELS.replace("HOST", HOST) + factor)
+    app.run(str(study), out=tmp_path / "study", report="none", progress=notes)
+    counts = file_counts(tmp_path / "study")
+    (entry,) = StudyFolder(tmp_path / "study").content().of_kind(LengthFactor)
+    assert len(counts) == (6 if factor else 3)
+    assert set.union(*counts.values()) == {8 * entry.factor}
+    assert entry.factor > 1
+    assert "4 threads" in entry.cell
+    assert entry.elapsed_ns >= 20e6
+    assert any(f"{8 * entry.factor:,} files with 4 tasks last" in line for line in notes.lines)
+
+
+def test_a_kill_between_levels_keeps_the_number_of_files(tmp_path: Path) -> None:
+    from mileage import app
+
+    study = tmp_path / "levels.toml"
+    study.write_text(LEVELS.replace("HOST", HOST))
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    app.run(str(study), out=whole, report="none")
+    with pytest.raises(Interrupted):
+        app.run(str(study), out=cut, report="none", progress=EndAfterFirst())
+    (first,) = StudyFolder(cut).content().of_kind(LengthFactor)
+    app.run(str(study), out=cut, report="none")
+    assert [entry.factor for entry in StudyFolder(cut).content().of_kind(LengthFactor)] == [first.factor]
+    assert app.load(cut).samples() == app.load(whole).samples()
 
 
 def test_bytes_operations_and_files_grow(small: Small) -> None:

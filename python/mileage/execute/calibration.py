@@ -1,7 +1,9 @@
 """Calibration of run length: the operation count of a cell is found once, then kept for the whole study.
 
 Scope: a factor for each cell. The first run of a cell is tried with the planned count, then with larger
-counts, until it lasts as long as the study asks for; the last trial is the run itself. The journal records the trials
+counts, until it lasts as long as the study asks for; the last trial is the run itself. Cells of work on names
+(`metarates.*`, `mdtest.*`, `metadata.*`) of one table share a factor, because rates of different numbers of files are
+not comparable: the trials are runs of the cell with most tasks. The journal records the trials
 before the run. Resume on a virtual drive repeats them, so that the drive reaches the same state.
 What it refuses: endless trials. Where a larger count does not last longer, the count stays and a note is printed.
 """
@@ -10,14 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from mileage.model.journal_entries import LengthFactor
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.sizes import parse_time_ns
+from mileage.plan.cell_keys import name_test_of
+from mileage.plan.sizes import counted, parse_time_ns
 from mileage.store import Journal
 from mileage.store.journal import JournalContent
 
@@ -33,6 +36,17 @@ MARGIN: Final = 1.1
 Do = Callable[[PlannedRun], RunRecord]
 
 
+class _Found(NamedTuple):
+    """Result of the trials."""
+
+    factor: int
+    trials: list[int]
+    """Factors that lasted too short, in order."""
+    record: RunRecord
+    """The record of the last trial, which had `factor`."""
+    reached: bool
+
+
 class Calibration:
     """The factors of a study, by cell. Its cycles follow each other, so that the first one decides."""
 
@@ -40,6 +54,7 @@ class Calibration:
         self, plan: Plan, journal: Journal, content: JournalContent, print_line: Callable[[str], None]
     ) -> None:
         """Read what was found before."""
+        self._plan = plan
         self._journal = journal
         self._print_line = print_line
         self._least_ns = {
@@ -47,11 +62,19 @@ class Calibration:
             for cell in plan.cells
             if (stop := plan.study.measure[cell.table].stop) is not None and stop.at_least is not None
         }
-        self._factors: dict[str, int] = {}
+        tests = {cell.unit: (cell.table, name_test_of(cell)) for cell in plan.cells}
+        self._shares = {unit: test for unit, test in tests.items() if test[1] is not None}
+        """Of cells of work on names, what has one factor together: the table and the test, or the set of tests."""
+        self._tasks = {cell.unit: cell.key.threads or 1 for cell in plan.cells}
+        self._factors: dict[object, int] = {}
+        """By cell, or by what several cells share."""
         self._trials: dict[int, list[int]] = {}
         for entry in content.of_kind(LengthFactor):
-            self._factors[entry.cell] = entry.factor
+            self._factors[self._holder(entry.cell) if entry.shared else entry.cell] = entry.factor
             self._trials[entry.run] = entry.trials
+
+    def _holder(self, cell: str) -> object:
+        return self._shares.get(cell, cell)
 
     def perform(self, run: PlannedRun, do: Do, *, again: bool) -> RunRecord:
         """Do a run with its cell's count, which is found if it was not yet, and return its record.
@@ -61,44 +84,75 @@ class Calibration:
         least_ns = self._least_ns.get(run.cell) if run.role == "measure" else None
         if least_ns is None:
             return do(run)
-        factor = self._factors.get(run.cell)
+        factor = self._factors.get(run.cell, self._factors.get(self._holder(run.cell)))
         if factor is not None:
-            for tried in self._trials.get(run.index, []) if again else []:
-                do(scaled(run, tried))
+            for trial in self._trials.get(run.index, []) if again else []:
+                do(scaled(self._tried(run), trial))
             return do(scaled(run, factor))
-        return self._find(run, least_ns, do)
+        tried = self._tried(run)
+        found = _find(tried, least_ns, do)
+        is_run = tried.index == run.index
+        self._keep(run, tried, found if is_run else found._replace(trials=[*found.trials, found.factor]))
+        return found.record if is_run else do(scaled(run, found.factor))
 
-    def _find(self, run: PlannedRun, least_ns: int, do: Do) -> RunRecord:
-        factor, trials, before_ns = 1, [], 0
-        while True:
-            record = do(scaled(run, factor))
-            lasted_ns = record.elapsed_ns
-            # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying.
-            stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
-            if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
-                break
-            trials.append(factor)
-            before_ns = lasted_ns
-            growth = math.ceil(least_ns * MARGIN / max(lasted_ns, 1))
-            factor *= min(max(growth, 2), GROWTH_MAX)
-        reached = lasted_ns >= least_ns
+    def _tried(self, run: PlannedRun) -> PlannedRun:
+        """The run with which the count is found: of cells that share it, one with most tasks next to the run."""
+        if run.cell not in self._shares:
+            return run
+        holder, target = self._holder(run.cell), self._plan.setting_of(run).instance
+        place = (run.role, run.session, run.cycle, run.arm, run.stage, run.block)
+        others = (
+            other
+            for other in self._plan.runs
+            if (other.role, other.session, other.cycle, other.arm, other.stage, other.block) == place
+            and self._holder(other.cell) == holder
+            and self._plan.setting_of(other).instance == target
+        )
+        # Among those with as many tasks take the run itself, because its last trial is then the run.
+        return max(others, key=lambda other: (self._tasks[other.cell], other.index == run.index))
+
+    def _keep(self, run: PlannedRun, tried: PlannedRun, found: _Found) -> None:
+        """Journal and print what was found with the run `tried`, before `run`."""
+        shared, lasted_ns = run.cell in self._shares, found.record.elapsed_ns
         self._journal.append(
             LengthFactor(
-                cell=run.cell,
+                cell=tried.cell,
                 run=run.index,
-                factor=factor,
-                trials=trials,
+                factor=found.factor,
+                trials=found.trials,
                 elapsed_ns=lasted_ns,
-                reached=reached,
+                reached=found.reached,
+                shared=shared,
             )
         )
-        self._factors[run.cell] = factor
-        self._trials[run.index] = trials
-        shortfall = "" if reached else f"; {least_ns / 1e9:g} s were not reached"
-        self._print_line(
-            f"{run.cell}: {factor} times its count lasts {lasted_ns / 1e9:.3g} s{shortfall}; kept for all runs"
-        )
-        return record
+        self._factors[self._holder(run.cell) if shared else run.cell] = found.factor
+        self._trials[run.index] = found.trials
+        least_ns = self._least_ns[run.cell]
+        shortfall = "" if found.reached else f"; {least_ns / 1e9:g} s were not reached"
+        what = f"{found.factor} times its count lasts"
+        kept = "kept for all runs"
+        if shared and tried.job is not None:
+            tasks = counted(self._tasks[tried.cell], "task")
+            what = f"{tried.job.scaled(found.factor).files:,} files with {tasks} last"
+            kept = "kept for all runs, numbers of tasks and levels"
+        self._print_line(f"{tried.cell}: {what} {lasted_ns / 1e9:.3g} s{shortfall}; {kept}")
+
+
+def _find(run: PlannedRun, least_ns: int, do: Do) -> _Found:
+    """Try a run with larger and larger counts until it lasts long enough, or never will."""
+    factor, before_ns = 1, 0
+    trials: list[int] = []
+    while True:
+        record = do(scaled(run, factor))
+        lasted_ns = record.elapsed_ns
+        # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying.
+        stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
+        if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
+            return _Found(factor, trials, record, lasted_ns >= least_ns)
+        trials.append(factor)
+        before_ns = lasted_ns
+        growth = math.ceil(least_ns * MARGIN / max(lasted_ns, 1))
+        factor *= min(max(growth, 2), GROWTH_MAX)
 
 
 def scaled(run: PlannedRun, factor: int) -> PlannedRun:

@@ -255,7 +255,10 @@ class EnvironmentChange(Entry, frozen=True, kw_only=True, tag="environment"):
 
 
 class LengthFactor(Entry, frozen=True, kw_only=True, tag="calibrated"):
-    """Factor by which the length of each run of a cell is multiplied, so that runs last long enough."""
+    """Factor by which the length of each run of a cell is multiplied, so that runs last long enough.
+
+    `trials` were done before `run`, `elapsed_ns` is the time of the last one. `cell` is the cell that was tried.
+    """
 
     cell: str
     run: Count
@@ -263,6 +266,8 @@ class LengthFactor(Entry, frozen=True, kw_only=True, tag="calibrated"):
     trials: list[Factor]
     elapsed_ns: Count = 0
     reached: bool = True
+    shared: bool = False
+    """Whether all cells of the same work on names share it: all numbers of tasks, and all levels."""
 
 
 class Rank(msgspec.Struct, frozen=True):

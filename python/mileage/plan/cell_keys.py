@@ -147,6 +147,11 @@ def unit_of(cell: Cell) -> CellKey:
     return cell.key.of_test(cell.job.word()) if cell.job is not None and is_set else cell.key
 
 
+def name_test_of(cell: Cell) -> str | None:
+    """Test, or set of tests, whose cells have one number of files in their table; None for other work than on names."""
+    return unit_of(cell).workload if cell.job is not None and cell.job.files else None
+
+
 def with_keys(plan: Plan) -> Plan:
     """A plan whose cells have keys: as it is, or, of an earlier version, with those that its study makes."""
     if all(cell.key.workload for cell in plan.cells):

@@ -223,10 +223,17 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
 
     def scaled(self, factor: int) -> Self:
         """The same job with its number of files multiplied by the factor; itself where its files are not counted."""
-        files = getattr(self.value, "files", None)
-        if not isinstance(files, int):
+        if not self.files:
             return self
-        return msgspec.structs.replace(self, value=msgspec.structs.replace(self.value, files=files * factor))
+        return msgspec.structs.replace(
+            self, value=msgspec.structs.replace(self.value, files=self.files * factor)
+        )
+
+    @property
+    def files(self) -> int:
+        """Number of files that it works on; 0 where its files are not counted."""
+        files = getattr(self.value, "files", None)
+        return files if isinstance(files, int) else 0
 
     @property
     def seed(self) -> int:

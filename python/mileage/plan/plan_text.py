@@ -171,6 +171,8 @@ def measured_words(study: Study, cell: Cell) -> str:
     table = study.measure[cell.table]
     least = table.stop.at_least if table.stop is not None else None
     lasting = f"; as much as takes {least} or more" if least is not None else ""
+    if least is not None and cell.job is not None and cell.job.files:
+        lasting = f"; as many files as take {least} or more with most tasks, one number for all cells"
     return f"{phrase}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
 
 
