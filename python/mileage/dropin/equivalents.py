@@ -62,6 +62,14 @@ def in_words_of(plan: Plan, tool: str) -> str:
     return "\n".join([*head, "", *written]) + "\n"
 
 
+def line_of(run: PlannedRun, tool: str, place: str) -> str | None:
+    """The command line of a tool for one run; None where the tool cannot do it."""
+    try:
+        return _WRITERS[tool](run.cell, run, place).splitlines()[-1]
+    except Unsupported:
+        return None
+
+
 def _each(plan: Plan) -> Iterator[tuple[str, PlannedRun]]:
     """The actions of a plan, each once, in the order of their first use."""
     seen: set[str] = set()

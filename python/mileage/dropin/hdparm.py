@@ -82,7 +82,7 @@ def run(given: GivenFlags) -> None:
 def _line(given: GivenFlags, run: PlannedRun, record: RunRecord) -> str:
     """Output line of one timing."""
     what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
-    return timing_line(what, given.has("--direct"), record.bytes_read, _seconds(record))
+    return timing_line(what, given.has("--direct"), record.bytes_read, seconds_of(record))
 
 
 def _is_drive_alone(device: str) -> bool:
@@ -107,7 +107,7 @@ def _notes(given: GivenFlags) -> list[str]:
     ]
 
 
-def _seconds(record: RunRecord) -> float:
+def seconds_of(record: RunRecord) -> float:
     """The time of the reads alone, in seconds; of a virtual drive, all of it is."""
     alone_ns = record.latency_of("read").sum_ns
     return (min(alone_ns, record.elapsed_ns) or record.elapsed_ns) / 1e9

@@ -186,10 +186,11 @@ def _row_of(study: Study, key: str, record: RunRecord) -> Row:
     table = study.measure[key]
     threads = table.threads if isinstance(table.threads, int) else 1
     depth = table.depth if isinstance(table.depth, int) else 1
-    return _figures(study.workload[key].title, threads, depth, record)
+    return figures_of(study.workload[key].title, threads, depth, record)
 
 
-def _figures(name: str, threads: int, depth: int, record: RunRecord) -> Row:
+def figures_of(name: str, threads: int, depth: int, record: RunRecord) -> Row:
+    """The row of a specification of that name, done by that many workers with that depth each."""
     each = record.latency_of("read", "write"), record.latency_of("read"), record.latency_of("write")
     return Row(
         specification=name,

@@ -79,7 +79,7 @@ def run_study(given: GivenFlags) -> None:
         return found
 
     def finished(run: PlannedRun, record: RunRecord) -> str:
-        for phase in _phases(record, run.block - 1):
+        for phase in phases_of(record, run.block - 1):
             report.result(options, phase)
         return written()
 
@@ -161,7 +161,7 @@ def _table(given: GivenFlags, options: IorOptions) -> Measure:
     )
 
 
-def _phases(record: RunRecord, repetition: int) -> list[Phase]:
+def phases_of(record: RunRecord, repetition: int) -> list[Phase]:
     """The phases of a repetition, in the order in which they were done."""
     return [_phase(result.test, result.record, repetition) for result in record.results or ()]
 

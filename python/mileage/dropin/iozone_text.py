@@ -152,7 +152,7 @@ def text_of_run(given: GivenFlags, asked: IozoneRequest, run: PlannedRun, record
         return ""
     if not asked.children:
         return layout.table_row(_row(given, run.job.value, record), _columns(given))
-    return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
+    return children_text(given, run.job.value, blocks_of(given, run.job.value, record))
 
 
 class PartialText:
@@ -178,8 +178,8 @@ class PartialText:
         given, value = self._given, run.job.value
         if self._asked.children:
             blocks = [_block(given, value, one) for one in self._results]
-            return self._more(_children_text(given, value, blocks).removesuffix("\n\n"))
-        row = _row_of(given, value, self._results)
+            return self._more(children_text(given, value, blocks).removesuffix("\n\n"))
+        row = row_of(given, value, self._results)
         return self._more(layout.row_until(row, _columns(given), result.test))
 
     def rest(self, run: PlannedRun, record: RunRecord) -> str:
@@ -229,10 +229,11 @@ def _with_skipped(rows: list[layout.Row], asked: IozoneRequest) -> list[layout.R
 
 
 def _row(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> layout.Row:
-    return _row_of(given, suite, record.results or ())
+    return row_of(given, suite, record.results or ())
 
 
-def _row_of(given: GivenFlags, suite: SuiteValue, results: Sequence[TestResult]) -> layout.Row:
+def row_of(given: GivenFlags, suite: SuiteValue, results: Sequence[TestResult]) -> layout.Row:
+    """The row of the table, in the unit that the flags choose."""
     values: dict[str, int] = {}
     cpu: dict[str, float] = {}
     for result in results:
@@ -274,13 +275,14 @@ def _cpu_lines(done: DropinResult) -> list[str]:
     return lines
 
 
-def _blocks(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:
+def blocks_of(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:
     """The tests of one number of children, in IOzone's order."""
     blocks = [_block(given, suite, result) for result in record.results or ()]
     return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
 
 
-def _children_text(given: GivenFlags, suite: SuiteValue, blocks: list[layout.Block]) -> str:
+def children_text(given: GivenFlags, suite: SuiteValue, blocks: list[layout.Block]) -> str:
+    """The text of the tests of one number of children."""
     unit = "ops" if given.has("-O") else "kB"
     sizes = suite.file_bytes // _KB, suite.record_bytes // _KB
     out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
@@ -292,11 +294,11 @@ def _children_text(given: GivenFlags, suite: SuiteValue, blocks: list[layout.Blo
 
 def _end_children(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
     columns = {
-        run.job.value.workers or 1: _blocks(given, run.job.value, record)
+        run.job.value.workers or 1: blocks_of(given, run.job.value, record)
         for run, record in done.runs()
         if isinstance(run.job, Suite)
     }
-    parts = _parts(given, columns, given.has("-+u"))
+    parts = parts_of(given, columns, given.has("-+u"))
     record_kb = asked.sizes[0][1] // _KB
     out = []
     if given.has("-R") or given.has("-b"):
@@ -311,7 +313,7 @@ def _end_children(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -
 Part = tuple[str, str, list[tuple[str, list[float]]]]
 
 
-def _parts(given: GivenFlags, columns: dict[int, list[layout.Block]], cpu: bool) -> list[Part]:
+def parts_of(given: GivenFlags, columns: dict[int, list[layout.Block]], cpu: bool) -> list[Part]:
     """The report of rates, and of the processors where wanted: rows by test, a figure for each number of children."""
     tests = [block.test for block in next(iter(columns.values()))]
     if given.has("-+n"):

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study, print_notes
+from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_print import file_system_text
-from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table
+from mileage.formats.metadata_print import ROWS, mdtest_head, mdtest_table
 from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
 from mileage.model.run_record import RunRecord
 from mileage.plan.study import Measure, StopRule
@@ -74,18 +75,11 @@ def run_study(given: GivenFlags) -> None:
     if given.has("-F") or given.has("-D"):
         kinds = "files" if given.has("-F") else "directories"
     print_notes(_notes(tests))
-    quoted = "".join(f" '{word}'" for word in given.words)
-    head = (
-        f"-- started at {started} --\n\n"
-        f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
-        f"Command line used: mdtest{quoted}\n"
-        f"{'Path':<20}: {directory}\n"
-        f"{'FS':<20}: {file_system_text(directory)}\n"
-        f"Nodemap: {'1' * tasks}\n"
-        f"{tasks} tasks, {tasks * items} {kinds}\n\n"
-    )
+    system = file_system_text(directory)
+    head = mdtest_head(started, given.words, str(directory), system, tasks, f"{tasks * items} {kinds}")
     done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)), head=head)
-    sys.stdout.write(f"{mdtest_table(_rates(done))}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n")
+    rates = rates_of(record for _, record in done.runs())
+    sys.stdout.write(f"{mdtest_table(rates)}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n")
 
 
 def _notes(tests: tuple[str, ...]) -> list[str]:
@@ -175,10 +169,10 @@ def _table(given: GivenFlags, tasks: int, items: int, tests: tuple[str, ...]) ->
     )
 
 
-def _rates(done: DropinResult) -> dict[str, list[float]]:
+def rates_of(records: Iterable[RunRecord]) -> dict[str, list[float]]:
     """Operations per second of each iteration, by test."""
     found: dict[str, list[float]] = {}
-    for _, record in done.runs():
+    for record in records:
         for result in record.results or ():
             test = result.test
             rate = _tree_rate if test in ("tree_create", "tree_remove") else _rate

@@ -56,7 +56,7 @@ def run(given: GivenFlags) -> None:
 
     def lines(_run: PlannedRun, result: TestResult) -> str:
         shown.add(result.test)
-        return metarates_lines([_rates(result, files // tasks)])
+        return metarates_lines([rates_of(result, files // tasks)])
 
     study = study_of(given, directory, _table(given, tasks, files, tests))
     try:
@@ -68,7 +68,7 @@ def run(given: GivenFlags) -> None:
     # On a terminal, and on a modelled host, which is done at once, none is printed before the end.
     left = [result for result in record.results or () if result.test not in shown]
     if left:
-        sys.stdout.write(metarates_lines([_rates(result, files // tasks) for result in left]))
+        sys.stdout.write(metarates_lines([rates_of(result, files // tasks) for result in left]))
 
 
 def _notes(directory: Path, tests: list[str]) -> list[str]:
@@ -103,7 +103,8 @@ def _table(given: GivenFlags, tasks: int, files: int, tests: list[str]) -> Measu
     )
 
 
-def _rates(result: TestResult, files: int) -> Rates:
+def rates_of(result: TestResult, files: int) -> Rates:
+    """What metarates' lines need of a test in which each task handles `files` files."""
     spans = [task.operate_ns for task in result.record.tasks if task.operate_ns is not None]
     seconds = tuple(max(end - start, 1) / 1e9 for start, end in spans)
     return Rates(result.test, files, seconds)

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from mileage.formats.ior_options import PACKETS, IorOptions
@@ -29,13 +29,27 @@ from mileage.judge.tasks import DECIMAL, MIB, column
 class IorReport:
     """Printer of one command; of several tests in order."""
 
-    def __init__(self, out: IO[str], log: IO[str], words: Sequence[str], options: IorOptions) -> None:
-        """`out`: for results; `log`: for messages; `words`: the command line."""
+    def __init__(
+        self,
+        out: IO[str],
+        log: IO[str],
+        words: Sequence[str],
+        options: IorOptions,
+        *,
+        clock: Callable[[], str] = time.ctime,
+        machine: str = "",
+    ) -> None:
+        """`out`: for results; `log`: for messages; `words`: the command line.
+
+        `clock`: the time in words, and `machine`: where the tasks ran, for results that are printed later or elsewhere.
+        """
+        self._clock = clock
+        self._host = machine
         self._out, self._log = out, log
         self._words = words
         self._form = options.summaryformat
         self._verbose = options.verbose
-        self._began = time.ctime()
+        self._began = clock()
         self._tests: list[dict[str, Any]] = []
         self._done: list[tuple[int, IorOptions, list[Phase]]] = []
         self._phases: list[Phase] = []
@@ -61,6 +75,8 @@ class IorReport:
             )
 
     def _machine(self) -> str:
+        if self._host:
+            return self._host
         found = os.uname()
         more = f" {found.release} {found.version} {found.machine}" if self._verbose >= 2 else ""
         return f"{found.sysname} {found.nodename}{more}"
@@ -73,7 +89,7 @@ class IorReport:
         self._phases = []
         self._done.append((number, options, self._phases))
         parameters, shown = parameters_of(number, options), options_of(options)
-        started = time.ctime()
+        started = self._clock()
         self._tests.append(
             {
                 "TestID": number,
@@ -174,7 +190,7 @@ class IorReport:
         for number, options, phases in self._done:
             lines += [summary_line(number, options, own) for own in by_access(phases)]
         self._out.write("\n".join(lines) + "\n")
-        self._line("Finished", time.ctime())
+        self._line("Finished", self._clock())
         self._out.flush()
 
     def _most(self, options: IorOptions, phases: list[Phase]) -> None:
@@ -205,7 +221,7 @@ class IorReport:
                 for number, options, phases in self._done
                 for own in by_access(phases)
             ],
-            "Finished": time.ctime(),
+            "Finished": self._clock(),
         }
         self._out.write(json.dumps(whole, indent=2) + "\n")
         self._out.flush()

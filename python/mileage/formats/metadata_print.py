@@ -28,6 +28,23 @@ ROWS: Final = {
 """The rows of mdtest's table in their order, by test."""
 
 
+def mdtest_head(started: str, words: Sequence[str], path: str, system: str, tasks: int, items: str) -> str:
+    """The lines above the summary.
+
+    `system`: use of the file system, a line that is omitted where it is empty; `items`: "400 files".
+    """
+    quoted = "".join(f" '{word}'" for word in words)
+    fs = f"{'FS':<20}: {system}\n" if system else ""
+    return (
+        f"-- started at {started} --\n\n"
+        f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
+        f"Command line used: mdtest{quoted}\n"
+        f"{'Path':<20}: {path}\n{fs}"
+        f"Nodemap: {'1' * tasks}\n"
+        f"{tasks} tasks, {items}\n\n"
+    )
+
+
 def mdtest_table(rates: dict[str, list[float]]) -> str:
     """The summary: `rates` are operations per second of each iteration, by test."""
     return _summary("rate", rates)

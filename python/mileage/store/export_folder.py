@@ -7,7 +7,7 @@ leaves of that is removed by the next one. Refuses to write where something is a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
@@ -57,14 +57,34 @@ def write_tables(
         RunFailed: the folder could not be written; nothing of it is left.
     """
     ending, write = FORMATS[word]
+
+    def fill(part: Path) -> None:
+        for table in tables:
+            write(table, part / f"{table.name}.{ending}")
+        (part / "README.md").write_text(_readme(ending, tables, title, missing), encoding="utf-8")
+
+    return _write_folder(out, fill)
+
+
+def write_files(files: Iterable[tuple[str, bytes]], readme: str, out: Path) -> list[Path]:
+    """Write files of given names into a new folder, with a README; the files' final paths. Raises as `write_tables`."""
+
+    def fill(part: Path) -> None:
+        for name, content in files:
+            (part / name).write_bytes(content)
+        (part / "README.md").write_text(readme, encoding="utf-8")
+
+    return _write_folder(out, fill)
+
+
+def _write_folder(out: Path, fill: Callable[[Path], None]) -> list[Path]:
+    """Fill a scratch folder, bring it onto the disk, and rename it. Raises as `write_tables`."""
     refuse_existing(out)
     try:
         with scratch_directory(out.absolute().parent) as scratch:
             part = scratch / "tables"
             part.mkdir()
-            for table in tables:
-                write(table, part / f"{table.name}.{ending}")
-            (part / "README.md").write_text(_readme(ending, tables, title, missing), encoding="utf-8")
+            fill(part)
             for path in part.iterdir():
                 _force(path)
             _force(part)
