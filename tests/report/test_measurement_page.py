@@ -1,7 +1,9 @@
 """The page of a study that compares nothing takes no orders from the texts in it."""
 
 import re
+from csv import DictReader
 from html import unescape
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,9 @@ from mileage.report.evidence import Evidence, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
 from mileage.report.measurement_text import ROWS_SHOWN, answer, measured_text
+from mileage.report.quantity import duration
 from mileage.report.scan_chart import scan_chart
+from mileage.store import measured_cells
 from tests.command import mileage
 from tests.report.test_figures import hostile_view
 
@@ -179,3 +183,27 @@ def test_operations_of_several_sizes_are_ordered_by_their_bytes() -> None:
     assert answer([deep, small]).endswith(
         ": from 10,000 IOPS, 40.0 MB/s, at 4 KiB, to 50,000 IOPS, 200 MB/s, at depth 8."
     )
+
+
+def test_tests_of_names_have_their_wall_time_in_text_and_table(tmp_path: Path) -> None:
+    words = ("metarates", "--tasks", "2", "-d", str(tmp_path), "-n", "100", "-C", "-S")
+    done = mileage(*words, "--study", str(tmp_path / "study"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = load(tmp_path / "study")
+    (entry,) = result.folder.content().runs()
+    spans = {
+        one.name: [task.operate_ns for task in one.record.tasks if task.operate_ns is not None]
+        for one in entry.record.results or ()
+    }
+    wall_s = {
+        name: (max(end for _, end in own) - min(start for start, _ in own)) / 1e9
+        for name, own in spans.items()
+    }
+    rows = DictReader(StringIO((tmp_path / "study" / "tables" / "measured.csv").read_text()))
+    assert {row["cell"]: float(row["elapsed_s"]) for row in rows} == wall_s
+    head, *lines = measured_text(measured_cells(result.folder.content()), result.plan.cells).splitlines()
+    assert "MiB/s" not in head
+    assert head.split()[:2] == ["time", "IOPS"]
+    for name, seconds in wall_s.items():
+        (line,) = [line for line in lines if name in line]
+        assert duration(1e9 * seconds) in line

@@ -120,11 +120,11 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     """CSV text of the measured figures: one row per test, medians over its runs, units in the column names."""
     rows = []
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
-    head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")
+    head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s", "elapsed_s")
     tail = ("cpu_ns_per_op", "memory_percent", "limited_by")
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
-        rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
+        rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s), _median(cell.elapsed_s))
         quantiles = (_known(whole, name) for name in latencies)
         cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
         rest = (_median(cell.memory_percent), " ".join(cell.limited_by))

@@ -191,6 +191,10 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
     cost = "; CPU/op: processor time of one" if any(cell.cpu_ns_per_op is not None for cell in cells) else ""
     last = "p99.9" if opened or any(_shows_memory(cell) for cell in cells) else "max"
     lines += _wrapped(f"p50 to {last}: latency of {words}{cost}.")
+    if _only_names(cells):
+        lines += _wrapped(
+            "time: wall time of a run, from the first start to the last end of its tasks; a median."
+        )
     kind = "response" if opened else "all"
     shown = [cell.latency[kind] for cell in cells if kind in cell.latency]
     missing = [
@@ -298,6 +302,8 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
         ("MiB/s", 8, lambda cell: mib_per_s(spread_of(cell.rate_bytes_per_s).median)),
         ("MB/s", 8, lambda cell: mb_per_s(spread_of(cell.rate_bytes_per_s).median)),
     ]
+    if _only_names(cells):
+        columns = [("time", 9, lambda cell: duration(1e9 * statistics.median(cell.elapsed_s)))]
     if repeated:
         columns.append(("±", 7, lambda cell: spread_of(cell.ops_per_s).share_or_interval(figure)))
     columns.append(("IOPS", 9, lambda cell: figure(spread_of(cell.ops_per_s).median)))
@@ -315,6 +321,11 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
     if timed and not (repeated and opened):
         columns.append(("CPU/op", 8, lambda cell: duration(cell.cpu_ns_per_op)))
     return columns
+
+
+def _only_names(cells: Sequence[MeasuredCell]) -> bool:
+    """Whether all cells work on names and move no bytes: their wall time has the place of the rates in bytes."""
+    return all(cell.ops_metadata and not any(cell.rate_bytes_per_s) for cell in cells)
 
 
 def _shows_memory(cell: MeasuredCell) -> bool:
