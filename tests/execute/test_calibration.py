@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
+from mileage.analysis.view import measured_page
 from mileage.errors import Interrupted, Refused
 from mileage.execute import Silent
-from mileage.execute.calibration import scaled
+from mileage.execute.calibration import Calibration, scaled
 from mileage.model.journal_entries import LengthFactor, Run
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun
-from mileage.store import StudyFolder
+from mileage.store import Journal, StudyFolder
+from mileage.store.journal import JournalContent
 from tests.execute.conftest import Small
 from tests.execute.test_resume import kill_after
 
@@ -184,6 +187,49 @@ def test_a_kill_between_levels_keeps_the_number_of_files(tmp_path: Path) -> None
     app.run(str(study), out=cut, report="none")
     assert [entry.factor for entry in StudyFolder(cut).content().of_kind(LengthFactor)] == [first.factor]
     assert app.load(cut).samples() == app.load(whole).samples()
+
+
+def test_the_text_lists_the_number_of_files_that_was_found(tmp_path: Path) -> None:
+    from mileage import app
+
+    study = tmp_path / "levels.toml"
+    text = LEVELS.replace("HOST", HOST).replace(', { name = "after", measure = "before" }', "")
+    study.write_text(text.partition("[compare]")[0])
+    result = app.run(str(study), out=tmp_path / "study", report="none")
+    (entry,) = result.content().of_kind(LengthFactor)
+    assert f"\n{8 * entry.factor:,} files; " in result.text()
+    assert measured_page(result.plan, result.folder).setting[1].startswith(f"{8 * entry.factor:,} files; ")
+
+
+@pytest.mark.parametrize(
+    ("lasts_ms", "factors"),
+    [
+        # The first trial was disturbed: more work took less time, and then more.
+        ([20, 2, 12, 60, 101], [1, 6, 336, 3360, 6720]),
+        # Something else than the count ends each run.
+        ([50, 50, 50], [1, 3, 9]),
+    ],
+)
+def test_one_trial_that_was_disturbed_does_not_end_the_search(
+    small: Small, lasts_ms: list[int], factors: list[int]
+) -> None:
+    from mileage import app
+
+    study, *_ = calibrated(small, "100 ms")
+    plan = app.plan(study)
+    run = next(run for run in plan.runs if run.measure == "iops")
+    done: list[int] = []
+
+    def do(tried: PlannedRun) -> RunRecord:
+        assert tried.workload is not None
+        done.append((tried.workload.stop.operations or 0) // 16)
+        return RunRecord.idle(lasts_ms[len(done) - 1] * 1_000_000)
+
+    lines: list[str] = []
+    calibration = Calibration(plan, cast(Journal, Mock()), JournalContent([], 0, 0), lines.append)
+    calibration.perform(run, do, again=False)
+    assert done == factors
+    assert ("were not reached" in lines[0]) == (lasts_ms[-1] < 100)
 
 
 def test_bytes_operations_and_files_grow(small: Small) -> None:

@@ -27,11 +27,12 @@ from mileage.judge.audit import Audit
 from mileage.judge.rate_over_time import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
-from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, Run
+from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, LengthFactor, Run
 from mileage.model.run_record import Series
 from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.external_program import Program
+from mileage.plan.run_length import with_found_counts
 from mileage.report import StudyView, TortureTrace
 from mileage.report.evidence import Evidence
 from mileage.report.measurement_page import MeasuredPage
@@ -74,7 +75,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         name=plan.study.name,
         question=plan.study.question,
         target=_named(targets_of(plan)),
-        setting=setting_lines(plan),
+        setting=setting_lines(with_found_counts(plan, content.of_kind(LengthFactor))),
         cells=with_cautions(cells, found),
         runs_total=len(plan.runs) - skipped_runs(content),
         runs_failed=len(content.of_kind(FailedRun)),

@@ -208,6 +208,8 @@ class StudyResult:
     def text(self, width: int = 80) -> str:
         """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
         from mileage.analysis.view import measured_page
+        from mileage.model.journal_entries import LengthFactor
+        from mileage.plan.run_length import with_found_counts
         from mileage.report import render_text
         from mileage.report.measurement_setup import setting_text
         from mileage.report.measurement_text import measured_text
@@ -229,7 +231,8 @@ class StudyResult:
             return f"{warnings}No run was measured.\n\n{seal}"
         elsewhere = "the page and tables/measured.csv have all"
         figures = measured_text(page.cells, self.plan.cells, elsewhere=elsewhere)
-        return f"{warnings}{setting_text(self.plan, width)}\n{figures}\n{seal}"
+        done = with_found_counts(self.plan, self.content().of_kind(LengthFactor))
+        return f"{warnings}{setting_text(done, width)}\n{figures}\n{seal}"
 
     def expect(self, seal: str) -> None:
         """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.

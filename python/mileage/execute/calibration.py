@@ -19,7 +19,7 @@ import msgspec
 from mileage.model.journal_entries import LengthFactor
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.cell_keys import name_test_of
+from mileage.plan.run_length import scaled_workload, shared_units
 from mileage.plan.sizes import counted, parse_time_ns
 from mileage.store import Journal
 from mileage.store.journal import JournalContent
@@ -30,6 +30,8 @@ FACTOR_MAX: Final = 1 << 24
 SETTLED_NS: Final = 10_000_000
 STUCK: Final = 1.05
 """A trial of 10 ms or more is followed by one of twice the count at least; it lasts longer than this, or never will."""
+STUCK_TRIALS: Final = 2
+"""Trials in a row that last no longer, after which no larger count is tried."""
 MARGIN: Final = 1.1
 """Factor by which a calibrated run aims beyond its minimum duration, since the next run may be faster."""
 
@@ -62,9 +64,7 @@ class Calibration:
             for cell in plan.cells
             if (stop := plan.study.measure[cell.table].stop) is not None and stop.at_least is not None
         }
-        tests = {cell.unit: (cell.table, name_test_of(cell)) for cell in plan.cells}
-        self._shares = {unit: test for unit, test in tests.items() if test[1] is not None}
-        """Of cells of work on names, what has one factor together: the table and the test, or the set of tests."""
+        self._shares = shared_units(plan)
         self._tasks = {cell.unit: cell.key.threads or 1 for cell in plan.cells}
         self._factors: dict[object, int] = {}
         """By cell, or by what several cells share."""
@@ -140,14 +140,15 @@ class Calibration:
 
 def _find(run: PlannedRun, least_ns: int, do: Do) -> _Found:
     """Try a run with larger and larger counts until it lasts long enough, or never will."""
-    factor, before_ns = 1, 0
+    factor, before_ns, stuck = 1, 0, 0
     trials: list[int] = []
     while True:
         record = do(scaled(run, factor))
         lasted_ns = record.elapsed_ns
-        # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying.
-        stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
-        if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
+        # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying. Once
+        # may be a disturbance of the trial before, which took longer than its work.
+        stuck = stuck + 1 if before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns else 0
+        if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck >= STUCK_TRIALS:
             return _Found(factor, trials, record, lasted_ns >= least_ns)
         trials.append(factor)
         before_ns = lasted_ns
@@ -160,13 +161,7 @@ def scaled(run: PlannedRun, factor: int) -> PlannedRun:
     if factor == 1:
         return run
     if run.workload is not None:
-        stop = run.workload.stop
-        more = msgspec.structs.replace(
-            stop,
-            bytes=None if stop.bytes is None else stop.bytes * factor,
-            operations=None if stop.operations is None else stop.operations * factor,
-        )
-        return msgspec.structs.replace(run, workload=msgspec.structs.replace(run.workload, stop=more))
+        return msgspec.structs.replace(run, workload=scaled_workload(run.workload, factor))
     if run.job is not None:
         return msgspec.structs.replace(run, job=run.job.scaled(factor))
     return run
