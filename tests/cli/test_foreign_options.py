@@ -28,6 +28,7 @@ TYPED = [
     ("--rwmixread=70", "here it is --reads"),
     ("--rate_iops=500", "here it is --cap in a closed loop, or --rate in an open one"),
     ("--buffer_compress_percentage=50", "here it is --content compressible=50,duplicate=20"),
+    ("--scramble_buffers=0", "here it is --content fio_scrambled, or fio_constant for 0"),
     ("--no-such", "no such option: --no-such"),
     ("--depth 1,4,16", "--depth 1,4,16: takes one value; --vary depth=1,4,16 measures with each"),
     ("--record 4KiB,8KiB", "--record 4KiB,8KiB: takes one value; --vary record=4KiB,8KiB measures with each"),

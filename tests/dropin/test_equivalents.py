@@ -103,6 +103,23 @@ def test_fio_takes_what_is_written_for_it(tmp_path: Path) -> None:
     assert [fields[4] for fields in done] == ["0"] * 5
 
 
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("incompressible", {"refill_buffers=1"}),
+        ("zeros", {"zero_buffers=1"}),
+        ("fio_scrambled", set()),
+        ("fio_constant", {"scramble_buffers=0"}),
+    ],
+)
+def test_fio_writes_the_same_kind_of_data(tmp_path: Path, content: str, options: set[str]) -> None:
+    table = f'[measure.blocks]\ncontent = "{content}"'
+    (tmp_path / "study.toml").write_text(STUDY.format(place=tmp_path).replace("[measure.blocks]", table))
+    sections = planned(tmp_path, "fio").stdout.split("[")
+    (section,) = (text for text in sections if text.startswith("throughput.write-64"))
+    assert {line for line in section.split() if "buffers" in line} == options
+
+
 def test_the_line_for_iozone_asks_for_the_same_tests(tmp_path: Path) -> None:
     (line,) = commands(text_for(tmp_path, "iozone"))
     assert line[0] == "iozone"

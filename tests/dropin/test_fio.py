@@ -33,6 +33,30 @@ def test_a_job_moves_what_it_is_asked_to(tmp_path: Path) -> None:
     assert (job["read"]["io_bytes"], job["read"]["total_ios"]) == (2 * MIB, 512)
 
 
+def changing_bytes(place: Path, *words: str) -> set[int]:
+    """Places within a sector at which the blocks of a written file differ from the first one."""
+    assert (
+        fio(place, "--name=a", "--filename=f", "--rw=write", "--bs=4k", "--size=256k", *words).returncode == 0
+    )
+    data = (place / "f").read_bytes()
+    blocks = [data[start : start + 4096] for start in range(0, len(data), 4096)]
+    return {at % 512 for block in blocks for at in range(4096) if block[at] != blocks[0][at]}
+
+
+def test_a_write_changes_as_much_of_its_buffer_as_fio_does(tmp_path: Path) -> None:
+    scrambled = changing_bytes(tmp_path)
+    assert scrambled
+    assert scrambled <= set(range(8)) | set(range(48, 64))
+    data = (tmp_path / "f").read_bytes()
+    assert len({data[start : start + 4096] for start in range(0, len(data), 4096)}) == 64
+    assert all(data[at : at + 8] == at.to_bytes(8, "little") for at in range(0, len(data), 512))
+    assert changing_bytes(tmp_path, "--scramble_buffers=0") == set()
+    assert (tmp_path / "f").read_bytes()[:4096] != bytes(4096)
+    assert len(changing_bytes(tmp_path, "--refill_buffers=1")) == 512
+    assert changing_bytes(tmp_path, "--zero_buffers=1") == set()
+    assert (tmp_path / "f").read_bytes() == bytes(256 * 1024)
+
+
 def test_a_mix_and_sizes_that_differ(tmp_path: Path) -> None:
     (job,) = document(tmp_path, "--name=a", "--rw=randrw", "--rwmixread=75", "--bs=4k,8k", "--size=4m")
     read, write = job["read"], job["write"]

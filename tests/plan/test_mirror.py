@@ -97,7 +97,9 @@ tables = st.one_of(
 )
 patterns = st.sampled_from(PATTERN_NAMES) | tables
 contents = st.one_of(
-    st.sampled_from(["incompressible", "zeros", "iozone_default", "iozone_diagnostic"]),
+    st.sampled_from(
+        ["incompressible", "zeros", "fio_scrambled", "fio_constant", "iozone_default", "iozone_diagnostic"]
+    ),
     st.builds(ContentTable, mixed=st.builds(MixedContent, percent, percent)),
     st.builds(ContentTable, iozone_dedup=st.builds(IozoneDedup, percent, percent, percent)),
 )

@@ -165,7 +165,8 @@ CASES = [
         'repeat = 3\ncontent = "ones"',
         (
             "small.toml: measure.throughput.content: 'ones' is not a content: expected incompressible, zeros, "
-            "iozone_default, iozone_diagnostic, or shares in percent: compressible=50,duplicate=20 (IOzone's: "
+            "fio_scrambled, fio_constant, iozone_default, iozone_diagnostic, or shares in percent: "
+            "compressible=50,duplicate=20 (IOzone's: "
             "within=98,across=98,compress=98), or a byte of IOzone's: pattern=3, page=165"
         ),
     ),

@@ -106,6 +106,14 @@ def uneven(found: int, unit: str) -> str:
                 "choose incompressible, mixed or zeros",
             ),
         ),
+        (
+            {"read_percent": 100, "content": "fio_scrambled", "verify": "all"},
+            (
+                "verify",
+                "all: what fio writes without verify depends on the length of the write: choose incompressible, mixed "
+                "or zeros",
+            ),
+        ),
     ],
     ids=str,
 )

@@ -3,7 +3,7 @@
 //!
 //! The identity of a page is lost on that way, which is all that matters to a drive that finds duplicates.
 
-use mileage_workload::{Content, IozoneBytes, Workload};
+use mileage_workload::{Content, FioBuffer, IozoneBytes, Workload, WriteIdentity};
 use serde::{Deserialize, Serialize};
 
 /// IOzone's records are sampled until their pages are as many bytes as these, one record at least.
@@ -16,12 +16,13 @@ const SAMPLE_RECORDS: u64 = 256;
 pub struct PageSizes(Vec<u32>);
 
 impl PageSizes {
-    /// The sizes of the pages that a workload writes. Contents made of blocks and zeros have one size; of IOzone's, some
-    /// records are made here, one behind the other, and their pages compressed.
+    /// The sizes of the pages that a workload writes. Contents made of blocks, fio's and zeros have one size; of IOzone's,
+    /// some records are made here, one behind the other, and their pages compressed.
     pub fn of(workload: &Workload, page_bytes: u32) -> Self {
         let saving = |percent: u8| vec![size_after_saving(page_bytes, percent.into())];
         let mut sizes = match workload.content {
             Content::Incompressible => Vec::new(),
+            Content::FioScrambled | Content::FioConstant => fio_page_size(workload, page_bytes).into_iter().collect(),
             Content::Zeros => saving(100),
             Content::Mixed { compressible_percent, .. } => saving(compressible_percent),
             Content::IozoneDefault
@@ -57,6 +58,18 @@ fn sampled(workload: &Workload, page_bytes: u32) -> Vec<u32> {
     let mut sample = vec![0; ((SAMPLE_BYTES / length).clamp(1, most) * length).max(page_bytes.into()) as usize];
     (0..).zip(sample.chunks_mut(length as usize)).for_each(|(number, record)| bytes.fill(0, number, record));
     sample.chunks_exact(page_bytes as usize).map(|page| compressed_size(page, page_bytes)).collect()
+}
+
+/// Size of a page of the records that fio's contents make, one behind the other; `None` of other contents.
+pub(crate) fn fio_page_size(workload: &Workload, page_bytes: u32) -> Option<u32> {
+    let buffer = FioBuffer::new(&workload.content, workload.seed)?;
+    let (mut page, mut offset_bytes) = (vec![0; page_bytes as usize], 0);
+    for record in page.chunks_mut(workload.length_bytes_max() as usize) {
+        buffer.blocks().fill(WriteIdentity::default(), 0, record);
+        buffer.change(WriteIdentity::default(), offset_bytes, record);
+        offset_bytes += record.len() as u64;
+    }
+    Some(compressed_size(&page, page_bytes).min(page_bytes))
 }
 
 /// Size of a page of which a compressor saves a share.

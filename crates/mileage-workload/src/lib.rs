@@ -51,7 +51,7 @@ mod target_demand;
 mod workload;
 
 pub use content::{
-    BLOCK_BYTES, Blocks, Content, ExpectedContent, Finding, Identity, IozoneBytes, Kind, Lap, WriteIdentity,
+    BLOCK_BYTES, Blocks, Content, ExpectedContent, Finding, FioBuffer, Identity, IozoneBytes, Kind, Lap, WriteIdentity,
     plain_findings,
 };
 pub use error::Error;

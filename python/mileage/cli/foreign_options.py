@@ -52,8 +52,9 @@ _HERE: Final = {
     "--latency-target p99=1ms": ("latency-percentile", "latency-window"),
     "--content compressible=50,duplicate=20": (
         *("buffer-compress-percentage", "dedupe-percentage", "refill-buffers", "randrepeat"),
-        *("scramble-buffers", "blockvarpct"),
+        "blockvarpct",
     ),
+    "--content fio_scrambled, or fio_constant for 0": ("scramble-buffers",),
     "--content zeros": ("zero-buffers",),
     "--seed": ("randseed", "rand-seed"),
     "--repeat": ("loops", "runs", "repetitions"),

@@ -220,6 +220,10 @@ def _fio_data(work: Workload) -> FioOptions:
             found["refill_buffers"] = 1
         elif work.content == "zeros":
             found["zero_buffers"] = 1
+        elif work.content == "fio_constant":
+            found["scramble_buffers"] = 0
+        elif work.content == "fio_scrambled":
+            pass  # fio's default.
         elif not isinstance(work.content, str) and work.content.mixed is not None:
             mixed = work.content.mixed
             found |= {"refill_buffers": 1, "buffer_compress_percentage": mixed.compressible_percent}

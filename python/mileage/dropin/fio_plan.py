@@ -317,7 +317,7 @@ def _work(job: FioJob, number: int) -> FioWork:
         "depth": _depth(job),
         "threads": 1,
         "seed": _seed(job, number, verification),
-        "content": "incompressible" if verification.kind else _content(job),
+        "content": "incompressible" if verification.kind or reads == 100 else _content(job),
         "sync": sync,
         # fsync_on_close syncs after the time of the job, as a sync that is only the last one of fsync=N.
         "sync_timed": job.is_on("end_fsync"),
@@ -442,7 +442,11 @@ def _content(job: FioJob) -> Any:
         "compressible_percent": job.number("buffer_compress_percentage", 0),
         "duplicate_percent": job.number("dedupe_percentage", 0),
     }
-    return {"mixed": shares} if any(shares.values()) else "incompressible"
+    if any(shares.values()):
+        return {"mixed": shares}
+    if job.is_on("refill_buffers"):
+        return "incompressible"
+    return "fio_scrambled" if job.is_on("scramble_buffers", True) else "fio_constant"
 
 
 def refuse_devices(works: list[FioWork], destroyed: list[str]) -> None:

@@ -13,7 +13,9 @@ import msgspec
 
 from mileage.plan.rules import U32_MAX
 
-ContentName = Literal["incompressible", "zeros", "iozone_default", "iozone_diagnostic"]
+ContentName = Literal[
+    "incompressible", "zeros", "fio_scrambled", "fio_constant", "iozone_default", "iozone_diagnostic"
+]
 CONTENT_NAMES: Final[tuple[ContentName, ...]] = get_args(ContentName)
 
 

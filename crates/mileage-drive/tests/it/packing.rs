@@ -28,6 +28,8 @@ fn every_content_takes_what_compressors_make_of_it() {
     for (content, record_bytes, within) in [
         (Content::Incompressible, 4096, 0.0),
         (Content::Zeros, 4096, 0.01),
+        (Content::FioScrambled, 16384, 0.03),
+        (Content::FioConstant, 16384, 0.0),
         (Content::Mixed { compressible_percent: 40, duplicate_percent: 20 }, 16384, 0.01),
         (Content::IozoneDefault, 65536, 0.02),
         (dedup(98), 65536, 0.03),
@@ -42,9 +44,13 @@ fn every_content_takes_what_compressors_make_of_it() {
 #[test]
 fn a_lap_brings_other_contents_and_zeros_are_one_content() {
     let all = 4096;
-    for (content, passes, found) in
-        [(Content::Incompressible, 2.0, 0), (Content::Zeros, 2.0, 2 * all - 1), (Content::IozoneDefault, 1.0, all - 1)]
-    {
+    for (content, passes, found) in [
+        (Content::Incompressible, 2.0, 0),
+        (Content::Zeros, 2.0, 2 * all - 1),
+        (Content::FioScrambled, 2.0, 0),
+        (Content::FioConstant, 2.0, 2 * all - 1),
+        (Content::IozoneDefault, 1.0, all - 1),
+    ] {
         let mut drive = drive(&[("dedupe_contents", "100_000")]);
         do_workload(&mut drive, &written(content, passes));
         assert_eq!(counter(&drive, "duplicate_pages_found"), found, "{content:?}");

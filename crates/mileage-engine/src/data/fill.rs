@@ -9,12 +9,13 @@
 
 use super::laps::Laps;
 use super::vector_width::Width;
-use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, WriteIdentity};
+use mileage_workload::{Blocks, Content, FioBuffer, IozoneBytes, Op, Workload, WriteIdentity};
 
 /// Source of the bytes that are written.
 #[derive(Debug)]
 pub(super) enum Source {
     Blocks(Blocks, Width),
+    Fio(FioBuffer, Width),
     Iozone(IozoneBytes),
     Zeros,
 }
@@ -25,6 +26,8 @@ impl Source {
         let records = (workload.span_start_bytes + workload.span_bytes) / u64::from(workload.record_bytes);
         if let Some(blocks) = Blocks::new(seed, content) {
             Self::Blocks(blocks, Width::best())
+        } else if let Some(buffer) = FioBuffer::new(content, seed) {
+            Self::Fio(buffer, Width::best())
         } else if let Some(bytes) = IozoneBytes::new(content, seed, workload.length_bytes_max(), records) {
             Self::Iozone(bytes)
         } else {
@@ -41,14 +44,34 @@ impl Source {
                 let record = offset_bytes / (into.len() as u64).max(1);
                 bytes.fill(u32::from(writing.file), record, into);
             }
+            Self::Fio(buffer, width) => {
+                prime_fio(buffer, *width, writing.file, into);
+                buffer.change(writing, offset_bytes, into);
+            }
             Self::Zeros => into.fill(0),
         }
     }
 }
 
+/// What a buffer of fio's contents holds before anything is written from it.
+fn prime_fio(buffer: &FioBuffer, width: Width, file: u16, into: &mut [u8]) {
+    width.fill(buffer.blocks(), WriteIdentity { file, ..WriteIdentity::default() }, 0, into);
+}
+
 /// Number of the file that a thread works on.
 pub(super) fn file_of(workload: &Workload, thread: u32) -> u16 {
     workload.file_of(thread) as u16
+}
+
+/// What a write does to a buffer that only writes are made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refill {
+    /// All bytes are made anew.
+    All,
+    /// Some words are changed in a buffer that was filled before the run.
+    Words,
+    /// Nothing: a buffer is filled before the run, for all writes.
+    Nothing,
 }
 
 /// Fills the write buffers of one thread.
@@ -77,14 +100,23 @@ impl Filler {
         }
     }
 
-    /// Whether all writes have the same bytes, so that a buffer is filled once for all of them.
-    pub(super) fn is_fixed(content: Content) -> bool {
-        matches!(content, Content::Zeros | Content::IozoneDefault | Content::IozonePattern { .. })
+    /// What a write of this content does to a buffer.
+    pub(super) fn refill_of(content: Content) -> Refill {
+        match content {
+            Content::Zeros | Content::FioConstant | Content::IozoneDefault | Content::IozonePattern { .. } => {
+                Refill::Nothing
+            }
+            Content::FioScrambled => Refill::Words,
+            _ => Refill::All,
+        }
     }
 
-    /// Fill a buffer for all writes to come, of any length; possible only for fixed contents.
+    /// Fill a buffer for all writes to come, of any length; not possible for contents of which a write makes all bytes.
     pub(super) fn prime(&self, into: &mut [u8]) {
-        self.source.make(WriteIdentity::default(), 0, into);
+        match &self.source {
+            Source::Fio(buffer, width) => prime_fio(buffer, *width, self.file, into),
+            source => source.make(WriteIdentity::default(), 0, into),
+        }
     }
 
     /// An operation was handed out: which lap it belongs to.
@@ -111,5 +143,15 @@ impl Filler {
     pub(super) fn fill(&self, op: &Op, lap: u32, into: &mut [u8]) {
         let writing = WriteIdentity { file: self.file, generation: self.generation, lap };
         self.source.make(writing, op.offset_bytes, into);
+    }
+
+    /// The same, in a buffer that was primed and that only writes were put into.
+    #[inline]
+    pub(super) fn change(&self, op: &Op, lap: u32, into: &mut [u8]) {
+        let writing = WriteIdentity { file: self.file, generation: self.generation, lap };
+        match &self.source {
+            Source::Fio(buffer, _) => buffer.change(writing, op.offset_bytes, into),
+            source => source.make(writing, op.offset_bytes, into),
+        }
     }
 }

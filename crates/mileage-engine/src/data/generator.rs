@@ -35,7 +35,7 @@ impl Generator {
     /// Width of the vectors used, in bits; 0 for what is not made of blocks.
     pub fn vector_bits(&self) -> u32 {
         match self.source {
-            Source::Blocks(_, width) => width.bits(),
+            Source::Blocks(_, width) | Source::Fio(_, width) => width.bits(),
             Source::Iozone(_) | Source::Zeros => 0,
         }
     }
@@ -43,11 +43,11 @@ impl Generator {
     /// The same generator with vectors of at most `bits`, for comparisons.
     #[must_use]
     pub fn with_vectors(self, bits: u32) -> Self {
+        let narrow = |width: &Width| width.bits() <= bits.max(Width::Baseline.bits());
+        let width = Width::all().into_iter().rfind(narrow).unwrap_or(Width::Baseline);
         let source = match self.source {
-            Source::Blocks(blocks, _) => {
-                let narrow = |width: &Width| width.bits() <= bits.max(Width::Baseline.bits());
-                Source::Blocks(blocks, Width::all().into_iter().rfind(narrow).unwrap_or(Width::Baseline))
-            }
+            Source::Blocks(blocks, _) => Source::Blocks(blocks, width),
+            Source::Fio(buffer, _) => Source::Fio(buffer, width),
             source => source,
         };
         Self { source, ..self }

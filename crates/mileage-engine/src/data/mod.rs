@@ -25,7 +25,7 @@ pub(crate) use verify::ComparisonCount;
 
 use crate::error::Error;
 use crate::memory::Pages;
-use fill::Filler;
+use fill::{Filler, Refill};
 use mileage_workload::{Op, OpKind, Workload};
 use sample::Sampler;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub(crate) struct Data {
     incoming: Option<Pages>,
     outgoing: Option<Pages>,
     filler: Filler,
-    /// Whether all writes have the same bytes, which are in the buffers from the start.
-    fixed: bool,
+    /// What a write does to its buffer; all of it, where reads use the buffers too.
+    refill: Refill,
     writes: bool,
     record_bytes: usize,
     sampler: Option<Sampler>,
@@ -75,8 +75,8 @@ impl Data {
         };
         let filler = Filler::new(workload, thread);
         let mut outgoing = (own && writes).then(room).transpose()?;
-        let fixed = Filler::is_fixed(workload.content) && (own || !reads);
-        if let (true, Some(outgoing)) = (fixed, &mut outgoing) {
+        let refill = if own || !reads { Filler::refill_of(workload.content) } else { Refill::All };
+        if let (true, Some(outgoing)) = (refill != Refill::All, &mut outgoing) {
             filler.prime(outgoing.bytes_mut());
         }
         let verifier = Verifier::new(workload, thread, slots, laps.cloned())?;
@@ -84,10 +84,10 @@ impl Data {
             incoming: (own && reads).then(room).transpose()?,
             outgoing,
             filler,
-            fixed,
+            refill,
             writes,
             record_bytes: workload.length_bytes_max() as usize,
-            sampler: (writes && !fixed).then(|| Sampler::new(workload, thread)).transpose()?,
+            sampler: (writes && refill != Refill::Nothing).then(|| Sampler::new(workload, thread)).transpose()?,
             notes: verifier.is_some() || laps.is_some(),
             verifier,
             laps: laps.cloned(),
@@ -98,12 +98,12 @@ impl Data {
     /// Whether operations must be prepared in their order before they are submitted; that time is counted separately.
     #[inline]
     pub(crate) fn prepares(&self) -> bool {
-        self.writes && !self.fixed || self.laps.is_some()
+        self.writes && self.refill != Refill::Nothing || self.laps.is_some()
     }
 
-    /// Make a slot's buffer what all writes carry, before the run, where all carry the same.
+    /// Make a slot's buffer what all writes carry, before the run, where all carry the same but for some words.
     pub(crate) fn prime(&self, into: &mut [u8]) {
-        if self.writes && self.fixed {
+        if self.writes && self.refill != Refill::All {
             self.filler.prime(into);
         }
     }
@@ -113,8 +113,12 @@ impl Data {
     pub(crate) fn prepare(&mut self, op: &Op, slot: usize, buffer: &mut [u8]) {
         let lap = self.filler.next_lap();
         self.lap_of[slot] = lap;
-        if op.kind == OpKind::Write && !self.fixed {
-            self.filler.fill(op, lap, buffer);
+        if op.kind == OpKind::Write && self.refill != Refill::Nothing {
+            if self.refill == Refill::Words {
+                self.filler.change(op, lap, buffer);
+            } else {
+                self.filler.fill(op, lap, buffer);
+            }
             if let Some(sampler) = &mut self.sampler {
                 sampler.take(op, buffer);
             }

@@ -132,6 +132,7 @@ impl ContentSample {
         let mut distinct_blocks = DistinctBlocks::new(1);
         record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| distinct_blocks.count(block, at));
         distinct_blocks.multiply(writes);
-        Self { records: vec![record], distinct_blocks }
+        // Shorter records lie behind one another in a block of the file.
+        Self { records: vec![record.repeat((BLOCK_BYTES / record_bytes).max(1))], distinct_blocks }
     }
 }

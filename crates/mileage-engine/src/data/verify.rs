@@ -73,7 +73,9 @@ impl Verifier {
         let source = Source::of(workload);
         let scratch = match source {
             Source::Blocks(..) => None,
-            Source::Iozone(_) | Source::Zeros => Some(Pages::new(workload.length_bytes_max() as usize)?),
+            Source::Fio(..) | Source::Iozone(_) | Source::Zeros => {
+                Some(Pages::new(workload.length_bytes_max() as usize)?)
+            }
         };
         Ok(Some(Self {
             source,

@@ -128,6 +128,11 @@ fn contents_that_are_always_the_same_are_counted_as_such() {
     let constant = Content::IozoneDedup { within_percent: 100, across_percent: 100, compress_percent: 0 };
     let constant = nowhere(of_bytes(256 << 20, 4096, constant)).content.unwrap();
     assert!(constant.blocks == 65_536 && constant.blocks_distinct == 1, "{constant:?}");
+    let buffer = nowhere(of_bytes(64 << 20, 16_384, Content::FioConstant)).content.unwrap();
+    assert_eq!((buffer.blocks, buffer.blocks_distinct, buffer.sample_bytes), (16_384, 4, 16_384));
+    let sectors = nowhere(of_bytes(1 << 20, 512, Content::FioConstant)).content.unwrap();
+    assert_eq!(sectors.sample_bytes, 4096);
+    assert!(saved_percent(&sectors, sectors.packed[0].zlib_bytes) > 80.0, "a block is one sector eight times");
     let small = nowhere(of_bytes(1 << 20, 512, mixed(50, 0))).content.unwrap();
     assert_eq!((small.blocks, small.sample_bytes), (0, 1 << 20), "no whole block is ever in one buffer");
     let reads = Workload { read_percent: 100, ..of_bytes(1 << 20, 4096, Content::Incompressible) };
@@ -163,7 +168,9 @@ fn a_generator_makes_what_a_run_writes_and_measures_it() {
     let folder = folder();
     let path = folder.path().join("data");
     let dedup = Content::IozoneDedup { within_percent: 75, across_percent: 75, compress_percent: 75 };
-    for content in [mixed(60, 30), dedup, Content::IozoneDiagnostic, Content::Zeros] {
+    let contents =
+        [mixed(60, 30), dedup, Content::IozoneDiagnostic, Content::FioScrambled, Content::FioConstant, Content::Zeros];
+    for content in contents {
         let workload = Workload { record_bytes: 65_536, ..of_bytes(2 << 20, 65_536, content) };
         let written = run(workload.clone(), Options { create: true, ..Options::new(&path) }).record.content.unwrap();
         let generator = Generator::new(&workload).unwrap();
@@ -179,6 +186,16 @@ fn a_generator_makes_what_a_run_writes_and_measures_it() {
         let (measured, written): (Vec<f64>, Vec<f64>) = (saved(&measured), saved(&written));
         assert!(measured.iter().zip(&written).all(|(a, b)| (a - b).abs() < 0.1), "{measured:?} {written:?}");
         assert!((measured[1] - content.saved_percent(65_536)).abs() < 2.0, "{content:?}: {measured:?}");
+    }
+}
+
+#[test]
+fn writes_from_one_buffer_that_is_changed_are_known_to_differ() {
+    for (record_bytes, passes) in [(4096, 1), (65_536, 2)] {
+        let workload = of_bytes(256 << 20, record_bytes, Content::FioScrambled);
+        let stop = Stop { bytes: Some(passes * workload.span_bytes), ..Stop::default() };
+        let content = nowhere(Workload { stop, ..workload }).content.unwrap();
+        assert_eq!((content.blocks, content.blocks_distinct), (passes * 65_536, passes * 65_536), "{record_bytes}");
     }
 }
 

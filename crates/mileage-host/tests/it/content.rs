@@ -100,6 +100,8 @@ fn pages_compress_as_without_a_host() {
         dedup(0, 0, 0),
         Content::IozoneDefault,
         Content::IozoneDiagnostic,
+        Content::FioScrambled,
+        Content::FioConstant,
         Content::Zeros,
     ];
     let sizes = [(4096, 512), (16384, 512), (1 << 20, 512), (1 << 20, 16)];

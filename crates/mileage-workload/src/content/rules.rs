@@ -48,6 +48,14 @@ impl Workload {
                  incompressible, mixed or zeros",
             );
         }
+        let of_fio = matches!(self.content, Content::FioScrambled | Content::FioConstant);
+        if self.verify != Verify::Off && of_fio {
+            return refused(
+                "verify",
+                format!("{:?}", self.verify).to_lowercase(),
+                "what fio writes without verify depends on the length of the write: choose incompressible, mixed or zeros",
+            );
+        }
         let has_identity = matches!(self.content, Content::Incompressible | Content::Mixed { .. });
         if self.generation > 0 && !has_identity {
             return refused(

@@ -4,6 +4,7 @@ mod content;
 mod driver;
 mod file_jobs;
 mod findings;
+mod fio_bytes;
 mod iozone_bytes;
 mod loads;
 mod metadata;

@@ -2,11 +2,12 @@
 //! a page, and the size to which it compresses.
 //!
 //! Contents made of blocks are known by their identity; they compress by their share, which zlib-1, zstd-1 and lz4
-//! confirm within 2 points on the real bytes (`mileage-workload`). IOzone's records are constant here and random there,
-//! so that their pages are made and compressed with LZ4. A page that was written in part, and what was not said to be
-//! of a workload, is like no other page; the latter compresses as a layer above says ([`PageSizes`]), at first not at all.
+//! confirm within 2 points on the real bytes (`mileage-workload`). Of fio's, one page is made and compressed with LZ4,
+//! since all compress alike. IOzone's records are constant here and random there, so that all their pages are made. A
+//! page that was written in part, and what was not said to be of a workload, is like no other page; the latter compresses
+//! as a layer above says ([`PageSizes`]), at first not at all.
 
-use crate::page_sizes::{PageSizes, compressed_size, size_after_saving};
+use crate::page_sizes::{PageSizes, compressed_size, fio_page_size, size_after_saving};
 use mileage_workload::{BLOCK_BYTES, Blocks, Content, IozoneBytes, Workload, WriteIdentity};
 
 /// A page as it arrives.
@@ -22,6 +23,7 @@ pub(crate) struct IncomingPage {
 enum Source {
     Unknown,
     Blocks { blocks: Blocks, seed: u64, saved_percent: u32 },
+    Fio { seed: u64, is_scrambled: bool, compressed_bytes: u32 },
     Zeros,
     Iozone(Box<Records>),
 }
@@ -80,6 +82,8 @@ impl Contents {
                 _ => 0,
             };
             Source::Blocks { blocks, seed, saved_percent }
+        } else if let Some(compressed_bytes) = fio_page_size(workload, page_bytes) {
+            Source::Fio { seed, is_scrambled: *content == Content::FioScrambled, compressed_bytes }
         } else if let Some(bytes) = IozoneBytes::new(content, seed, workload.length_bytes_max(), records) {
             Source::Iozone(Box::new(Records { bytes, record: Vec::new(), number: 0 }))
         } else {
@@ -112,6 +116,13 @@ impl Contents {
             Source::Blocks { blocks, seed, saved_percent } => {
                 let print = if in_part { unique } else { self.identity(blocks, *seed, from) };
                 IncomingPage { print, bytes: size_after_saving(whole, *saved_percent) }
+            }
+            Source::Fio { seed, is_scrambled, compressed_bytes } => {
+                let of_buffer = join(*seed, from.saturating_sub(self.operation.0));
+                let writing = u64::from(self.generation) << 32 | u64::from(self.lap);
+                let of_write = || join(join(of_buffer, from), writing);
+                let print = if *is_scrambled { of_write() } else { of_buffer };
+                IncomingPage { print: if in_part { unique } else { print }, bytes: *compressed_bytes }
             }
             Source::Iozone(records) => {
                 let (offset_bytes, _) = self.operation;
