@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mileage.analysis.view import measured_page
+from mileage.app import run
 from mileage.app.result import load
 from mileage.plan.iozone_suite import IOZONE, Suite
 from mileage.report.evidence import Evidence, ScanPoint
@@ -17,7 +19,7 @@ from mileage.report.measurement_page import MeasuredPage, render_measured
 from mileage.report.measurement_text import ROWS_SHOWN, answer, measured_text
 from mileage.report.quantity import duration
 from mileage.report.scan_chart import scan_chart
-from mileage.store import measured_cells
+from mileage.store import StudyFolder, measured_cells
 from tests.command import mileage
 from tests.report.test_figures import hostile_view
 
@@ -207,3 +209,45 @@ def test_tests_of_names_have_their_wall_time_in_text_and_table(tmp_path: Path) -
     for name, seconds in wall_s.items():
         (line,) = [line for line in lines if name in line]
         assert duration(1e9 * seconds) in line
+
+
+def figures_over_tasks(place: Path, workloads: str, tasks: str) -> tuple[Evidence, str]:
+    """What is drawn of a study of metarates on a modelled host, and its factor."""
+    study = place / "np.toml"
+    study.write_text(
+        f"""
+name = "np"
+seed = 3
+target = "virtual:intel-x25e-64gb@phenom-8gib,scale=1/64"
+state = {{ start = "purged", cache = "warm", file = "4MiB" }}
+stage = [{{ name = "before", measure = ["names"] }}]
+[measure.names]
+workload = {workloads}
+threads = {tasks}
+stop = {{ operations = 16 }}
+repeat = 1
+"""
+    )
+    page = measured_page(
+        run(str(study), out=place / "study", report="none").plan, StudyFolder(place / "study")
+    )
+    return page.evidence, page.factor
+
+
+def test_rates_of_tasks_are_drawn_over_np(tmp_path: Path) -> None:
+    evidence, factor = figures_over_tasks(tmp_path, '["metarates.create", "metarates.stat"]', "[1, 2, 4]")
+    assert factor == "NP"
+    assert [found.cell for found in evidence.levels] == ["metarates.create", "metarates.stat"]
+    assert {tuple(found.levels) for found in evidence.levels} == {("NP=1", "NP=2", "NP=4")}
+    pictures = {picture.name: picture for picture in measured_pictures(evidence, factor)}
+    assert "over NP" in pictures["scan"].caption
+    assert ">NP<" in pictures["scan"].svg
+    assert {found.series for found in evidence.scan} == {"metarates.create", "metarates.stat"}
+
+
+def test_panels_of_more_tests_than_tasks_are_named_by_np(tmp_path: Path) -> None:
+    evidence, factor = figures_over_tasks(
+        tmp_path, '["metarates.create", "metarates.stat", "metarates.utime"]', "[1, 2]"
+    )
+    assert factor == "test"
+    assert [found.cell for found in evidence.levels] == ["NP=1", "NP=2"]

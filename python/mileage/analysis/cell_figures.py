@@ -16,6 +16,7 @@ from mileage.analysis.ior_layouts import planned_layouts
 from mileage.analysis.rate_curves import rate_curves, scan_point
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
+from mileage.report.aspects import level_words
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
 from mileage.report.measurement_text import quantile_ns
 from mileage.report.rate_curves import MOST_BARS
@@ -41,7 +42,8 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
     # A single cell leaves room for one line per run; several cells get one line each.
     alone = len(shown) == 1
     whole = {cell: max((t.runs for t in tails if t.arm == cell), default=0) for cell in shown}
-    levels, by = _levels(plan, cells)
+    by = _distinguishing(plan, cells)
+    levels = _levels(plan, cells, by)
     curves = rate_curves(cells, _short_places(places_of(plan))) if len(cells) > MOST_BARS else ()
     many = len(curves) > 1
     evidence = Evidence(
@@ -52,7 +54,7 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
         curves=list(curves) if many else [],
         layouts=planned_layouts(plan),
     )
-    return evidence, by
+    return evidence, _axis_word(plan, by)
 
 
 def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]:
@@ -62,7 +64,7 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
     for cell in cells:
         place = places.get(cell.cell, {})
         metric = "ops_per_s" if kinds.get(cell.cell) == "iops" else "rate_bytes_per_s"
-        rest = [value for name, value in place.items() if name != by]
+        rest = [value for name, value in place.items() if name != by and value]
         series = ", ".join(rest) or place.get("test", cell.cell)
         if (point := scan_point(cell, series, place.get(by, ""), metric)) is None:
             continue
@@ -84,25 +86,50 @@ def _short_places(places: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str
     return bare if distinct else {cell: dict(place) for cell, place in places.items()}
 
 
-def _levels(plan: Plan, cells: Sequence[MeasuredCell]) -> tuple[list[LevelRuns], str]:
+def _distinguishing(plan: Plan, cells: Sequence[MeasuredCell]) -> str:
+    """The property that distinguishes the cells most often; of tools under MPI the tasks before the test."""
+    counts = _counts(_short_places(places_of(plan)), cells)
+    tasks = _counts_tasks(plan)
+    return max(counts, key=lambda name: (counts[name], tasks and name == "threads"), default="")
+
+
+def _counts(places: Mapping[str, Mapping[str, str]], cells: Sequence[MeasuredCell]) -> dict[str, int]:
+    """Number of values of each property."""
+    names = dict.fromkeys(name for cell in cells for name in places.get(cell.cell, {}))
+    return {name: len({places.get(cell.cell, {}).get(name, "") for cell in cells}) for name in names}
+
+
+def _counts_tasks(plan: Plan) -> bool:
+    """Whether the threads of all cells are tasks of a tool under MPI."""
+    return all(level_words(cell.key.workload, "threads", "1") != "1" for cell in plan.cells)
+
+
+def _axis_word(plan: Plan, by: str) -> str:
+    return "NP" if by == "threads" and _counts_tasks(plan) else by
+
+
+def _levels(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[LevelRuns]:
     """The rate of each cell, in panels of cells that differ in one property alone."""
     places = _short_places(places_of(plan))
-    names = dict.fromkeys(name for cell in cells for name in places.get(cell.cell, {}))
-    counts = {name: len({places.get(cell.cell, {}).get(name, "") for cell in cells}) for name in names}
-    by = max(counts, key=lambda name: counts[name], default="")
+    counts = _counts(places, cells)
+    workloads = {cell.label: cell.key.workload for cell in plan.cells}
     groups: dict[tuple[str, str], dict[str, list[float]]] = {}
     for cell in cells:
         place = places.get(cell.cell, {})
+        workload = workloads.get(cell.cell, "")
         metric = "rate_bytes_per_s" if any(cell.rate_bytes_per_s) else "ops_per_s"
         values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
         rest = ", ".join(
-            value if name in ("test", "record") else f"{name} {value}"
+            _property_words(workload, name, value)
             for name, value in place.items()
             if name != by and counts[name] > 1
         )
         group = groups.setdefault((rest or "all", metric), {})
-        level = place.get(by, cell.cell)
+        level = level_words(workload, by, place.get(by, cell.cell))
         group[cell.cell if level in group else level] = list(values)
-    return [
-        LevelRuns(cell=cell, metric=metric, levels=levels) for (cell, metric), levels in groups.items()
-    ], by
+    return [LevelRuns(cell=cell, metric=metric, levels=levels) for (cell, metric), levels in groups.items()]
+
+
+def _property_words(workload: str, name: str, value: str) -> str:
+    words = level_words(workload, name, value)
+    return words if name in ("test", "record") or words != value else f"{name} {value}"
