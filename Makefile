@@ -119,14 +119,14 @@ test-all:
 
 # The unit tests of mileage-drive need a second build of the largest crate: `make test-rest` has them, and `make quick` after
 # a change of that crate. Always the whole workspace: with other features the dependencies would be built again.
-test-rust: need-rust packages ## Rust tests: in tests/, of documents, and unit tests but for those of mileage-drive
+test-rust: need-rust packages ## Rust tests: in tests/, and unit tests but for those of mileage-drive
 	cargo test --locked --workspace --test '*'
 	cargo test --locked --workspace --exclude mileage-drive --lib
-	cargo test --locked --workspace --doc
 
 LONG_RUST := a_shingled_disk_is_as_fast_as_one_that_is_simulated a_counter_of_duplicates_finds_the_nominal_share
-test-rust-rest: need-rust ## all unit tests, the benchmarks on small sizes, and the longest Rust tests in full
+test-rust-rest: need-rust ## Rust tests: all unit tests, of documents, benchmarks on small sizes, the longest ones in full
 	cargo test --locked --workspace --lib --benches --examples
+	cargo test --locked --workspace --doc
 	MILEAGE_TEST_PROFILE=thorough cargo test --locked --workspace --test '*' -- $(LONG_RUST)
 
 test-python: $(STAMPS)/dev packages ## Python tests on the installed package

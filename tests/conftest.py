@@ -37,8 +37,8 @@ settings.register_profile("thorough", max_examples=2000, deadline=None, print_bl
 
 
 TIERS = ("quick", "test", "rest", "whole", "thorough")
-LONG_S = 1.0
-DRAWN_SHARE = 0.25
+LONG_S = 0.5
+DRAWN_SHARE = 0.2
 COLLECTED = pytest.StashKey[set[Path]]()
 """The files of all tests that were collected, also of those that this run does not do."""
 
