@@ -5,8 +5,8 @@ MILEAGE_TEST_SEED=N replays a run; MILEAGE_TEST_PROFILE=thorough searches forty 
 A test whose cases are a grid may be marked `sampled(N)`: N of its cases, drawn by the seed, are run; all of them in the
 tier `thorough`. Marked modules draw among the parameters of all their tests, so that a drawn one has all its tests.
 
-Of the cases of the longest tests (at least `LONG_S` in `tests/durations.json`) a run of all tests does a share, drawn
-by the seed; the tier `rest` does the others of the same seed, and CI runs both.
+Of the cases of tests that are not fast (those in `tests/durations.json`) a run of all tests does a share, drawn by the
+seed; the tier `rest` does the others of the same seed, and CI runs both.
 
 Tests run in several processes. Those that share something of the whole machine (loop devices, the page cache, MPI) are
 in a named group, and the tests of a group run one after another: `pytestmark = pytest.mark.xdist_group("devices")`.
@@ -37,7 +37,6 @@ settings.register_profile("thorough", max_examples=2000, deadline=None, print_bl
 
 
 TIERS = ("quick", "test", "rest", "whole", "thorough")
-LONG_S = 0.5
 DRAWN_SHARE = 0.2
 COLLECTED = pytest.StashKey[set[Path]]()
 """The files of all tests that were collected, also of those that this run does not do."""
@@ -99,7 +98,7 @@ def is_run_of_all(config: pytest.Config) -> bool:
 
 def is_drawn(nodeid: str, seed: str) -> bool:
     """Whether a case is in the tier `test`; a case of a long test that is not is in the tier `rest`."""
-    if durations.kept().get(durations.function_of(nodeid), 0.0) < LONG_S:
+    if durations.function_of(nodeid) not in durations.kept():
         return True
     return random.Random(f"{seed} {nodeid.partition('@')[0]}").random() < DRAWN_SHARE
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests import durations
-from tests.conftest import is_drawn
+from tests.conftest import DRAWN_SHARE, is_drawn
 
 GRID = """
 import pytest
@@ -68,9 +68,9 @@ def test_a_marked_module_draws_parameters_not_tests(tmp_path: Path) -> None:
 
 
 def test_cases_of_long_tests_alone_are_drawn_and_each_seed_has_its_own() -> None:
-    (long, _), (short, _) = (pick(durations.kept().items(), key=lambda item: item[1]) for pick in (max, min))
+    long, short = max(durations.kept()), "tests/house/test_sampled.py::test_that_is_fast"
     cases = [f"{long}[{case}]" for case in range(200)]
     drawn = {seed: [case for case in cases if is_drawn(case, seed)] for seed in ("1", "2")}
-    assert all(40 < len(found) < 120 for found in drawn.values())
+    assert all(DRAWN_SHARE / 2 < len(found) / len(cases) < 2 * DRAWN_SHARE for found in drawn.values())
     assert drawn["1"] != drawn["2"]
     assert all(is_drawn(f"{short}[{case}]", "1") for case in range(200))
