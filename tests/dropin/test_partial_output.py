@@ -41,6 +41,71 @@ def test_dd_ends_by_the_signal_and_prints_what_was_copied_at_an_interrupt(
         assert (int(found[1]) * 4096, int(found[2])) == (size, size)
 
 
+def test_dd_prints_what_was_copied_at_sigusr1_and_continues(tmp_path: Path) -> None:
+    written = tmp_path / "file"
+    words = ["dd", "if=/dev/zero", "of=file", "bs=4k", "count=100000", "oflag=dsync"]
+    with subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
+        while not (written.exists() and written.stat().st_blocks):
+            assert run.poll() is None
+            time.sleep(0.002)
+        assert run.stderr is not None
+        blocks: list[int] = []
+        while len(set(blocks)) < 3:
+            run.send_signal(signal.SIGUSR1)
+            lines = [run.stderr.readline() for _ in range(3)]
+            assert lines[0].replace(" in", " out") == lines[1]
+            blocks.append(int(lines[0].split("+")[0]))
+            assert int(lines[2].split()[0]) == 4096 * blocks[-1] <= written.stat().st_blocks * 512
+        run.send_signal(signal.SIGTERM)
+    assert blocks == sorted(blocks)
+    assert run.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_metarates_and_iometer_end_by_the_signal(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "test.icf").write_text(ICF)
+    (tmp_path / "place").mkdir()
+    for words, head in (
+        (["metarates", "-d", "files", "-n", "200000", "-C"], "files"),
+        (["iometer", "-t", "dir:place", "--seconds", "20", "test.icf"], "place"),
+    ):
+        run = subprocess.Popen(
+            [PROGRAM, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        while not ((tmp_path / head).is_dir() and any((tmp_path / head).iterdir())):
+            assert run.poll() is None
+            time.sleep(0.002)
+        run.send_signal(number)
+        _, text = run.communicate()
+        assert run.returncode == -number, text
+        assert not any((tmp_path / "place").iterdir())
+
+
+@pytest.mark.xdist_group("devices")
+def test_hdparm_prints_its_label_before_it_measures_and_ends_by_the_signal(tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(bytes(8 << 20))
+    made = subprocess.run(
+        ["losetup", "-f", "--show", str(tmp_path / "image")], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"needs a loop device: {made.stderr.strip()}")
+    loop = made.stdout.strip()
+    try:
+        run = subprocess.Popen([PROGRAM, "hdparm", "-tT", loop], cwd=tmp_path, stdout=subprocess.PIPE)
+        assert run.stdout is not None
+        text = ""
+        while not text.endswith("reads: ") and (read := run.stdout.read(1)):
+            text += read.decode()
+        assert run.poll() is None
+        run.send_signal(signal.SIGTERM)
+        left, _ = run.communicate()
+    finally:
+        subprocess.run(["losetup", "-d", loop], check=True)
+    assert text == f"\n{loop}:\n Timing cached reads: "
+    assert b"MB in" not in left
+    assert run.returncode == -signal.SIGTERM
+
+
 def test_metarates_has_printed_a_test_before_the_next_ends(tmp_path: Path) -> None:
     words = ["metarates", "-d", "files", "-n", "20000", "-C", "-S", "-U"]
     with subprocess.Popen(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem
 
+from mileage.cli.launcher import launched
 from mileage.errors import Interrupted, Refused, RunFailed
 
 if TYPE_CHECKING:
@@ -61,9 +63,15 @@ def dropin_command(name: str) -> DropinCommand:
             if any(refusal.code in _NOT_THERE for refusal in refused.refusals):
                 refused.exit_status = tool.statuses.missing
             raise
+        except Interrupted as stopped:
+            # Everything is undone and printed by now. A rank of a launcher must take leave of the others first.
+            if stopped.number and tool.statuses.dies and launched(os.environ) is None:
+                from mileage.dropin.termination import end_by_signal
+
+                end_by_signal(stopped.number)
+            raise
         except RunFailed as failure:
-            if not isinstance(failure, Interrupted):
-                failure.exit_status = tool.statuses.failure
+            failure.exit_status = tool.statuses.failure
             raise
         if status:
             raise click.exceptions.Exit(status)

@@ -11,15 +11,17 @@ import re
 import signal
 import stat
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, plan_of
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.pages import version_text
-from mileage.dropin.termination import end_by_signal
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Interrupted, Refused
+from mileage.execute.signals import handled
 from mileage.formats.raw_print import summary
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
@@ -70,17 +72,17 @@ def run(given: GivenFlags) -> None:
     path = sink if writes else source
     destroy = _destroyed(given, path)
     study = study_of(given, path, block, writes=writes)
+    so_far = _SoFar(lambda moved, seconds: _print_figures(given, moved, block, seconds))
     try:
-        if writes and _is_real_file(study.target):
-            done = _do_on_file(given, study, Path(path))
-        else:
-            done = do_study(given, study, destroy=destroy)
+        with handled((signal.SIGUSR1,), so_far.print):
+            if writes and _is_real_file(study.target):
+                done = _do_on_file(given, study, Path(path), so_far)
+            else:
+                done = do_study(given, study, destroy=destroy, moved=so_far.add)
     except Interrupted as stopped:
-        # As dd does: Ctrl-C prints what was done until then, SIGTERM nothing, and both end it.
+        # As dd does: Ctrl-C prints what was done until then, SIGTERM nothing. Both end the command.
         if stopped.record is not None and stopped.number == signal.SIGINT:
             _print_summary(given, stopped.record, block, writes=writes)
-        if stopped.number:
-            end_by_signal(stopped.number)
         raise
     _, record = done.runs()[-1]
     _print_summary(given, record, block, writes=writes)
@@ -88,10 +90,37 @@ def run(given: GivenFlags) -> None:
 
 def _print_summary(given: GivenFlags, record: RunRecord, block: int, *, writes: bool) -> None:
     moved = record.bytes_written if writes else record.bytes_read
-    text = summary(moved, block, record.elapsed_s)
+    _print_figures(given, moved, block, record.elapsed_s)
+
+
+def _print_figures(given: GivenFlags, moved: int, block: int, seconds: float) -> None:
+    text = summary(moved, block, seconds)
     status = given.last("status")
     if status != "none":
         sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
+
+
+class _SoFar:
+    """What was copied until now, which SIGUSR1 prints; the copy continues."""
+
+    def __init__(self, show: Callable[[int, float], None]) -> None:
+        self._show = show
+        self._began = 0.0
+        self._done = (0, 0.0)
+
+    def add(self, byte_count: int | None) -> None:
+        """Count further bytes; None: the copy begins."""
+        now = time.monotonic()
+        if byte_count is None:
+            self._began = now
+        else:
+            # As one value: the signal may be handled between two statements of this thread.
+            self._done = (self._done[0] + byte_count, now - self._began)
+
+    def print(self, _number: int, _frame: object) -> None:
+        """Print the bytes and the time of the last count."""
+        self._show(*self._done)
+        sys.stderr.flush()
 
 
 def _is_real_file(target: str) -> bool:
@@ -100,7 +129,7 @@ def _is_real_file(target: str) -> bool:
     return kind.has_work_file and not kind.simulated
 
 
-def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
+def _do_on_file(given: GivenFlags, study: Study, path: Path, so_far: _SoFar) -> DropinResult:
     """Write a file as dd does: it is made, or cut off where the writing begins, and stays.
 
     When the study is refused or fails, a file that was made is removed, and one that was there keeps its length.
@@ -121,7 +150,7 @@ def _do_on_file(given: GivenFlags, study: Study, path: Path) -> DropinResult:
             plan_of(given, study, destroy)
             _set_length(path, start)
             _set_length(path, end)
-        return do_study(given, study, destroy=destroy)
+        return do_study(given, study, destroy=destroy, moved=so_far.add)
     except BaseException as error:
         if isinstance(error, Interrupted) and error.record is not None:
             kept = (old or 0) if "notrunc" in _words(given, "conv", _CONV) else 0

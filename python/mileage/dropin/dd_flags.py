@@ -65,7 +65,7 @@ DD: Final = Tool(
         "measured path. A device or file whose content would be lost is written only with --destroy PATH, and never "
         "while it is in use. A file that was written stays, as with dd.",
         "Ctrl-C prints what was copied until then and leaves that much in the file; SIGTERM prints nothing. Both end "
-        "the command by the signal, as dd's do. SIGUSR1 is not handled: it ends the command.",
+        "the command by the signal, as dd's do. SIGUSR1 prints what was copied until then, and the copy continues.",
         "The three lines go to standard error, as dd's do. A target may be virtual:NAME, "
         "or virtual:NAME@HOST: a file on a modelled host, which is there before it is written or read, and not in "
         "the page cache.",

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 Finished = Callable[[PlannedRun, RunRecord], str]
 """Function that returns the text to print after a finished run."""
+Begun = Callable[[PlannedRun], str]
+"""Function that returns the words to print when a run begins."""
+Moved = Callable[[int | None], None]
 Tested = Callable[[PlannedRun, TestResult], str]
 """Function that returns the text to print after a test of a set, before its run is finished."""
 
@@ -103,13 +106,16 @@ def do_study(
     head: str = "",
     finished: Finished | None = None,
     tested: Tested | None = None,
+    begun: Begun | None = None,
+    moved: Moved | None = None,
     failed: Callable[[PlannedRun], str] | None = None,
 ) -> DropinResult:
     """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
 
     `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
     the next begins, and returns what is printed of it; `tested` does so with each test of a set, `failed` with the run
-    that failed. Raises Refused and RunFailed.
+    that failed. `begun` returns the first words of what `finished` returns, which are printed when the run begins.
+    `moved` takes the bytes of the measured run as they are done, and None when it begins. Raises Refused and RunFailed.
     """
     save = folder_of(given)
     plan = plan_of(given, study, destroy)
@@ -119,7 +125,8 @@ def do_study(
     is_kept = given.has("--study") or KEEP_IN in os.environ
     with _watch() as watch:
         printing = _ResultPrinter(watch, head, finished, tested)
-        progress = printing if head or finished or tested else watch
+        printing.words, printing.moved = begun, moved
+        progress = printing if head or finished or tested or moved else watch
         try:
             measured = measure(
                 plan, destroy=destroy, save=save, progress=progress, command=command, reports=is_kept
@@ -156,6 +163,9 @@ class _ResultPrinter(Silent):
         self._head = head
         self._finished = finished
         self._tested = tested
+        self.words: Begun | None = None
+        self.moved: Moved | None = None
+        self._said = ""
         self.begun: PlannedRun | None = None
         """The run that was begun last."""
 
@@ -175,11 +185,21 @@ class _ResultPrinter(Silent):
         self.begun = run
         if self._watch is not None:
             self._watch.run(run)
+        if run.role != "measure":
+            return
+        if self.moved is not None:
+            self.moved(None)
+        # A terminal shows lines as a whole.
+        if self.words is not None and self._watch is None:
+            self._said = self.words(run)
+            self.print(self._said)
 
     def advance(self, byte_count: int) -> None:
         """Show how far it is on a terminal."""
         if self._watch is not None:
             self._watch.advance(byte_count)
+        if self.moved is not None and self.begun is not None and self.begun.role == "measure":
+            self.moved(byte_count)
 
     def tested(self, run: PlannedRun, result: TestResult) -> None:
         """Print what is said of the test, except on a terminal, which shows lines as a whole."""
@@ -191,7 +211,8 @@ class _ResultPrinter(Silent):
         if self._watch is not None:
             self._watch.finished(run, record)
         if run.role == "measure" and self._finished is not None:
-            self.print(self._finished(run, record))
+            self.print(self._finished(run, record).removeprefix(self._said))
+            self._said = ""
 
     def print(self, text: str) -> None:
         """Print text to standard output, above the progress lines."""

@@ -21,7 +21,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.pages import version_text
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
-from mileage.formats.raw_print import timing_line
+from mileage.formats.raw_print import timing_label, timing_line
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import PlannedRun, Study
@@ -76,13 +76,23 @@ def run(given: GivenFlags) -> None:
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
     print_notes(_notes(given))
     for device, study in studies:
-        do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
+        do_study(
+            given, study, head=f"\n{device}:\n", finished=partial(_line, given), begun=partial(_label, given)
+        )
 
 
 def _line(given: GivenFlags, run: PlannedRun, record: RunRecord) -> str:
     """Output line of one timing."""
-    what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
-    return timing_line(what, given.has("--direct"), record.bytes_read, seconds_of(record))
+    return timing_line(_kind(run), given.has("--direct"), record.bytes_read, seconds_of(record))
+
+
+def _label(given: GivenFlags, run: PlannedRun) -> str:
+    """Its first words."""
+    return timing_label(_kind(run), given.has("--direct"))
+
+
+def _kind(run: PlannedRun) -> str:
+    return "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
 
 
 def _is_drive_alone(device: str) -> bool:

@@ -26,15 +26,19 @@ class ToolStatuses:
     missing: int = Refused.exit_status
     """When a file that it is to read is not there."""
     failure: int = RunFailed.exit_status
+    dies: bool = False
+    """Whether SIGINT and SIGTERM end it as they end a program that does not handle them."""
 
 
 STATUSES: Final = {
-    "dd": ToolStatuses(usage=1, value=1, missing=1, failure=1),
+    "dd": ToolStatuses(usage=1, value=1, missing=1, failure=1, dies=True),
     "fio": ToolStatuses(usage=1, value=1, missing=1, failure=1),
-    "hdparm": ToolStatuses(usage=22, value=22),
+    "hdparm": ToolStatuses(usage=22, value=22, dies=True),
     "iozone": ToolStatuses(usage=255),
     "ior": ToolStatuses(help=1, usage=1, value=255),
     "mdtest": ToolStatuses(help=1, usage=1, value=255),
+    "metarates": ToolStatuses(dies=True),
+    "iometer": ToolStatuses(dies=True),
     "mpirun": ToolStatuses(usage=1, value=1),
 }
 

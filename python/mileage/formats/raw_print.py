@@ -45,6 +45,11 @@ def summary(bytes_moved: int, block: int, seconds: float) -> str:
     return f"{records} records in\n{records} records out\n{shown} copied, {seconds:g} s, {rate}\n"
 
 
+def timing_label(what: str, direct: bool) -> str:
+    """What hdparm prints before it measures: the first words of its line."""
+    return f" Timing {_TITLES[what, direct]} "
+
+
 def timing_line(what: str, direct: bool, bytes_read: int, seconds: float) -> str:
     """The line of hdparm: `what` is "cached" or "buffered"."""
     rate = bytes_read / _MIB / seconds if seconds > 0 else 0.0
@@ -52,6 +57,5 @@ def timing_line(what: str, direct: bool, bytes_read: int, seconds: float) -> str
     if 0 < rate <= 1.0:
         rate, unit = rate * 1024, "kB"
     moved = bytes_read // _MIB
-    return (
-        f" Timing {_TITLES[what, direct]} {moved:3d} MB in {seconds:5.2f} seconds = {rate:6.2f} {unit}/sec\n"
-    )
+    label = timing_label(what, direct)
+    return f"{label}{moved:3d} MB in {seconds:5.2f} seconds = {rate:6.2f} {unit}/sec\n"
