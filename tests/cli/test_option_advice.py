@@ -34,7 +34,7 @@ def refusal(words: str) -> str:
         ("drive run sas-15k --numjobs 2", "the number of outstanding I/Os is set by --depth here"),
         (
             "export q --format markdown",
-            "FORMAT is an argument: mileage export FORMAT DIR, with csv, parquet, json or ",
+            "FORMAT is an argument: mileage export FORMAT DIR, with csv, parquet, json, markdown or raw",
         ),
         ("import x --format fio", "the layout of the files is set by --layout here"),
         ("report x --format json", "the form of the output is set by --json here"),

@@ -138,7 +138,7 @@ def test_a_drive_with_impossible_geometry(refuses: Refuses, tmp_path: Path, key:
     assert key in refuses("run", "--target", f"virtual:{tmp_path}/drive.toml")
 
 
-@pytest.mark.parametrize("command", ["iozone", "rnu"])
+@pytest.mark.parametrize("command", ["iozne", "rnu"])
 def test_commands_that_do_not_exist(refuses: Refuses, command: str) -> None:
     assert command in refuses(command)
 
