@@ -226,7 +226,7 @@ bench-peers: need-rust need-python ## compare with fio, bare loops and other ins
 bench-devices: $(STAMPS)/release ## compare with hdparm and dd on a loop device limited to 200 MiB/s; root, 4 minutes
 	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
 
-bench-tools: $(STAMPS)/release ## drop-in commands next to the iozone, ior, mdtest and fio in TOOLS=DIR; root, 15 minutes
+bench-tools: $(STAMPS)/release ## drop-in commands next to the iozone, ior, mdtest and fio in TOOLS=DIR; root, 10 minutes
 	@$(BIN)/python -m benchmarks.dropin_speed --real "$(TOOLS)"
 
 mutants: need-rust ## plant known bugs in the crates and check that a test catches each; some minutes
