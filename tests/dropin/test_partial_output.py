@@ -16,17 +16,22 @@ from tests.dropin.test_iometer import ICF
 PROGRAM = str(Path(sys.executable).with_name("mileage"))
 
 
+def _dd_that_writes(path: Path) -> subprocess.Popen[str]:
+    """A copy in the middle: each write waits for the device, so that the file is far from full."""
+    words = ["dd", "if=/dev/zero", f"of={path.name}", "bs=4k", "count=100000", "oflag=dsync"]
+    run = subprocess.Popen([PROGRAM, *words], cwd=path.parent, stderr=subprocess.PIPE, text=True)
+    while not (path.exists() and path.stat().st_blocks):
+        assert run.poll() is None
+        time.sleep(0.002)
+    return run
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_dd_ends_by_the_signal_and_prints_what_was_copied_at_an_interrupt(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     written = tmp_path / "file"
-    # Each write waits for the device: the file is far from full when its first blocks are there.
-    words = ["dd", "if=/dev/zero", "of=file", "bs=4k", "count=100000", "oflag=dsync"]
-    with subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
-        while not (written.exists() and written.stat().st_blocks):
-            assert run.poll() is None
-            time.sleep(0.002)
+    with _dd_that_writes(written) as run:
         run.send_signal(number)
         assert run.stderr is not None
         text = run.stderr.read()
@@ -43,11 +48,7 @@ def test_dd_ends_by_the_signal_and_prints_what_was_copied_at_an_interrupt(
 
 def test_dd_prints_what_was_copied_at_sigusr1_and_continues(tmp_path: Path) -> None:
     written = tmp_path / "file"
-    words = ["dd", "if=/dev/zero", "of=file", "bs=4k", "count=100000", "oflag=dsync"]
-    with subprocess.Popen([PROGRAM, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
-        while not (written.exists() and written.stat().st_blocks):
-            assert run.poll() is None
-            time.sleep(0.002)
+    with _dd_that_writes(written) as run:
         assert run.stderr is not None
         blocks: list[int] = []
         while len(set(blocks)) < 3:
