@@ -49,7 +49,7 @@ class RawOutputs(msgspec.Struct, frozen=True):
             "measured the figures and printed the files from the study's records.",
             "",
             "CELL.STAGE.RUN.txt; with several cycles, arms or sessions these stand before RUN. np_4 means four tasks. "
-            "Times are UTC.",
+            "Times are UTC. The layout of sqlio.* was not compared with a file of SQLIO.",
             "",
             *self.missing,
         ]
