@@ -1,8 +1,8 @@
 """SQLIO's cumulative lines: rates, latencies in whole milliseconds, and its histogram of 25 classes.
 
 Scope: the layout of SQLIO 1.5 as remembered; no file of it was at hand to compare with. A MB is 2^20 bytes; class N
-of the histogram has latencies from N ms to less than N + 1 ms, the last one all from 24 ms; shares are whole percents. A
-latency is known to 0.4 %, so that one just above a whole millisecond may be in the class before.
+of the histogram has latencies from N ms to less than N + 1 ms, the last one all from 24 ms; shares are whole
+percents. A latency is known to 0.4 %, so that one just above a whole millisecond may be in the class before.
 """
 
 from __future__ import annotations
