@@ -2,9 +2,22 @@
 
 use crate::conversions::{refused, to_json};
 use mileage_engine::{NameWork, TaskFile, TransferWork, library_random as random_of, shuffled_offsets as offsets_of};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// An error of a call as Python's own functions raise it: with its number and words.
+fn os_error(error: std::io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((number, words))
+        }
+        None => error.into(),
+    }
+}
 
 /// A file that a task of IOR has open: `TaskFile(path, flags, mode, buffer_bytes)` opens it with the flags of `open`.
 /// Raises `OSError`. It is closed when it is deleted.
@@ -25,18 +38,18 @@ impl PyTaskFile {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn new(path: PathBuf, flags: u32, mode: u32, buffer_bytes: usize) -> PyResult<Self> {
-        Ok(Self { file: Mutex::new(TaskFile::open(&path, flags, mode, buffer_bytes)?) })
+        Ok(Self { file: Mutex::new(TaskFile::open(&path, flags, mode, buffer_bytes).map_err(os_error)?) })
     }
 
     /// Make transfers (JSON); what was moved, as JSON. Raises `OSError`.
     fn transfer(&self, py: Python<'_>, work: &str) -> PyResult<String> {
         let work: TransferWork = serde_json::from_str(work).map_err(|cause| refused(format!("work: {cause}")))?;
-        to_json(&py.detach(|| self.file().transfer(&work))?)
+        to_json(&py.detach(|| self.file().transfer(&work)).map_err(os_error)?)
     }
 
     /// `fsync`. Raises `OSError`.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(py.detach(|| self.file().sync())?)
+        py.detach(|| self.file().sync()).map_err(os_error)
     }
 }
 

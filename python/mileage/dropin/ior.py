@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.ior_parameters import IorError, check, tests_of
+from mileage.dropin.ior_parameters import IorError, UnknownDirective, check, tests_of
 from mileage.dropin.ranks import ABORTED, run_ranks
 from mileage.dropin.task_values import print_notes, tasks_of, wants_study
+from mileage.dropin.tool_statuses import statuses_of
 
 
 def run(given: GivenFlags) -> int:
@@ -37,6 +38,9 @@ def run(given: GivenFlags) -> int:
                 options.repetitions = 1
                 sys.stdout.write("WARNING: too few test repetitions. Using value of 1.\n")
             check(options)
+    except UnknownDirective as error:
+        sys.stdout.write(f"{error}\n")
+        return statuses_of("ior").usage
     except IorError as error:
         sys.stdout.flush()
         sys.stdout.write(f"ERROR: {error}, (mileage)\n")

@@ -24,6 +24,10 @@ class IorError(Exception):
     """A mistake that IOR itself ends with, in its words."""
 
 
+class UnknownDirective(IorError):
+    """A directive that IOR does not know, which it says without more, and ends with another status."""
+
+
 _FLAGS: Final = {
     "-w": "writefile",
     "-r": "readfile",
@@ -177,7 +181,7 @@ def _direct(options: IorOptions, text: str) -> None:
         known: Any = getattr(options, own)
         setattr(options, own, value if isinstance(known, str) else _number(f"-O {name}", value))
     else:
-        raise IorError(f'Unrecognized parameter "{name}"')
+        raise UnknownDirective(f'Unrecognized parameter "{name}"')
 
 
 def _summary_format(options: IorOptions, value: str) -> None:

@@ -83,11 +83,12 @@ class IorTest:
         path = names[number % len(names) if options.fileperproc else 0]
         if options.fileperproc:
             if options.uniquedir:
-                directory, _, name = path.rpartition("/")
-                path = f"{directory or '.'}/{number}"
+                # IOR cuts after the last slash, and after the first letter of a path without one.
+                cut = max(path.rfind("/"), 0) + 1
+                directory = f"{path[:cut]}{number}"
                 with suppress(FileExistsError):
-                    os.mkdir(path)
-                path = f"{path}/{name}"
+                    os.mkdir(directory)
+                path = f"{directory}/{path[cut:]}"
             path = f"{path}.{number:08d}"
         return f"{path}.{self._repetition}" if options.multifile else path
 
@@ -101,8 +102,7 @@ class IorTest:
         began = now()
         own = options.fileperproc or self._ranks.rank == 0
         if (options.writefile or options.checkwrite) and own and os.path.exists(self.path()):
-            what = "overwritten" if options.useexistingtestfile else "deleted"
-            self._warn(f'The file "{self.path()}" exists already and will be {what}')
+            self._warn(f'The file "{self.path()}" exists already and will be overwritten')
         for repetition in range(options.repetitions):
             self._repetition = repetition
             self._once(repetition, began)
@@ -209,9 +209,9 @@ class IorTest:
         try:
             return _core.TaskFile(path, flags | direct, _MODE, self._options.transfersize)
         except OSError as error:
-            raise OSError(
-                error.errno, f'open64("{path}", {flags | direct}) failed: {error.strerror}'
-            ) from error
+            mode, words = (f", 0{_MODE:o}", ". Error") if flags & os.O_CREAT else ("", "")
+            said = f'open64("{path}", {flags | direct}{mode}) failed{words}: {error.strerror}'
+            raise OSError(error.errno, said) from error
 
     def _timed(self, access: str, path: str, flags: int, repetition: int) -> int:
         """A phase; the transfers of the rank that made most."""
@@ -374,10 +374,11 @@ class IorTest:
     def _count_errors(self, errors: int, access: str) -> None:
         """Add what differed on any rank, and say so."""
         total = sum(self._ranks.gather(errors))
-        self.errors += total
+        # IOR adds what it found twice to its exit status.
+        self.errors += 2 * total
         if total and self._ranks.rank == 0:
             self._warn(
-                f"Incorrect data on {'write' if access == 'WRITE' else 'read'} ({total} errors found)."
+                f"Incorrect data on {'write' if access == 'WRITE' else 'read'} ({total} errors found).\n"
             )
             _print(f"Used Time Stamp {self._signature} (0x{self._signature:x}) for Data Signature")
 
@@ -446,8 +447,7 @@ def run_tests(tests: list[IorOptions], words: tuple[str, ...], ranks: Ranks) -> 
                 errors += test.errors
         except OSError as error:
             sys.stdout.flush()
-            sys.stdout.write(f"ior ERROR: {error.strerror or error}\n")
-            sys.stdout.flush()
+            _print(f"ERROR: {error.strerror or error}, (mileage)")
             return ABORTED
         except IorError as error:
             _print(f"ERROR: {error}, (mileage)")

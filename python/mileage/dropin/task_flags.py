@@ -124,8 +124,8 @@ IOR: Final = Tool(
         "open to the last close of any task; IOPS are transfers over the time from the first to the last transfer; "
         "Latency is the smallest of the tasks' means; StdDev divides by the number of repetitions.",
         "Files, calls and data are IOR's own, and nothing else is left: files stay with -k. The exit status is IOR's: "
-        "the number of comparisons that failed, or 255. With --study DIR the command is done and kept as a study, in "
-        "files of its own; flags that a study cannot keep are refused then.",
+        "twice the number of transfers that differ, or 255. With --study DIR the command is done and kept as a study, "
+        "in files of its own; flags that a study cannot keep are refused then.",
     ),
     equals=True,
     examples=(

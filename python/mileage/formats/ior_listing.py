@@ -116,6 +116,8 @@ class IorReport:
             self._out.write("\nParameters: \n")
             for name, value in parameters.items():
                 self._line(name, value)
+        if self._verbose >= 1:
+            self._line("Participating tasks", options.numtasks)
         self._out.write("\nOptions: \n")
         for name, value in shown.items():
             self._line(name, value)
@@ -131,7 +133,9 @@ class IorReport:
 
     def result(self, options: IorOptions, phase: Phase) -> None:
         """One phase."""
-        self._phases.append(phase)
+        if options.writefile if phase.access == "write" else options.readfile:
+            # A read that only compares (-R without -r) has no row in the summary.
+            self._phases.append(phase)
         figures = (
             *(
                 phase.mib_per_s,
