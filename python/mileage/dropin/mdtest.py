@@ -84,18 +84,16 @@ def options_of(given: GivenFlags) -> MdtestOptions:
     _refuse_pairs(options)
     options.settle()
     if options.shared:
-        options.kinds = ("file",)
+        options.kinds = ("file",) if "file" in options.kinds else ()
     return options
 
 
 def _refuse_pairs(options: MdtestOptions) -> None:
-    """Refuse what mdtest 4.1 refuses, and two calls that it takes without doing what they say."""
+    """Refuse what mdtest 4.1 refuses, and a call whose files it does not find itself."""
     several = len(options.directories) > 1
     files = "file" in options.kinds
     if options.collective and options.own:
         raise Refused("mdtest: -c and -u", "mdtest does not find its own files then", code="conflict")
-    if options.shared and not files:
-        raise Refused("mdtest: -S with -D alone", "leaves nothing to do", code="conflict")
     pairs = (
         ("-c and -S", options.collective and options.shared),
         ("-c and several directories of -d", options.collective and several),

@@ -20,11 +20,13 @@ from mileage import _core
 from mileage.dropin.mdtest_options import MdtestOptions
 from mileage.dropin.mdtest_text import (
     catch_up_line,
+    failure_text,
     hit_line,
     iteration_line,
     kind_lines,
     stonewall_line,
     tree_line,
+    warning_text,
 )
 from mileage.dropin.ranks import ABORTED, RankLost, Ranks
 from mileage.dropin.termination import Termination, end_by_sigterm, sigterm_as_exception
@@ -117,7 +119,7 @@ class MdtestRank:
             if operation == "rmdir":
                 paths.reverse()
             groups = [{"prefix": path, "numbers": "plain"} for path in paths]
-            done = self._names(operation, groups, most=len(groups))
+            done = self._names(operation, groups, most=len(groups), kind="tree")
         ranks.barrier()
         seconds = time.monotonic() - began
         found = ranks.gather((options.nodes if own or rank == 0 else 0, seconds))
@@ -212,7 +214,9 @@ class MdtestRank:
         if options.collective and kind == "file" and phase in ("create", "remove"):
             # Inside the timed window: the first task's work is that of all.
             self._collective(phase, operation[phase])
-        skip = options.collective and phase == "remove" and kind == "file"
+        # With -S every task makes the one set of files, and the first one removes it.
+        alone = options.collective or (options.shared and ranks.rank > 0)
+        skip = alone and phase == "remove" and kind == "file"
         done = (
             {"operations": 0}
             if skip
@@ -221,6 +225,7 @@ class MdtestRank:
                 groups,
                 size=options.written if phase == "create" else options.read,
                 most=self._done if kind == "file" else options.items,
+                kind=kind,
                 deadline_s=options.stonewall_s if phase == "create" and kind == "file" else 0,
             )
         )
@@ -280,6 +285,7 @@ class MdtestRank:
         *,
         size: int = 0,
         most: int,
+        kind: str = "file",
         deadline_s: float = 0.0,
         done: int = 0,
     ) -> dict[str, Any]:
@@ -306,12 +312,13 @@ class MdtestRank:
         found: dict[str, Any] = json.loads(_core.run_names(json.dumps(work)))
         self.errors += found["errors"]
         for path, number in found["warnings"]:
+            text = warning_text(operation, kind, path, self._ranks.rank)
             if options.warnings_are_errors:
-                raise OSError(number, f"unable to {operation} {path}: {os.strerror(number)}")
-            _say(f"WARNING: unable to {operation} {path}: {os.strerror(number)}")
+                raise OSError(number, text)
+            _say(f"WARNING: {text}")
         if found["failed"] is not None:
             path, number = found["failed"]
-            raise OSError(number, f"unable to {operation} {path}: {os.strerror(number)}")
+            raise OSError(number, failure_text(operation, path, number))
         return found
 
 
@@ -346,8 +353,7 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int
             end_by_sigterm()
         raise
     except OSError as error:
-        sys.stdout.write(f"mdtest ERROR: {error.strerror or error}\n")
-        sys.stdout.flush()
+        _say(f"ERROR: {error.strerror or error}, (mileage)")
         return ABORTED
     except RankLost:
         return ABORTED

@@ -6,6 +6,7 @@ Those that begin with "Entering", which follow mdtest through its functions, are
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -105,7 +106,8 @@ def mdtest_head(given: GivenFlags, options: MdtestOptions, tasks: int) -> str:
         f"Command line used: mdtest{quoted}",
     ]
     if "read" in options.phases and not options.read:
-        lines.append("WARNING: Read bytes is 0, thus, a read test will actually just open/close")
+        # Every task prints this line.
+        lines += ["WARNING: Read bytes is 0, thus, a read test will actually just open/close"] * tasks
     if options.verbose:
         named = [flag for flag in ("-C", "-T", "-E", "-r", "-U") if given.has(flag)]
         lines += [] if named else [_verbose(1767, "main: Setting create/stat/read/remove_only to True")]
@@ -119,7 +121,7 @@ def mdtest_head(given: GivenFlags, options: MdtestOptions, tasks: int) -> str:
         lines.append(_verbose(2537, f"Shifting ranks by {options.stride} for each phase.", level=0))
     if options.random_seed > 0:
         lines.append(f"random seed: {options.random_seed}")
-    lines.append(_items(options, tasks))
+    lines += [_items(options, tasks)] if options.kinds else []
     if options.verbose:
         heading = (
             "",
@@ -197,3 +199,27 @@ def _parameters(given: GivenFlags, options: MdtestOptions) -> Iterable[str]:
     yield _verbose(2392, "dirpath(s):")
     yield from (_verbose(2394, f"\t{directory}") for directory in options.directories)
     yield from (_verbose(line, f"{name:<24}: {value}") for line, (name, value) in rest.items())
+
+
+def warning_text(operation: str, kind: str, path: str, rank: int) -> str:
+    """What mdtest says of a call that failed and does not end it. `kind`: dir, file, or tree (its own directories)."""
+    if operation == "unlink":
+        return f'[RANK {rank:03d}]: unlink() of file "{path}" failed'
+    if kind == "tree":
+        return (
+            f"unable to create tree directory '{path}'"
+            if operation == "mkdir"
+            else f"Unable to remove directory {path}"
+        )
+    verb = {"mkdir": "create", "rmdir": "remove"}.get(operation, operation)
+    return f"unable to {verb} {'directory' if kind == 'dir' else 'file'} {path}"
+
+
+def failure_text(operation: str, path: str, number: int) -> str:
+    """What mdtest says of a call that ends it."""
+    words = os.strerror(number)
+    if operation == "create":
+        return f'open64("{path}", {os.O_CREAT | os.O_RDWR}, 0664) failed. Error: {words}'
+    if operation == "read":
+        return f'open64("{path}", {os.O_RDWR}) failed: {words}'
+    return f"{operation} failed"
