@@ -37,7 +37,7 @@ settings.register_profile("thorough", max_examples=2000, deadline=None, print_bl
 
 
 TIERS = ("quick", "test", "rest", "whole", "thorough")
-DRAWN_SHARE = 0.2
+DRAWN_SHARE = 1 / 8
 COLLECTED = pytest.StashKey[set[Path]]()
 """The files of all tests that were collected, also of those that this run does not do."""
 

@@ -245,3 +245,37 @@ def test_bytes_operations_and_files_grow(small: Small) -> None:
         assert more.stop.bytes == (run.workload.stop.bytes and 3 * run.workload.stop.bytes)
         assert more.stop.operations == (run.workload.stop.operations and 3 * run.workload.stop.operations)
     assert scaled(runs[0], 1) is runs[0]
+
+
+def test_two_studies_that_found_other_numbers_of_files_have_no_verdict(tmp_path: Path) -> None:
+    from mileage import app
+
+    counts = []
+    for name, least in (("a", "20 ms"), ("b", "40 ms")):
+        study = tmp_path / f"{name}.toml"
+        study.write_text(LEVELS.replace("HOST", HOST).replace("20 ms", least))
+        app.run(str(study), out=tmp_path / name, report="none")
+        (entry,) = StudyFolder(tmp_path / name).content().of_kind(LengthFactor)
+        counts.append(8 * entry.factor)
+    vetoes = app.compare(f"{tmp_path / 'a'}:before", f"{tmp_path / 'b'}:before").vetoes
+    assert any(f"files is {counts[0]} in a:before and {counts[1]} in b:before" in veto for veto in vetoes), (
+        vetoes
+    )
+
+
+def test_trials_end_where_more_files_have_no_room(tmp_path: Path) -> None:
+    from mileage import app
+
+    study, notes = tmp_path / "full.toml", Notes()
+    text = LEVELS.replace("HOST", HOST).replace(
+        '"metarates.create", "metarates.stat"', '"mdtest.file_create"'
+    )
+    text = text.replace("[1, 2, 4]", '2\nrecord = "1MiB"').replace("20 ms", "1 h")
+    study.write_text(text)
+    result = app.run(str(study), out=tmp_path / "study", report="none", progress=notes)
+    (entry,) = StudyFolder(tmp_path / "study").content().of_kind(LengthFactor)
+    assert entry.factor == result.plan.facts.free_bytes // (8 << 20)
+    assert not entry.reached
+    assert any("were not reached, because more files have no room" in line for line in notes.lines), (
+        notes.lines
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from mileage.app import load, run
 from mileage.errors import Refused
-from mileage.model.journal_entries import End, MergedFolder
+from mileage.model.journal_entries import End, LengthFactor, MergedFolder
 from mileage.store import StudyFolder
 from mileage.store.merge import merge_folders
+from tests.execute.test_calibration import HOST, LEVELS
 from tests.execute.test_factors import DRIVES, KERNELS, written
 from tests.store.sealing import seal_again, unseal
 
@@ -71,6 +73,24 @@ def test_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     seal_again(tmp_path / "b")
     with pytest.raises(
         Refused, match=r"run 0 \(fill\) was done both in .*a and in .*b, with different results"
+    ):
+        merge_folders([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_that_found_other_numbers_of_files_are_refused(tmp_path: Path) -> None:
+    study = tmp_path / "names.toml"
+    study.write_text(
+        LEVELS.replace("HOST", HOST) + '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n'
+    )
+    for name, kernel in (("a", "6.1"), ("b", "6.8")):
+        run(str(study), out=tmp_path / name, labels={"kernel": kernel}, report="none")
+    assert merge_folders([tmp_path / "a", tmp_path / "b"], tmp_path / "alike").content().of_kind(LengthFactor)
+    lines = (tmp_path / "b" / "journal.jsonl").read_bytes()
+    (found,) = re.findall(rb'"factor":(\d+)', lines)
+    seal_again(tmp_path / "b", lines.replace(b'"factor":' + found, b'"factor":99').splitlines())
+    with pytest.raises(
+        Refused, match=rf"trials found {int(found)} times .* in .*a and 99 times in .*b \(meta"
     ):
         merge_folders([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -74,7 +74,7 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
     if first.plan.imported is not None or second.plan.imported is not None:
         vetoes += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
     else:
-        vetoes += setting_differences(first.plan, second.plan, names, labels)
+        vetoes += setting_differences(first.plan_as_done(), second.plan_as_done(), names, labels)
     found = compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],

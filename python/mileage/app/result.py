@@ -86,6 +86,13 @@ class StudyResult:
         """The current contents of the journal; unreadable lines are skipped and reported as a veto."""
         return self.folder.content(around_damage=True)
 
+    def plan_as_done(self) -> Plan:
+        """The plan with the counts that its trials found."""
+        from mileage.model.journal_entries import LengthFactor
+        from mileage.plan.run_length import with_found_counts
+
+        return with_found_counts(self.plan, self.content().of_kind(LengthFactor))
+
     def outcome(self) -> Outcome:
         """Progress of the study, and why it stopped."""
         from mileage.plan.estimate import remaining_s
@@ -208,8 +215,6 @@ class StudyResult:
     def text(self, width: int = 80) -> str:
         """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
         from mileage.analysis.view import measured_page
-        from mileage.model.journal_entries import LengthFactor
-        from mileage.plan.run_length import with_found_counts
         from mileage.report import render_text
         from mileage.report.measurement_setup import setting_text
         from mileage.report.measurement_text import measured_text
@@ -231,8 +236,7 @@ class StudyResult:
             return f"{warnings}No run was measured.\n\n{seal}"
         elsewhere = "the page and tables/measured.csv have all"
         figures = measured_text(page.cells, self.plan.cells, elsewhere=elsewhere)
-        done = with_found_counts(self.plan, self.content().of_kind(LengthFactor))
-        return f"{warnings}{setting_text(done, width)}\n{figures}\n{seal}"
+        return f"{warnings}{setting_text(self.plan_as_done(), width)}\n{figures}\n{seal}"
 
     def expect(self, seal: str) -> None:
         """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.

@@ -5,7 +5,8 @@ counts, until it lasts as long as the study asks for; the last trial is the run 
 (`metarates.*`, `mdtest.*`, `metadata.*`) of one table share a factor, because rates of different numbers of files are
 not comparable: the trials are runs of the cell with most tasks. The journal records the trials
 before the run. Resume on a virtual drive repeats them, so that the drive reaches the same state.
-What it refuses: endless trials. Where a larger count does not last longer, the count stays and a note is printed.
+What it refuses: endless trials, and files beyond the free space of the target. Where a larger count does not last
+longer or has no room, the count stays and a note is printed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from mileage.model.journal_entries import LengthFactor
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
+from mileage.plan.planned_runs import occupied_bytes
 from mileage.plan.run_length import scaled_workload, shared_units
 from mileage.plan.sizes import counted, parse_time_ns
 from mileage.store import Journal
@@ -90,9 +92,11 @@ class Calibration:
                 do(scaled(self._tried(run), trial))
             return do(scaled(run, factor))
         tried = self._tried(run)
-        found = _find(tried, least_ns, do)
+        largest = self._largest_factor(tried)
+        found = _find(tried, least_ns, largest, do)
         is_run = tried.index == run.index
-        self._keep(run, tried, found if is_run else found._replace(trials=[*found.trials, found.factor]))
+        kept = found if is_run else found._replace(trials=[*found.trials, found.factor])
+        self._keep(run, tried, kept, full=found.factor >= largest)
         return found.record if is_run else do(scaled(run, found.factor))
 
     def _tried(self, run: PlannedRun) -> PlannedRun:
@@ -111,8 +115,17 @@ class Calibration:
         # Among those with as many tasks take the run itself, because its last trial is then the run.
         return max(others, key=lambda other: (self._tasks[other.cell], other.index == run.index))
 
-    def _keep(self, run: PlannedRun, tried: PlannedRun, found: _Found) -> None:
-        """Journal and print what was found with the run `tried`, before `run`."""
+    def _largest_factor(self, run: PlannedRun) -> int:
+        """The largest factor whose files have room on the run's target, as the plan found it; at least 1."""
+        if run.job is None or not run.job.occupies:
+            return FACTOR_MAX
+        setting = self._plan.setting_of(run)
+        taken = occupied_bytes(self._plan.area_bytes(setting), self._plan.runs)
+        room = self._plan.facts_of(setting).free_bytes - taken + run.job.occupies
+        return max(1, min(FACTOR_MAX, room // run.job.occupies))
+
+    def _keep(self, run: PlannedRun, tried: PlannedRun, found: _Found, *, full: bool) -> None:
+        """Journal and print what was found with the run `tried`, before `run`. `full`: more files have no room."""
         shared, lasted_ns = run.cell in self._shares, found.record.elapsed_ns
         self._journal.append(
             LengthFactor(
@@ -128,7 +141,8 @@ class Calibration:
         self._factors[self._holder(run.cell) if shared else run.cell] = found.factor
         self._trials[run.index] = found.trials
         least_ns = self._least_ns[run.cell]
-        shortfall = "" if found.reached else f"; {least_ns / 1e9:g} s were not reached"
+        why = ", because more files have no room on the target" if full else ""
+        shortfall = "" if found.reached else f"; {least_ns / 1e9:g} s were not reached{why}"
         what = f"{found.factor} times its count lasts"
         kept = "kept for all runs"
         if shared and tried.job is not None:
@@ -138,8 +152,8 @@ class Calibration:
         self._print_line(f"{tried.cell}: {what} {lasted_ns / 1e9:.3g} s{shortfall}; {kept}")
 
 
-def _find(run: PlannedRun, least_ns: int, do: Do) -> _Found:
-    """Try a run with larger and larger counts until it lasts long enough, or never will."""
+def _find(run: PlannedRun, least_ns: int, largest: int, do: Do) -> _Found:
+    """Try a run with larger and larger counts, up to `largest`, until it lasts long enough, or never will."""
     factor, before_ns, stuck = 1, 0, 0
     trials: list[int] = []
     while True:
@@ -148,12 +162,12 @@ def _find(run: PlannedRun, least_ns: int, do: Do) -> _Found:
         # If more work takes no longer, something else ends the run, such as the span or a time limit: stop trying. Once
         # may be a disturbance of the trial before, which took longer than its work.
         stuck = stuck + 1 if before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns else 0
-        if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck >= STUCK_TRIALS:
+        if lasted_ns >= least_ns or factor >= largest or stuck >= STUCK_TRIALS:
             return _Found(factor, trials, record, lasted_ns >= least_ns)
         trials.append(factor)
         before_ns = lasted_ns
         growth = math.ceil(least_ns * MARGIN / max(lasted_ns, 1))
-        factor *= min(max(growth, 2), GROWTH_MAX)
+        factor = min(factor * min(max(growth, 2), GROWTH_MAX), largest)
 
 
 def scaled(run: PlannedRun, factor: int) -> PlannedRun:

@@ -2,7 +2,8 @@
 
 Scope: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
 runs came from stands in its journal. What is still missing can be run on it.
-What it refuses: folders of different plans, and a run that two folders have done differently.
+What it refuses: folders of different plans, a run that two folders have done differently, and work on names whose
+number of files each folder found by trials of its own.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from mileage.model.journal_entries import (
     StageEnd,
     Study,
 )
+from mileage.plan import Plan
+from mileage.plan.run_length import shared_units
 from mileage.store.journal import Journal, JournalContent
 from mileage.store.journal_line_check import brief
 from mileage.store.seal import checksum
@@ -88,6 +91,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
             )
     contents = [_content(source) for source in sources]
     owner = _owners(sources, contents)
+    _refuse_other_counts(sources, contents)
     merged = StudyFolder.create(out, _plan_text(sources[0]), sources[0].read(sources[0].plan_json))
     files: dict[str, str] = {}
     for number, source in enumerate(sources):
@@ -130,6 +134,26 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
                 continue
             owner[head.run] = number, at
     return owner
+
+
+def _refuse_other_counts(sources: list[StudyFolder], contents: list[JournalContent]) -> None:
+    """Work on names of different numbers of files is not comparable, and a study has one number for all its runs."""
+    if not any(content.of_kind(LengthFactor) for content in contents):
+        return
+    shares = shared_units(sources[0].decoded_plan(Plan))
+    found: dict[object, tuple[int, Path]] = {}
+    for source, content in zip(sources, contents, strict=True):
+        for entry in (each for each in content.of_kind(LengthFactor) if each.shared):
+            factor, path = found.setdefault(shares[entry.cell], (entry.factor, source.path))
+            if entry.factor != factor:
+                raise Refused(
+                    "merge",
+                    f"trials found {factor} times the planned number of files in {path} and {entry.factor} times in "
+                    f"{source.path} ({entry.cell})",
+                    advice="their rates are not comparable; give the number of files (stop.operations) without "
+                    "stop.at_least and run both again",
+                    code="mismatch",
+                )
 
 
 def _record(content: JournalContent, at: int) -> object:
