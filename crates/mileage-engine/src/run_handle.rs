@@ -19,6 +19,7 @@ use crate::time_limit::within;
 use crate::watchdog::Watchdog;
 use crate::worker::{self, Part, SharedState, work};
 use crate::{loop_overhead, option_checks, target};
+use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, Observer, Workload};
 use rustix::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +27,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 struct State {
@@ -45,6 +46,9 @@ struct Run {
     state: Mutex<State>,
     finished: Condvar,
 }
+
+/// Interval at which a request for the threads' accounting looks for their answers.
+const ANSWER: Duration = Duration::from_millis(1);
 
 /// A run in progress. May be watched and stopped from any thread; dropping it stops the run without waiting for it.
 #[derive(Debug)]
@@ -373,6 +377,35 @@ impl Handle {
     /// calls in flight return. The record has what was done.
     pub fn stop(&self) {
         self.run.shared.halt(STOPPED);
+    }
+
+    /// The record of what has completed so far. Threads are asked for their accounting; of one that does not answer
+    /// within `timeout`, because an operation takes that long, the record has what it answered last. Device counters
+    /// and the content of what was written are in the record of the end alone.
+    pub fn interim(&self, timeout: Duration) -> RunRecord {
+        let SharedState { interim, workload, thread_range, .. } = &self.run.shared;
+        let (request, until) = (interim.ask(), Instant::now() + timeout);
+        let state = loop {
+            let state = self.run.lock();
+            if let Some(Ok(ended)) = &state.outcome {
+                return ended.record.clone();
+            }
+            let mut parts = state.parts.iter().enumerate();
+            if parts.all(|(place, part)| part.is_some() || interim.has_answered(place, request))
+                || Instant::now() >= until
+            {
+                break state;
+            }
+            drop(state);
+            std::thread::sleep(ANSWER);
+        };
+        let part_of = |place: usize| match state.parts.get(place) {
+            Some(Some(Ok(part))) => Some(part.clone()),
+            _ => interim.last(place),
+        };
+        let parts: Vec<Part> = (0..thread_range.count as usize).filter_map(part_of).collect();
+        let first_done_ns = self.run.shared.signals().first_done_ns();
+        merge(workload, &parts, first_done_ns, &Facts::default()).record
     }
 
     /// Progress of the run.

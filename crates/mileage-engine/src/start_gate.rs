@@ -72,7 +72,7 @@ impl Gate {
         barrier.arrive();
         let now_ns = clock::now_ns();
         let origin_ns = barrier.wait().unwrap_or(now_ns);
-        timed_wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || {
+        timed_wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), |_| {
             barrier.signals().halted() != 0
         });
         self.lock().origin_ns = Some(origin_ns);

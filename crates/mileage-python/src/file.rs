@@ -17,16 +17,19 @@ struct AuditedRecord<'a> {
 }
 
 const POLL: Duration = Duration::from_millis(50);
+/// Longest wait for the accounting of running threads.
+const INTERIM_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
 /// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`,
 /// `touch_bytes`, `drop_cache_every_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty
-/// times a second; when it answers true the run is interrupted. An I/O error is in the record. Its key `audit` has the
+/// times a second; when it answers true the run is interrupted. `interim()` is called as often; when it returns a function,
+/// that is called with the record (JSON) of what has completed so far. An I/O error is in the record. Its key `audit` has the
 /// kernel's own count of bytes and calls for each worker thread, or null where the kernel keeps none. Raises
 /// `mileage.errors.Refused` when the file, the workload or the options cannot be used, and `OSError` when the run is void.
 #[pyfunction]
-#[pyo3(signature = (path, workload, options = "{}", poll = None))]
+#[pyo3(signature = (path, workload, options = "{}", poll = None, interim = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
 pub fn run_file(
     py: Python<'_>,
@@ -34,9 +37,11 @@ pub fn run_file(
     workload: &str,
     options: &str,
     poll: Option<Py<PyAny>>,
+    interim: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let handle = start(parse_workload(workload)?, parse_options(path, options)?).map_err(wrap)?;
-    let finished = follow(py, &handle, poll.as_ref(), || handle.wait(POLL))?;
+    let ask = (poll.as_ref(), interim.as_ref());
+    let finished = follow(py, &handle, ask, || handle.wait(POLL))?;
     to_json(&AuditedRecord { record: &finished.record, audit: &finished.audit })
 }
 
@@ -97,7 +102,7 @@ pub fn run_share(
 ) -> PyResult<String> {
     let share: Share = serde_json::from_str(share).map_err(|cause| refused(format!("share: {cause}")))?;
     let handle = start_share(parse_workload(workload)?, parse_options(path, options)?, &share).map_err(wrap)?;
-    to_json(&follow(py, &handle, poll.as_ref(), || handle.wait_share(POLL))?)
+    to_json(&follow(py, &handle, (poll.as_ref(), None), || handle.wait_share(POLL))?)
 }
 
 /// The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
@@ -152,11 +157,11 @@ fn wrap(error: Error) -> PyErr {
     if error.is_refusal() { refused(error) } else { PyOSError::new_err(error.to_string()) }
 }
 
-/// Wait for a run's end; it is stopped when `poll` answers true or raises.
+/// Wait for a run's end; it is stopped when `poll` answers true or raises. `interim` may ask for a record so far.
 fn follow<T: Send>(
     py: Python<'_>,
     handle: &Handle,
-    poll: Option<&Py<PyAny>>,
+    (poll, interim): (Option<&Py<PyAny>>, Option<&Py<PyAny>>),
     wait: impl Fn() -> Option<Result<T, Error>> + Send + Sync,
 ) -> PyResult<T> {
     loop {
@@ -172,5 +177,18 @@ fn follow<T: Send>(
                 return Err(error);
             }
         }
+        if let Some(interim) = interim {
+            show_interim(py, handle, interim).inspect_err(|_| handle.stop())?;
+        }
     }
+}
+
+/// Ask whether a record of what has completed so far is wanted, and hand it over.
+fn show_interim(py: Python<'_>, handle: &Handle, interim: &Py<PyAny>) -> PyResult<()> {
+    let show = interim.call0(py)?;
+    if !show.is_none(py) {
+        let record = py.detach(|| handle.interim(INTERIM_TIMEOUT));
+        show.call1(py, (to_json(&record)?,))?;
+    }
+    Ok(())
 }

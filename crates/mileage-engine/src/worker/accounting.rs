@@ -1,5 +1,6 @@
 //! Accounting of a thread's operations: counts, latencies, series, progress. Every loop uses it; none counts by itself.
 
+use super::interim::InterimParts;
 use super::run_state::{SharedState, Tally};
 use super::thread_result::{CurrentWork, Part};
 use crate::clock::RunClock;
@@ -13,6 +14,7 @@ use crate::thread_signals::Signals;
 use crate::usage::ThreadUsage;
 use mileage_measure::{CompletedOperation, RunError};
 use mileage_workload::{Op, OpKind, Workload};
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 /// Interval at which a thread publishes its counts for progress.
@@ -35,6 +37,11 @@ pub(crate) struct CompletedOp<'a> {
 pub(crate) struct Accounting<'a> {
     pub(crate) part: InFlight<Part>,
     tally: &'a Tally,
+    interim: &'a InterimParts,
+    /// The thread's place among those of this process.
+    place: usize,
+    /// The last request for a copy that was answered.
+    answered: Cell<u64>,
     /// Time of the next publication; also done at the first operation that counts.
     publish_ns: u64,
     signals: &'a Signals,
@@ -71,6 +78,9 @@ impl<'a> Accounting<'a> {
                 shared.hand_overs.get(shared.place_of(thread)).cloned(),
             ),
             tally: &shared.tally[shared.place_of(thread)].0,
+            interim: &shared.interim,
+            place: shared.place_of(thread),
+            answered: Cell::new(0),
             publish_ns: 0,
             signals: shared.signals(),
             is_done: false,
@@ -192,6 +202,7 @@ impl<'a> Accounting<'a> {
         if complete_ns >= self.publish_ns {
             part.first_ns.get_or_insert(submit_ns);
             self.publish_progress();
+            self.answer_request(complete_ns);
             self.publish_ns = complete_ns + PUBLISH_NS;
             return true;
         }
@@ -230,6 +241,26 @@ impl<'a> Accounting<'a> {
         if let Some(log) = &mut self.log {
             log.hand_over();
         }
+    }
+
+    /// If a copy of the accounting was asked for, leave it, as of `at_ns` on the run's clock. Made between two operations.
+    #[cold]
+    pub(crate) fn answer_request(&self, at_ns: u64) {
+        let request = self.interim.last_request();
+        if self.answered.replace(request) != request {
+            let mut part = self.part.clone();
+            part.spent = self.spent.until(&ThreadUsage::now());
+            if part.first_ns.is_some() {
+                part.last_ns = part.last_ns.max(at_ns);
+            }
+            self.interim.leave(self.place, request, part);
+        }
+    }
+
+    /// Whether a wait is to end early because the run is; asked during a wait, which answers requests too.
+    pub(crate) fn is_halted(&self, at_ns: u64) -> bool {
+        self.answer_request(at_ns);
+        self.signals.halted() != 0
     }
 
     /// Let progress see what has been done.

@@ -392,6 +392,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         // The ring's own time-out: its threads wait in short calls, so the watchdog would never find one overdue.
         if now_ns - self.looked_ns >= LOOK_NS {
             self.looked_ns = now_ns;
+            self.accounting.answer_request(now_ns);
             self.look(now_ns)?;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! State that the threads of a run share.
 
 use super::failure::Failure;
+use super::interim::InterimParts;
 use super::thread_result::Part;
 use crate::data::Laps;
 use crate::identity::Identity;
@@ -47,6 +48,8 @@ pub(crate) struct SharedState {
     /// Signals of a run that has all its threads in this process; [`SharedState::signals`] chooses.
     pub(crate) own_signals: Signals,
     pub(crate) tally: Box<[CacheAligned<Tally>]>,
+    /// Copies of the threads' accounting, for who asks while the run is in progress.
+    pub(crate) interim: InterimParts,
     /// Places where the threads hand over their accounting during calls; empty without a watchdog.
     pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
     /// Set when this is one of IOzone's tests, whose workers open their files themselves.
@@ -63,6 +66,7 @@ impl SharedState {
             gate: Gate::at(thread_range.barrier.clone(), thread_range.count),
             own_signals: Signals::default(),
             tally: (0..thread_range.count).map(|_| CacheAligned::default()).collect(),
+            interim: InterimParts::of(thread_range.count),
             hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
             tests: None,
             log: None,

@@ -101,7 +101,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                     Step::Issue => (out[0], self.execution.due_ns().first().copied()),
                     Step::Done => return self.finish(clock),
                     Step::WaitUntil(until_ns) => {
-                        at_ns = timed_wait::until(clock, until_ns, || signals.halted() != 0);
+                        at_ns = timed_wait::until(clock, until_ns, |now_ns| self.accounting.is_halted(now_ns));
                         continue;
                     }
                     Step::AwaitCompletion => {

@@ -15,12 +15,12 @@ pub(super) fn prepare() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1));
 }
 
-/// Wait until `until_ns` on `clock`, or until `halted`; the time at return.
-pub(crate) fn until(clock: RunClock, until_ns: u64, halted: impl Fn() -> bool) -> u64 {
+/// Wait until `until_ns` on `clock`, or until `halted` says so, which is asked with the time; the time at return.
+pub(crate) fn until(clock: RunClock, until_ns: u64, halted: impl Fn(u64) -> bool) -> u64 {
     loop {
         let now_ns = clock.now_ns();
         let left_ns = until_ns.saturating_sub(now_ns);
-        if left_ns == 0 || halted() {
+        if left_ns == 0 || halted(now_ns) {
             return now_ns;
         }
         if left_ns > SPIN_NS {
@@ -42,10 +42,10 @@ mod tests {
         let clock = RunClock::since(now_ns());
         for wait_ns in [0, 1, 500, 59_000, 61_000, 300_000, 3_000_000] {
             let until_ns = clock.now_ns() + wait_ns;
-            assert!(until(clock, until_ns, || false) >= until_ns, "{wait_ns} ns");
+            assert!(until(clock, until_ns, |_| false) >= until_ns, "{wait_ns} ns");
         }
         let asked = Cell::new(0);
-        let halted = || asked.replace(asked.get() + 1) > 1;
+        let halted = |_| asked.replace(asked.get() + 1) > 1;
         let began_ns = clock.now_ns();
         assert!(until(clock, u64::MAX, halted) - began_ns < 60_000_000_000, "a halted wait ends after a sleep or two");
     }

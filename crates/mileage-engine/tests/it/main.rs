@@ -9,6 +9,7 @@ mod faults_server;
 mod faults_stall;
 mod faults_wrong;
 mod freezing;
+mod interim;
 mod layout;
 mod log;
 mod metadata;
