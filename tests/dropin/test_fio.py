@@ -237,7 +237,7 @@ def test_an_option_that_does_less_than_in_fio_says_so_and_one_without_an_effect_
     assert done.returncode == 0
     assert "fio: verify_backlog: what was written is compared when all is" in done.stderr
     assert "gtod_reduce" not in done.stderr, "an option that is off"
-    for option in ("--status-interval=1", "--rate_min=1m"):
+    for option in ("--steadystate=iops:10%", "--rate_min=1m"):
         refused = mileage("fio", *job, option)
         assert refused.returncode == 2
         assert option.partition("=")[0].lstrip("-") in refused.stderr

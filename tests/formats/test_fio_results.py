@@ -103,7 +103,7 @@ def test_processor_time_is_a_share_of_the_time_of_all_processes() -> None:
     one.add_process([record(read=1)], 500)
     found = json.loads(document([one], {"bs": "1m"}, 3.9))
     (row,) = found["jobs"]
-    assert (row["usr_cpu"], row["ctx"], row["job_runtime"], row["elapsed"]) == (1, 3, 100, 3)
+    assert (row["usr_cpu"], row["ctx"], row["job_runtime"], row["elapsed"]) == (1, 3, 100, 4)
     assert found["global options"] == {"bs": "1m"}
 
 
@@ -148,7 +148,7 @@ def test_percentiles_stand_in_rows_as_wide_as_those_of_fio() -> None:
 
 
 def test_a_job_without_operations_is_not_in_the_normal_output() -> None:
-    assert normal([job()], 1) == "\nRun status group 0 (all jobs):\n"
+    assert normal([job()], 1) == "\n\nRun status group 0 (all jobs):\n"
 
 
 def test_latencies_of_which_percentiles_are_printed() -> None:

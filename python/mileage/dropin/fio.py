@@ -6,24 +6,24 @@ files of the jobs, as with fio itself.
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Final, TextIO
 
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
+from mileage.dropin.fio_link import Requests
 from mileage.dropin.fio_logs import notes_of_logs, write_logs
 from mileage.dropin.fio_plan import FioWork, refuse_devices, works_of
+from mileage.dropin.fio_reports import Reports, results_of
 from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
+from mileage.dropin.fio_timer import ReportTimer, interval_of
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.formats import fio_print
-from mileage.formats.fio_results import PERCENTILES, JobResult
 
-MOST_PERCENTILES: Final = 20
 INTERRUPTED: Final = 128
 """Exit status of fio after an interrupt."""
 _FORMATS: Final = ("normal", "terse", "json", "json+")
@@ -43,8 +43,11 @@ def run(given: GivenFlags) -> int:
         return 0
     if given.has("--study"):
         raise Refused("fio: --study", "is not built", advice="`mileage run --job JOB.fio`", code="not-built")
-    began = time.monotonic()
-    forms, version = _forms(given), terse_version(given)
+    forms, version, interval_s = (
+        _forms(given),
+        terse_version(given),
+        interval_of(given.last("--status-interval")),
+    )
     jobs = jobs_of(given)
     works = [works_of(job) for job in jobs]
     check_late_values(works)
@@ -57,33 +60,16 @@ def run(given: GivenFlags) -> int:
     text = _announced(works) if is_normal else ""
     name = given.last("--output")
     # Opened before the jobs: their results must have a place.
-    output = open_output(name) if name else None
-
-    def say(line: str) -> None:
-        nonlocal text
-        if is_normal:
-            text += f"{line}\n"
-
-    lay_out([work for copies in works for work in copies], say)
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        text = ""
-    results, status = _do_jobs(works)
-    shown = results_of(results)
-    for form in forms:
-        if form == "normal":
-            text += fio_print.normal(shown, results[-1].group + 1)
-        elif form == "terse":
-            text += fio_print.terse(shown, version)
-        else:
-            text += fio_print.document(shown, jobs[0].shared, time.monotonic() - began, plus=form == "json+")
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        with output:
-            output.write(text)
+    with open_output(name) if name else nullcontext() as output:
+        reports = Reports(forms, version, jobs[0].shared, output)
+        reports.write(text)
+        lay_out(
+            [work for copies in works for work in copies],
+            lambda line: reports.write(f"{line}\n" if is_normal else ""),
+        )
+        reports.begin()
+        results, status = _do_jobs(works, interval_s, reports)
+        reports.show(results)
     # Last: a log that cannot be written must not keep the results back.
     try:
         write_logs(results)
@@ -92,28 +78,45 @@ def run(given: GivenFlags) -> int:
     return status
 
 
-def _do_jobs(works: Sequence[Sequence[FioWork]]) -> tuple[list[FioResult], int]:
-    """Do the jobs, group after group; the results, and the exit status."""
-    results: list[FioResult] = []
+def _do_jobs(
+    works: Sequence[Sequence[FioWork]], interval_s: float | None, reports: Reports
+) -> tuple[list[FioResult], int]:
+    """Do the jobs, group after group; the results of all that were begun, and the exit status."""
+    batches = _batches(works)
+    every = [result for batch in batches for result in batch]
     status = 0
+    requests = Requests()
+    timer = ReportTimer(interval_s, lambda: reports.show(every))
+    begun: list[FioResult] = []
+    try:
+        for own in batches:
+            begun += own
+            end = run_group(own, requests, timer)
+            for result in own:
+                if result.error:
+                    status = 1
+                    sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
+            if end == "interrupted":
+                sys.stderr.write("\nfio: terminating on signal 2\n")
+                return begun, INTERRUPTED
+            if end == "ended":
+                break
+    finally:
+        timer.close()
+    return begun, status
+
+
+def _batches(works: Sequence[Sequence[FioWork]]) -> list[list[FioResult]]:
+    """Results to be, with the number of the group of each: those that begin together, one batch after the other."""
+    batches: list[list[FioResult]] = []
     group = -1
     for members in groups_of(works):
+        batches.append([])
         for copies in members:
             if group < 0 or copies[0].job.is_on("stonewall") or copies[0].job.is_on("new_group"):
                 group += 1
-            results += [FioResult(work, group) for work in copies]
-        own = [result for result in results if not result.pid]
-        end = run_group(own)
-        for result in own:
-            if result.error:
-                status = 1
-                sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
-        if end == "interrupted":
-            sys.stderr.write("\nfio: terminating on signal 2\n")
-            return results, INTERRUPTED
-        if end == "ended":
-            break
-    return results, status
+            batches[-1] += [FioResult(work, group) for work in copies]
+    return batches
 
 
 _LATE_SWITCHES: Final = (
@@ -221,52 +224,3 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
         if count
     ]
     return "".join(lines) + f"{fio_print.VERSION}\nStarting {' and '.join(kinds)}\n"
-
-
-def results_of(results: Sequence[FioResult]) -> list[JobResult]:
-    """Results as they are printed: of each process, or of a group."""
-    found: list[JobResult] = []
-    for result in results:
-        work, job = result.work, result.work.job
-        if not (job.is_on("group_reporting") and found and found[-1].group == result.group):
-            found.append(
-                JobResult(
-                    job.name,
-                    result.group,
-                    result.pid,
-                    depth=job.number("iodepth", 1),
-                    level=work.workload["depth"],
-                    options=dict(job.given),
-                    wanted=_percentiles(job),
-                    percentiles_of=_kinds_of_percentiles(job),
-                    description=job.text("description"),
-                )
-            )
-        one = found[-1]
-        one.jobs += 1
-        if result.errno and not one.error:
-            one.error, one.error_text = result.errno, os.strerror(result.errno)
-        one.user_ns += result.user_ns
-        one.process_ms += result.process_ms
-        one.major_faults += result.major_faults
-        one.minor_faults += result.minor_faults
-        # What was read back is the reading of a job that writes.
-        one.add_process([*result.records, *result.verified], job.number("bwavgtime", 500))
-    return found
-
-
-def _percentiles(job: FioJob) -> tuple[float, ...]:
-    """The wanted percentiles, ascending. Raises Refused."""
-    try:
-        found = sorted(float(part) for part in job.text("percentile_list").split(":") if part)
-    except ValueError:
-        found = [-1.0]
-    if not all(0 < percent <= 100 for percent in found) or len(found) > MOST_PERCENTILES:
-        raise job.refuse("percentile_list", expected="up to 20 numbers above 0, at most 100, such as 50:99.9")
-    return tuple(found) or PERCENTILES
-
-
-def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
-    """Latencies of which percentiles are printed: clat, unless it is off; lat, when it is on."""
-    wanted = {"clat": job.is_on("clat_percentiles", True), "lat": job.is_on("lat_percentiles")}
-    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted)

@@ -28,6 +28,7 @@ _OUTPUT: Final = (
     _option(
         "eta-newline", "Time between two lines of progress.", "TIME", "1", ignored="no progress is shown"
     ),
+    _option("status-interval", "Print the results so far, all TIME.", "TIME", "1s"),
     _option("section", "Do only the job of this name.", "NAME", "job"),
     _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
     _option("parse-only", "Read the jobs and end.", "ON"),
@@ -331,7 +332,6 @@ FIO: Final = Tool(
         *(
             Flag(f"--{name}", what, "VALUE", instead=instead, optional=True)
             for name, what, instead in (
-                ("status-interval", "Prints results so far.", "--write_bw_log=NAME."),
                 ("rate_min", "Ends a job that is too slow.", "omit it, and look at the rate."),
                 ("ratemin", "Ends a job that is too slow.", "omit it, and look at the rate."),
                 ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),

@@ -38,6 +38,7 @@ _GLOBAL_ONLY: Final = (
         "--parse-only",
         "--cmdhelp",
         "--bandwidth-log",
+        "--status-interval",
         "--version",
         "-h",
         "--study",

@@ -1,17 +1,15 @@
 """One process of a fio job: its files one after the other, and what is read back.
 
-Scope: runs the engine on each file within the limits of the job, and writes the engine's records as JSON to a pipe.
-Signals end the engine; what was done until then is in the records.
+Scope: runs the engine on each file within the limits of the job; `fio_link` reports the engine's records.
 """
 
 from __future__ import annotations
 
 import csv
 import errno
+import functools
 import json
 import os
-import resource
-import signal
 import sys
 import tempfile
 import time
@@ -20,6 +18,7 @@ from typing import Any, Final, NoReturn
 
 from mileage import _core
 from mileage.dropin.fio_files import FioFile, length_of
+from mileage.dropin.fio_link import ParentLink, Requests
 from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork
 
@@ -27,24 +26,20 @@ _SHOWN: Final = 3
 """Differences that are printed."""
 
 
-def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
-    """Do the work of one process once the gate opens, write its results to the link, and end."""
-    status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0, "user_ns": 0}
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    began = time.monotonic()
+def do_process(work: FioWork, pipe: int, gate: int, requests: Requests) -> NoReturn:
+    """Do the work of one process once the gate opens, write its results to the pipe, and end."""
+    parent = ParentLink(pipe, requests)
+    status = parent.status
     try:
-        interrupt = _Interrupt()
         os.read(gate, 1)
-        interrupt.sleep((work.job.time_ns("startdelay") or 0) / 1e9)
-        began = time.monotonic()
+        parent.sleep((work.job.time_ns("startdelay") or 0) / 1e9)
+        parent.begin()
         if work.processors:
             os.sched_setaffinity(0, work.processors)
         if work.job.text("ioengine") == "cpuio":
-            _use_processor(work, interrupt)
-            spent = resource.getrusage(resource.RUSAGE_SELF)
-            status["user_ns"] = round(1e9 * (spent.ru_utime - before.ru_utime))
+            _use_processor(work, parent)
         elif not work.job.is_on("create_only"):
-            _do_files(work, interrupt, status)
+            _do_files(work, parent)
             if "write_iolog" in work.job.options:
                 _write_iolog(work)
         if work.job.is_on("unlink"):
@@ -55,40 +50,13 @@ def do_process(work: FioWork, link: int, gate: int) -> NoReturn:
     finally:
         for file in work.files:
             remove(log_of(file))
-        after = resource.getrusage(resource.RUSAGE_SELF)
-        status["process_ms"] = max(round(1000 * (time.monotonic() - began)), 1)
-        status["major_faults"] = after.ru_majflt - before.ru_majflt
-        status["minor_faults"] = after.ru_minflt - before.ru_minflt
-        text = memoryview(json.dumps(status).encode())
-        while text:
-            text = text[os.write(link, text) :]
+        parent.end()
         os._exit(0)
 
 
-class _Interrupt:
-    """Whether a signal has asked this process to end."""
-
-    def __init__(self) -> None:
-        self.came = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._come)
-
-    def _come(self, *_: object) -> None:
-        self.came = True
-
-    def poll(self, *_: object) -> bool:
-        """Whether the engine is to stop."""
-        return self.came
-
-    def sleep(self, seconds: float) -> None:
-        """Rest, but not longer than until the signal."""
-        until = time.monotonic() + seconds
-        while not self.came and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, 0.05))
-
-
-def _do_files(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> None:
+def _do_files(work: FioWork, parent: ParentLink) -> None:
     """Do all files, then read back what was written; with loops both again and again."""
+    status = parent.status
     until_ns = time.monotonic_ns() + work.limit_ns
     loops = max(work.job.number("loops", 1), 1) if work.verification.reads_back and not work.timed else 1
     for loop in range(loops):
@@ -96,20 +64,20 @@ def _do_files(work: FioWork, interrupt: _Interrupt, status: dict[str, Any]) -> N
         for at, file in enumerate(work.files):
             left = len(work.files) * (loops - loop) - at
             limit_ns = max((until_ns - time.monotonic_ns()) // left, 0) if work.limit_ns else 0
-            if interrupt.came or (work.limit_ns and not limit_ns):
+            if parent.came or (work.limit_ns and not limit_ns):
                 break
             _invalidate(work, file)
             record: dict[str, Any] = {}
             if not work.job.is_on("verify_only"):
                 stop = _stop_of(work, file, limit_ns, loops)
-                record = _run(file, work, interrupt, stop, warms_up=at + loop == 0)
-                _lengthen(record, stop, interrupt)
+                record = _run(file, work, parent, stop, warms_up=at + loop == 0)
+                _lengthen(record, stop, parent)
             done.append(record)
             status["records"].append(record)
             if _failed(status, record):
                 return
         if work.verification.reads_back:
-            _read_back(work, interrupt, status, done)
+            _read_back(work, parent, done)
         if status["error"]:
             return
 
@@ -127,12 +95,12 @@ def _stop_of(work: FioWork, file: FioFile, limit_ns: int, loops: int) -> dict[st
     return stop
 
 
-def _lengthen(record: dict[str, Any], stop: dict[str, int], interrupt: _Interrupt) -> None:
+def _lengthen(record: dict[str, Any], stop: dict[str, int], parent: ParentLink) -> None:
     """Count the rest of the time in which a limited rate or a pause let nothing begin, as fio does."""
     moved = record["bytes_read"] + record["bytes_written"]
     operations = record["ops_read"] + record["ops_written"]
     is_done = moved >= stop.get("bytes", moved + 1) or operations >= stop.get("operations", operations + 1)
-    if "time_ns" in stop and not is_done and not record.get("error") and not interrupt.came:
+    if "time_ns" in stop and not is_done and not record.get("error") and not parent.came:
         record["elapsed_ns"] = max(record["elapsed_ns"], stop["time_ns"])
 
 
@@ -147,13 +115,14 @@ def _invalidate(work: FioWork, file: FioFile) -> None:
 def _run(
     file: FioFile,
     work: FioWork,
-    interrupt: _Interrupt,
+    parent: ParentLink,
     stop: dict[str, int],
     *,
+    kind: str = "records",
     warms_up: bool = True,
     **changes: Any,
 ) -> dict[str, Any]:
-    """The engine's record of one file."""
+    """The engine's record of one file; `kind`: where it will be in the results."""
     workload = {
         **work.workload,
         "span_start_bytes": file.start,
@@ -177,7 +146,13 @@ def _run(
     if work.drops_cache and "pattern" not in changes:
         options["drop_cache_every_bytes"] = file.span
     found: dict[str, Any] = json.loads(
-        _core.run_file(file.path, json.dumps(workload), json.dumps(options), interrupt.poll)
+        _core.run_file(
+            file.path,
+            json.dumps(workload),
+            json.dumps(options),
+            parent.poll,
+            functools.partial(parent.interim, kind),
+        )
     )
     return found
 
@@ -198,9 +173,7 @@ def _failed(status: dict[str, Any], record: dict[str, Any]) -> bool:
     return bool(status["error"])
 
 
-def _read_back(
-    work: FioWork, interrupt: _Interrupt, status: dict[str, Any], done: list[dict[str, Any]]
-) -> None:
+def _read_back(work: FioWork, parent: ParentLink, done: list[dict[str, Any]]) -> None:
     """Read and compare the places that were written; `done`: the records of the files."""
     changes: dict[str, Any] = {
         "read_percent": 100,
@@ -210,16 +183,16 @@ def _read_back(
         "verify": "all" if work.verification.kind == "compare" else "off",
     }
     for file, record in zip(work.files, done, strict=False):
-        if interrupt.came:
+        if parent.came:
             return
         places = _places_of_mix(work, file) if work.is_mix else _places(work, file, record)
         if places is None:
             continue
         pattern, count = places
         changes["pattern"] = pattern
-        checked = _run(file, work, interrupt, {"operations": count}, **changes)
-        status["verified"].append(checked)
-        if _failed(status, checked):
+        checked = _run(file, work, parent, {"operations": count}, kind="verified", **changes)
+        parent.status["verified"].append(checked)
+        if _failed(parent.status, checked):
             return
 
 
@@ -274,14 +247,16 @@ def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Any, int] | None:
     return _reading({(int(row[5]) - file.start, int(row[6])) for row in rows if row[4] == "write"})
 
 
-def _use_processor(work: FioWork, interrupt: _Interrupt) -> None:
+def _use_processor(work: FioWork, parent: ParentLink) -> None:
     """Use a share of each cycle of a processor until the time is over."""
     until = time.monotonic() + work.limit_ns / 1e9
     cycle = work.job.number("cpuchunks", 50_000) / 1e6
     busy = cycle * work.job.number("cpuload", 100) / 100
-    while not interrupt.came and (now := time.monotonic()) < until:
+    while not parent.came and (now := time.monotonic()) < until:
         while time.monotonic() < now + busy:
             pass
+        parent.use_processor()
+        parent.answer()
         time.sleep(max(now + cycle - time.monotonic(), 0))
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-import selectors
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -20,11 +19,15 @@ from typing import Any, Final, Literal
 from mileage import _core
 from mileage.dropin.fio_files import FioFile, length_of
 from mileage.dropin.fio_jobs import FioJob
+from mileage.dropin.fio_link import ReportLines, Requests
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_process import do_process
+from mileage.dropin.fio_timer import ReportTimer
 from mileage.errors import RunFailed
 
 _LAYOUT_BYTES: Final = 1 << 20
+GroupEnd = Literal["done", "interrupted", "ended"]
+"""How a group of jobs has ended."""
 
 
 @dataclass
@@ -38,6 +41,8 @@ class FioResult:
     """Of the engine, one for each file."""
     verified: list[dict[str, Any]] = field(default_factory=list)
     """Of what was read back; likewise."""
+    is_done: bool = False
+    """Whether it has ended and reported all."""
     error: str = ""
     errno: int = 0
     user_ns: int = 0
@@ -137,27 +142,14 @@ def _fill(path: str, length: int, block: int, *, synced: bool) -> None:
     os.truncate(path, length)
 
 
-def run_group(results: list[FioResult]) -> Literal["done", "interrupted", "ended"]:
+def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) -> GroupEnd:
     """Do the work of a group: all processes begin together; `ended`: exitall ends all that follows too.
 
     An interrupt ends the engine of every process: what was done until then is in the results, as with fio.
     """
-    links: dict[int, FioResult] = {}
     sys.stdout.flush()
-    gate = os.pipe()
-    for result in results:
-        link = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(gate[1])
-            os.close(link[0])
-            do_process(result.work, link[1], gate[0])
-        os.close(link[1])
-        result.pid = child
-        links[link[0]] = result
-    os.close(gate[0])
-    os.close(gate[1])
-    end: Literal["done", "interrupted", "ended"] = "done"
+    links = _start(results, requests)
+    end: GroupEnd = "done"
 
     def end_all(group: int | None = None) -> None:
         for result in links.values():
@@ -171,52 +163,59 @@ def run_group(results: list[FioResult]) -> Literal["done", "interrupted", "ended
         end_all()
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    lines = ReportLines(links, timer.wake)
+    # Links of processes that have not answered the last request.
+    asked: set[int] = set()
     try:
-        for ended, text in _texts(links):
-            result = links.pop(ended)
-            os.waitpid(result.pid, 0)
-            _take(result, text)
-            if result.work.job.is_on("exitall"):
-                scope = result.work.job.text("exit_what", "group")
-                end_all(result.group if scope == "group" else None)
-                end = "ended" if scope == "all" and end == "done" else end
+        while links:
+            for link, line in lines.wait(timer.seconds_left()):
+                asked.discard(link)
+                if line is not None:
+                    _take(links[link], line)
+                    continue
+                result = links.pop(link)
+                os.waitpid(result.pid, 0)
+                if not result.is_done:
+                    result.error, result.errno = "the job was lost", errno.EIO
+                if result.work.job.is_on("exitall"):
+                    scope = result.work.job.text("exit_what", "group")
+                    end_all(result.group if scope == "group" else None)
+                    end = "ended" if scope == "all" and end == "done" else end
+            if timer.is_due():
+                requests.add()
+                asked = set(links)
+            # Once all have ended, the next report is that of the end, or of the next group.
+            if links:
+                timer.show_if_complete(asked)
     finally:
+        lines.close()
         for number, handler in before.items():
             signal.signal(number, handler)
     return end
 
 
-def _take(result: FioResult, text: bytes) -> None:
-    """Take what a process wrote."""
-    if not text:
-        result.error, result.errno = "the job was lost", errno.EIO
-        return
-    found = json.loads(text)
-    for name in (
-        "records",
-        "verified",
-        "error",
-        "errno",
-        "user_ns",
-        "process_ms",
-        "major_faults",
-        "minor_faults",
-    ):
-        setattr(result, name, found[name])
+def _start(results: list[FioResult], requests: Requests) -> dict[int, FioResult]:
+    """Fork a process for each result, and open the gate for all; the results by the pipes from which they come."""
+    links: dict[int, FioResult] = {}
+    gate = os.pipe()
+    for result in results:
+        link = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(gate[1])
+            os.close(link[0])
+            do_process(result.work, link[1], gate[0], requests)
+        os.close(link[1])
+        result.pid = child
+        links[link[0]] = result
+    os.close(gate[0])
+    os.close(gate[1])
+    return links
 
 
-def _texts(links: dict[int, FioResult]) -> Iterator[tuple[int, bytes]]:
-    """What each process writes, as they end."""
-    texts: dict[int, list[bytes]] = {link: [] for link in links}
-    with selectors.DefaultSelector() as selector:
-        for link in texts:
-            selector.register(link, selectors.EVENT_READ)
-        while texts:
-            for key, _ in selector.select():
-                part = os.read(key.fd, 1 << 16)
-                if part:
-                    texts[key.fd].append(part)
-                    continue
-                selector.unregister(key.fd)
-                os.close(key.fd)
-                yield key.fd, b"".join(texts.pop(key.fd))
+def _take(result: FioResult, line: bytes) -> None:
+    """Take what a process has done so far, or in all."""
+    found = json.loads(line)
+    result.is_done = found.pop("is_end", False)
+    for name, value in found.items():
+        setattr(result, name, value)

@@ -7,6 +7,7 @@ for each operation. The disk statistics of fio are omitted.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -68,8 +69,10 @@ def head_line(name: str, group: int, mode: str, sizes: str, engine: str, depth: 
 def normal(results: Sequence[JobResult], groups: int) -> str:
     """The text of all results."""
     rates = group_rates(results)
-    return "".join(_job(one, rates) for one in results) + "".join(
-        _status(results, group, rates) for group in range(groups)
+    return (
+        "\n"
+        + "".join(_job(one, rates) for one in results)
+        + "".join(_status(results, group, rates) for group in range(groups))
     )
 
 
@@ -78,7 +81,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
         return ""
     now = time.strftime("%a %b %e %H:%M:%S %Y")
     error = f"err={one.error:2d}" + (f" ({one.error_text})" if one.error else "")
-    lines = ["", f"{one.name}: (groupid={one.group}, jobs={one.jobs}): {error}: pid={one.pid}: {now}"]
+    lines = [f"{one.name}: (groupid={one.group}, jobs={one.jobs}): {error}: pid={one.pid}: {now}"]
     if one.description:
         lines.append(f"  Description  : [{one.description}]")
     for name, result in one.directions.items():
@@ -286,7 +289,7 @@ def _json(
         "groupid": one.group,
         "error": one.error,
         "eta": 0,
-        "elapsed": int(elapsed_s),
+        "elapsed": math.ceil(elapsed_s),
         **({"job options": one.options} if one.options else {}),
         **{
             name: _json_direction(result, one, rates[one.group, name], plus=plus)

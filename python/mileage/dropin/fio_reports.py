@@ -1,0 +1,102 @@
+"""What `mileage fio` prints of its jobs: at their end, and of what they have done so far."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final, TextIO
+
+from mileage.dropin.fio_jobs import FioJob
+from mileage.dropin.fio_run import FioResult
+from mileage.formats import fio_print
+from mileage.formats.fio_results import PERCENTILES, JobResult
+
+MOST_PERCENTILES: Final = 20
+
+
+class Reports:
+    """The reports of one call: in each format that is asked for, to one output."""
+
+    def __init__(
+        self, forms: Sequence[str], version: int, shared: dict[str, str], output: TextIO | None
+    ) -> None:
+        """`version`: of the terse format; `shared`: options of all jobs; `output`: a file in place of stdout."""
+        self._forms = forms
+        self._version = version
+        self._shared = shared
+        self._output = output or sys.stdout
+        self._began = time.monotonic()
+
+    def begin(self) -> None:
+        """The jobs begin: their time counts from now, without that of laying out files."""
+        self._began = time.monotonic()
+
+    def write(self, text: str) -> None:
+        """Write text that is no report."""
+        self._output.write(text)
+        self._output.flush()
+
+    def show(self, results: Sequence[FioResult]) -> None:
+        """Print the results of all jobs, whether they have ended or not."""
+        shown = results_of(results)
+        for form in self._forms:
+            if form == "normal":
+                text = fio_print.normal(shown, results[-1].group + 1)
+            elif form == "terse":
+                text = fio_print.terse(shown, self._version)
+            else:
+                elapsed_s = time.monotonic() - self._began
+                text = fio_print.document(shown, self._shared, elapsed_s, plus=form == "json+")
+            self._output.write(text)
+        self._output.flush()
+
+
+def results_of(results: Sequence[FioResult]) -> list[JobResult]:
+    """Results as they are printed: of each process, or of a group."""
+    found: list[JobResult] = []
+    for result in results:
+        work, job = result.work, result.work.job
+        if not (job.is_on("group_reporting") and found and found[-1].group == result.group):
+            found.append(
+                JobResult(
+                    job.name,
+                    result.group,
+                    result.pid,
+                    depth=job.number("iodepth", 1),
+                    level=work.workload["depth"],
+                    options=dict(job.given),
+                    wanted=_percentiles(job),
+                    percentiles_of=_kinds_of_percentiles(job),
+                    description=job.text("description"),
+                )
+            )
+        one = found[-1]
+        one.jobs += 1
+        if result.errno and not one.error:
+            one.error, one.error_text = result.errno, os.strerror(result.errno)
+        one.user_ns += result.user_ns
+        one.process_ms += result.process_ms
+        one.major_faults += result.major_faults
+        one.minor_faults += result.minor_faults
+        # What was read back is the reading of a job that writes.
+        one.add_process([*result.records, *result.verified], job.number("bwavgtime", 500))
+    return found
+
+
+def _percentiles(job: FioJob) -> tuple[float, ...]:
+    """The wanted percentiles, ascending. Raises Refused."""
+    try:
+        found = sorted(float(part) for part in job.text("percentile_list").split(":") if part)
+    except ValueError:
+        found = [-1.0]
+    if not all(0 < percent <= 100 for percent in found) or len(found) > MOST_PERCENTILES:
+        raise job.refuse("percentile_list", expected="up to 20 numbers above 0, at most 100, such as 50:99.9")
+    return tuple(found) or PERCENTILES
+
+
+def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
+    """Latencies of which percentiles are printed: clat, unless it is off; lat, when it is on."""
+    wanted = {"clat": job.is_on("clat_percentiles", True), "lat": job.is_on("lat_percentiles")}
+    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
