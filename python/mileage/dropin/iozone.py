@@ -13,9 +13,11 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_clients import client_files, client_notes
 from mileage.dropin.iozone_duplicates import duplicates_text
-from mileage.dropin.iozone_manner import is_without_streams, manner_notes, manner_of, pattern_of
-from mileage.dropin.iozone_request import IozoneRequest, size_of
+from mileage.dropin.iozone_manner import manner_notes, manner_of, pattern_of
+from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, count_of, number_of, size_of
+from mileage.dropin.iozone_tests import tests_of
 from mileage.dropin.task_values import is_modelled
 from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed
@@ -23,16 +25,13 @@ from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
-from mileage.plan.iozone_suite import NUMBERED, RETESTS, Suite
+from mileage.plan.iozone_suite import Suite
 from mileage.plan.iozone_switches import PAUSE, IozoneSwitches
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.targets.filesystem import memory_bytes
 
-_NONE_HERE: Final = {11: "pwritev", 12: "preadv"}
-"""Tests that no Linux build of IOzone has."""
 _KB: Final = 1024
-_CHILDREN_MAX: Final = 1024
 _CROSSOVER_KB: Final = 16 << 10
 """With -a: files above this have no records under `_LARGE_KB`."""
 _LARGE_KB: Final = 64
@@ -205,7 +204,7 @@ def asked_of(given: GivenFlags) -> IozoneRequest:
     """Convert the flags to a request. Raises Refused."""
     _refuse_combinations(given)
     children = _children(given)
-    tests = _tests(given, bool(children))
+    tests = tests_of(given, bool(children))
     sizes, records_kb = _sizes(given, children)
     named = given.last("-f")
     path = Path(named) if named is not None else Path("iozone.DUMMY" if children else "iozone.tmp")
@@ -216,7 +215,7 @@ def asked_of(given: GivenFlags) -> IozoneRequest:
     places = {file.parent for file in files} or {path.parent}
     if len(places) > 1:
         raise Refused(
-            "iozone: -F",
+            "iozone: -+m" if given.has("-+m") else "iozone: -F",
             "the files are in several directories",
             advice="one run measures one of them",
             code="conflict",
@@ -280,13 +279,13 @@ def _table(
             files=asked.files[:count],
             together=bool(asked.children),
             exactly=True,
-            stride=_number(given, "-j", 17, 1, 1 << 31),
+            stride=number_of(given, "-j", 17, 1, 1 << 31),
             retests=not given.has("-+n"),
             flush=given.has("-e"),
             close=given.has("-c"),
             osync=given.has("-o"),
             stonewall=not (given.has("-x") and asked.children),
-            mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
+            mix_reads=number_of(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
             mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
             manner=manner_of(given, modelled=is_modelled(asked.place)),
@@ -298,12 +297,12 @@ def _table(
 
 
 def _pause(given: GivenFlags) -> str:
-    return f"{int(PAUSE.split()[0]) + _number(given, '-+q', 0, 0, 86400)} s"
+    return f"{int(PAUSE.split()[0]) + number_of(given, '-+q', 0, 0, 86400)} s"
 
 
 def _content(given: GivenFlags) -> str:
     """The data of -+w, -+y and -+C, of -+d, or IOzone's default."""
-    shares = {word: _number(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
+    shares = {word: number_of(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
     if given.has("-+d"):
         return "iozone_diagnostic"
     if (pattern := pattern_of(given)) is not None:
@@ -342,6 +341,10 @@ def _refuse_combinations(given: GivenFlags) -> None:
             "with -t the files are named by -F",
         ),
         (given.has("-f") and given.has("-F"), "-f and -F: give one of them"),
+        (
+            given.has("-+m") and given.has("-F"),
+            "-+m and -F: each names the children's files; give one of them",
+        ),
         (together and given.has("-N"), "-N: microseconds per operation are of a single stream"),
         (given.has("-O") and given.has("-N"), "-O and -N: give one of them"),
         (given.has("-o") and given.has("-+D"), "-o makes durable all that -+D does; give one of them"),
@@ -372,77 +375,30 @@ def _unused_notes(given: GivenFlags) -> list[str]:
     return [
         *notes,
         *manner_notes(given),
+        *client_notes(given, together=together),
+        *(
+            f"-r {text}: IOzone takes 4 kB where there is no number"
+            for text in given.every("-r")
+            if not text[:1].isdecimal()
+        ),
         *(f"{word} is ignored, as IOzone ignores words that are no flags" for word in given.operands),
     ]
 
 
 def _children(given: GivenFlags) -> tuple[int, ...]:
-    counts = [_count(given, "-t", text) for text in given.every("-t")]
+    counts = [count_of(given, "-t", text) for text in given.every("-t")]
     if given.has("-l") or given.has("-u"):
-        low = _number(given, "-l", 1, 1, _CHILDREN_MAX)
-        high = _number(given, "-u", max(low, 1), 1, _CHILDREN_MAX)
+        low = number_of(given, "-l", 1, 1, CHILDREN_MAX)
+        high = number_of(given, "-u", max(low, 1), 1, CHILDREN_MAX)
         if low > high:
             raise Refused(f"iozone: -l {low}", f"is more than -u {high}", code="out-of-range")
         counts += range(low, high + 1)
     return tuple(dict.fromkeys(counts))
 
 
-def _tests(given: GivenFlags, together: bool) -> tuple[str, ...]:
-    numbers = [_count(given, "-i", text, 0, 99) for text in given.every("-i")]
-    for number in numbers:
-        if number >= len(NUMBERED) and (number not in _NONE_HERE or _NONE_HERE.keys() >= set(numbers)):
-            named = _NONE_HERE.get(number)
-            raise Refused(
-                f"iozone: -i {number}",
-                "is no test of IOzone" if named is None else f"{named}, which no Linux build of IOzone has",
-                expected="0 to 10",
-                code="not-built",
-            )
-    if left := _NONE_HERE.keys() & numbers:
-        print_notes(
-            [f"-i {number}: no Linux build of IOzone has {_NONE_HERE[number]}" for number in sorted(left)]
-        )
-    numbers = [number for number in numbers if number not in _NONE_HERE]
-    omitted = _omitted(given, together)
-    wanted = {NUMBERED[number] for number in numbers} or set(NUMBERED) - omitted
-    if numbers and (never := wanted & omitted):
-        word = "with -t" if together else "without -t" if "mix" in never else "without -E"
-        if is_without_streams(given):
-            word = "with mmap or asynchronous I/O"
-        if wanted <= omitted:
-            raise Refused(
-                f"iozone: -i {numbers[0]}",
-                f"IOzone leaves {', '.join(never)} out {word} and says nothing of it",
-                code="no-effect",
-            )
-        print_notes(
-            [
-                f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
-            ]
-        )
-    wanted -= omitted
-    retests = ("frewrite", "freread", "repwrite", "repread") if together else ()
-    none = RETESTS if given.has("-+n") else retests
-    order = _TOGETHER if together else tuple(TESTS)
-    return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)
-
-
-def _omitted(given: GivenFlags, together: bool) -> set[str]:
-    """Groups that IOzone does not do whatever -i says."""
-    found = {"record_rewrite"} if together else {"mix"}
-    if not together and not given.has("-E"):
-        found |= {"pwrite", "pread"}
-    return found | ({"fwrite", "fread", "pwrite", "pread"} if is_without_streams(given) else set())
-
-
-_TOGETHER: Final = (
-    *("write", "rewrite", "read", "reread", "backward_read", "stride_read", "random_read", "mix"),
-    *("random_write", "pwrite", "pread", "fwrite", "fread"),
-)
-"""The order of children."""
-
-
 def _files(given: GivenFlags, children: tuple[int, ...]) -> tuple[Path, ...]:
+    if given.has("-+m"):
+        return client_files(given, children)
     names = tuple(Path(name) for name in given.every("-F")) if children else ()
     if names and len(names) < max(children, default=0):
         raise Refused(
@@ -496,7 +452,7 @@ def _all_sizes(given: GivenFlags) -> tuple[tuple[tuple[int, int], ...], tuple[in
     The sizes are those of several -s and -r, else all from the least to the most, each twice the one before unless
     -+x says otherwise.
     """
-    factor = _number(given, "-+x", 2, 2, 1 << 20)
+    factor = number_of(given, "-+x", 2, 2, 1 << 20)
     files, records = _listed(given, "-s"), _listed(given, "-r")
     if len(files) < 2:
         least, most = (
@@ -566,18 +522,3 @@ def _steps(first: int, last: int, factor: int) -> list[int]:
         found.append(first)
         first *= factor
     return found
-
-
-def _number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
-    text = given.last(flag)
-    return alone if text is None else _count(given, flag, text, least, most)
-
-
-def _count(given: GivenFlags, flag: str, text: str, least: int = 1, most: int = _CHILDREN_MAX) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise Refused(
-            f"{given.tool.name}: {flag} {text}",
-            expected=f"a whole number, {least} to {most}",
-            code="wrong-value",
-        )
-    return int(text)

@@ -68,6 +68,13 @@ _CHILDREN: Final = (
         several=True,
         example="a.tmp",
     ),
+    Flag(
+        "-+m",
+        "With -t: the children are on the clients of this file, whose lines have a host, a directory, a program and "
+        "possibly a file's name. Every client is this machine, and all directories are one.",
+        "FILE",
+    ),
+    Flag("-+h", "With -+m: the name of this machine, printed in the head.", "HOST", example="here"),
     Flag("-T", "With -t: children are threads. They always are here."),
     Flag(
         "-x",
@@ -209,12 +216,6 @@ _REFUSED: Final = (
     Flag("-Y", "Takes offsets to read from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
     Flag("-Z", "Mixes mmap with file I/O.", instead=f"{_ENGINE} mmap."),
     Flag("-d", "Delays each child's start.", "US", instead="omit it: all children begin at one instant."),
-    Flag(
-        "-+m",
-        "Uses children on other machines.",
-        "FILE",
-        instead="one `mileage` on each machine and `mileage merge`.",
-    ),
     Flag("-+t", "Measures the network of -+m.", instead="a network benchmark."),
     Flag("-+r", "Opens with O_RSYNC and O_SYNC.", instead="-o; Linux takes O_RSYNC for O_SYNC."),
     Flag("-+A", "Gives madvise to mappings.", "N", instead=f"{_ENGINE} mmap."),
@@ -246,7 +247,6 @@ _REFUSED: Final = (
         "HOST",
         instead="one `mileage` on each machine and `mileage merge`.",
     ),
-    Flag("-+h", "Sets the name of this machine.", "HOST", instead="omit it."),
     Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="omit it."),
     Flag("-+s", "Clients are silent.", instead="omit it."),
     Flag("-+H", "Sets a time server.", "HOST", instead="omit it: one machine has one clock."),

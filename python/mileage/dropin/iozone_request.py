@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 
 _KB: Final = 1024
+CHILDREN_MAX: Final = 1024
+_RECORD: Final = 4 * _KB
+"""The record of -r without a number."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,10 @@ class IozoneRequest:
 def size_of(flag: str, text: str) -> int:
     """Convert a size as IOzone takes it to bytes: a number alone counts KiB; suffixes k, m, g are KiB, MiB, GiB.
 
-    `flag` is named in the error. Raises Refused.
+    `flag` is named in the error. A record without a number is 4 kB, as IOzone has it. Raises Refused.
     """
+    if flag == "-r" and not text[:1].isdecimal():
+        return _RECORD
     factors = {"k": _KB, "m": _KB**2, "g": _KB**3}
     digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
@@ -42,3 +48,20 @@ def size_of(flag: str, text: str) -> int:
             code="wrong-value",
         )
     return int(digits) * factor
+
+
+def number_of(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
+    """The number that a flag was given last, or `alone` without it. Raises Refused."""
+    text = given.last(flag)
+    return alone if text is None else count_of(given, flag, text, least, most)
+
+
+def count_of(given: GivenFlags, flag: str, text: str, least: int = 1, most: int = CHILDREN_MAX) -> int:
+    """A whole number as a flag's value. Raises Refused."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}",
+            expected=f"a whole number, {least} to {most}",
+            code="wrong-value",
+        )
+    return int(text)

@@ -18,6 +18,7 @@ from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import is_without_streams, verify_splash
 from mileage.dropin.iozone_request import IozoneRequest, size_of
+from mileage.dropin.iozone_tests import is_unknown
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
 from mileage.model.run_record import RunRecord, TestResult, TimedBytes
@@ -53,9 +54,10 @@ _SPLASH: Final = {
     "-p": "Purge Mode On",
     "-Q": "Offset/latency files enabled.",
     "-+Z": "Using old data sets.\n\t Performance measurements may be invalid in this\n\t mode due to published hack.",
+    "-+m": "Network distribution mode enabled.",
     "-+d": ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.",
 }
-"""Lines of the head for flags without a value; parsers look for them."""
+"""Lines of the head in which the flag's value is not; parsers look for them."""
 _SPLASH_SIZES: Final = {
     "-s": "File size set to {} kB",
     "-r": "Record Size {} kB",
@@ -70,6 +72,7 @@ _SPLASH_VALUES: Final = {
     "-+C": "Dedup within {} percent.",
     "-+p": "Percent read in mix test is {}",
     "-+q": "Delay {} seconds between tests enabled.",
+    "-+h": "Hostname = {}",
     "-H": "POSIX async I/O (with bcopy). Depth {}",
     "-k": "POSIX Async I/O (no bcopy). Depth {} ",
     "-P": "Binding of processors beginning with {} ",
@@ -93,6 +96,8 @@ def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
             lines.append(f"\t{_SPLASH_SIZES[flag.spelling].format(size_of(flag.spelling, value) // _KB)}")
         elif flag.spelling in _SPLASH_VALUES:
             lines.append(f"\t{_SPLASH_VALUES[flag.spelling].format(value)}")
+        elif flag.spelling == "-i" and is_unknown(value):
+            lines.append("\tSelected test not available on the version.")
         elif flag.spelling == "-V":
             lines.append(f"\t{verify_splash(value)}")
         elif flag.spelling == "-M":
@@ -178,7 +183,7 @@ class PartialText:
         given, value = self._given, run.job.value
         if self._asked.children:
             blocks = [_block(given, value, one) for one in self._results]
-            return self._more(children_text(given, value, blocks).removesuffix("\n\n"))
+            return self._more(children_text(given, value, blocks, done=False))
         row = row_of(given, value, self._results)
         return self._more(layout.row_until(row, _columns(given), result.test))
 
@@ -281,15 +286,21 @@ def blocks_of(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> list[l
     return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
 
 
-def children_text(given: GivenFlags, suite: SuiteValue, blocks: list[layout.Block]) -> str:
-    """The text of the tests of one number of children."""
+def children_text(
+    given: GivenFlags, suite: SuiteValue, blocks: list[layout.Block], *, done: bool = True
+) -> str:
+    """The text of the tests of one number of children; `done`: with its end."""
+    clients = given.has("-+m")
     unit = "ops" if given.has("-O") else "kB"
     sizes = suite.file_bytes // _KB, suite.record_bytes // _KB
     out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
     for block in blocks:
-        text = layout.children_block(block, unit, _port(given), each=given.has("-C"), cpu=given.has("-+u"))
+        each, cpu = given.has("-C"), given.has("-+u")
+        text = layout.children_block(block, unit, _port(given), each=each, cpu=cpu, clients=clients)
         out.append("\n" + text)
-    return "".join([*out, "\n\n"])
+    if not done:
+        return "".join(out)
+    return "".join([*out, "\n\tTest cleanup:" if clients and not given.has("-w") else "", "\n\n"])
 
 
 def _end_children(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:

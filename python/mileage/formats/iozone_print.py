@@ -174,14 +174,21 @@ def _report(title: str, rows: Sequence[Row], records_kb: Sequence[int], shown: S
     return "".join(lines) + "\n"
 
 
-def children_block(block: Block, unit: str, port: str, *, each: bool, cpu: bool) -> str:
-    """One test of several children; `unit` is "kB" or "ops", `port` "process" or "thread"."""
+def children_block(
+    block: Block, unit: str, port: str, *, each: bool, cpu: bool, clients: bool = False
+) -> str:
+    """One test of several children; `unit` is "kB" or "ops", `port` "process" or "thread".
+
+    With `clients` (-+m) IOzone has a line above in place of the parent's rate.
+    """
     count = len(block.children)
     see, parent, _ = CHILDREN[block.test]
     rates = [child.rate for child in block.children]
+    own = f"\tParent sees throughput for {parent % count}= {block.parent:10.2f} {unit}/sec"
     lines = [
+        *(["\tTest running:"] if clients else []),
         f"\tChildren see throughput for {see % count}= {block.total:10.2f} {unit}/sec",
-        f"\tParent sees throughput for {parent % count}= {block.parent:10.2f} {unit}/sec",
+        *([] if clients else [own]),
         f"\tMin throughput per {port} \t\t\t= {min(rates):10.2f} {unit}/sec ",
         f"\tMax throughput per {port} \t\t\t= {max(rates):10.2f} {unit}/sec",
         f"\tAvg throughput per {port} \t\t\t= {block.total / count:10.2f} {unit}/sec",

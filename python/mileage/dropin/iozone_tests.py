@@ -1,0 +1,78 @@
+"""Tests of a command line of IOzone: the numbers of `-i`, the tests that IOzone skips, and the order.
+
+What it refuses: `-i` with tests of which IOzone does none and says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mileage.dropin.dropin_study import print_notes
+from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_manner import is_without_streams
+from mileage.dropin.iozone_request import count_of
+from mileage.errors import Refused
+from mileage.plan.iozone_suite import IOZONE as TESTS
+from mileage.plan.iozone_suite import NUMBERED, RETESTS
+
+_MISSING: Final = 11
+"""The test that IOzone's builds for Linux do not have; they count every larger number as 0."""
+
+
+def is_unknown(number: str) -> bool:
+    """Whether IOzone counts this number of `-i` as 0, and prints a line that says so."""
+    return number.isdecimal() and int(number) > _MISSING
+
+
+def tests_of(given: GivenFlags, together: bool) -> tuple[str, ...]:
+    """Names of the tests, in the order in which they are done. Raises Refused."""
+    numbers = [count_of(given, "-i", text, 0, 99) for text in given.every("-i")]
+    if set(numbers) == {_MISSING}:
+        raise Refused(
+            f"iozone: -i {_MISSING}",
+            "pwritev, which no Linux build of IOzone has, and so it does nothing",
+            expected="0 to 10",
+            code="not-built",
+        )
+    if _MISSING in numbers:
+        print_notes([f"-i {_MISSING}: no Linux build of IOzone has pwritev"])
+    if unknown := [number for number in dict.fromkeys(numbers) if number > _MISSING]:
+        print_notes([f"-i {number}: IOzone does not have it and does test 0" for number in unknown])
+    numbers = [0 if number > _MISSING else number for number in numbers if number != _MISSING]
+    omitted = _omitted(given, together)
+    wanted = {NUMBERED[number] for number in numbers} or set(NUMBERED) - omitted
+    if numbers and (never := wanted & omitted):
+        word = "with -t" if together else "without -t" if "mix" in never else "without -E"
+        if is_without_streams(given):
+            word = "with mmap or asynchronous I/O"
+        if wanted <= omitted:
+            raise Refused(
+                f"iozone: -i {numbers[0]}",
+                f"IOzone leaves {', '.join(never)} out {word} and says nothing of it",
+                code="no-effect",
+            )
+        print_notes(
+            [
+                f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
+            ]
+        )
+    wanted -= omitted
+    retests = ("frewrite", "freread", "repwrite", "repread") if together else ()
+    none = RETESTS if given.has("-+n") else retests
+    order = _TOGETHER if together else tuple(TESTS)
+    return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)
+
+
+def _omitted(given: GivenFlags, together: bool) -> set[str]:
+    """Groups that IOzone does not do whatever -i says."""
+    found = {"record_rewrite"} if together else {"mix"}
+    if not together and not given.has("-E"):
+        found |= {"pwrite", "pread"}
+    return found | ({"fwrite", "fread", "pwrite", "pread"} if is_without_streams(given) else set())
+
+
+_TOGETHER: Final = (
+    *("write", "rewrite", "read", "reread", "backward_read", "stride_read", "random_read", "mix"),
+    *("random_write", "pwrite", "pread", "fwrite", "fread"),
+)
+"""The order of children."""
