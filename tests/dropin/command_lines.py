@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -148,20 +149,24 @@ def run(program: Sequence[str], words: Sequence[str], place: Path) -> tuple[int,
     place.mkdir(parents=True, exist_ok=True)
     for name in PLACES:
         (place / name).mkdir(exist_ok=True)
-    try:
-        done = subprocess.run(
-            [*program, *words],
-            cwd=place,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return -1, "does not end"
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return done.returncode, said[-1].strip()[:150] if said else ""
+    own = subprocess.Popen(
+        [*program, *words],
+        cwd=place,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    with own:
+        try:
+            out, err = own.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Its children too: those of a tool that hangs would otherwise run during all later lines.
+            os.killpg(own.pid, signal.SIGKILL)
+            return -1, "does not end"
+    said = [line for line in (out + err).splitlines() if line.strip()]
+    return own.returncode, said[-1].strip()[:150] if said else ""
 
 
 def main() -> None:
