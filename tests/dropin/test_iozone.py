@@ -326,3 +326,14 @@ def test_what_the_original_ignores_is_noted(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for note in ("-x has no effect without -t", "-g has no effect without -a", "word is ignored"):
         assert note in done.stderr
+
+
+def test_with_w_the_files_of_the_last_row_stay(tmp_path: Path) -> None:
+    sizes, counts = "-s 64k -s 128k -r 4k -r 16k -i 0 -i 1 -w", "-t 1 -t 2 -s 64k -r 4k -i 0 -w -+q 0"
+    done = mileage("iozone", *sizes.split(), cwd=tmp_path)
+    assert (done.returncode, len(rows(done.stdout))) == (0, 4), done.stderr
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"iozone.tmp": 128 << 10}
+    (tmp_path / "iozone.tmp").unlink()
+    done = mileage("iozone", *counts.split(), cwd=tmp_path)
+    assert (done.returncode, "Throughput test with 2 processes" in done.stdout) == (0, True), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"iozone.DUMMY.0", "iozone.DUMMY.1"}

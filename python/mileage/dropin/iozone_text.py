@@ -127,7 +127,8 @@ def _head_of_children(given: GivenFlags, asked: IozoneRequest) -> list[str]:
     lines = []
     if given.has("-l") or given.has("-u"):
         lines += [f"\tMin process = {min(asked.children)} ", f"\tMax process = {max(asked.children)} "]
-    count = asked.children[0]
+    # IOzone prints the last -t, and the first number of -l and -u.
+    count = asked.children[0] if given.has("-l") or given.has("-u") else int(given.every("-t")[-1])
     return [*lines, f"\tThroughput test with {count} {_ports(given) if count > 1 else _port(given)}"]
 
 
