@@ -107,8 +107,9 @@ def test_hdparm_prints_its_label_before_it_measures_and_ends_by_the_signal(tmp_p
     assert run.returncode == -signal.SIGTERM
 
 
-def test_metarates_has_printed_a_test_before_the_next_ends(tmp_path: Path) -> None:
-    words = ["metarates", "-d", "files", "-n", "20000", "-C", "-S", "-U"]
+@pytest.mark.parametrize("launch", [[], ["mpirun", "-np", "2"]], ids=["alone", "two tasks"])
+def test_metarates_has_printed_a_test_before_the_next_ends(tmp_path: Path, launch: list[str]) -> None:
+    words = [*launch, "metarates", "-d", "files", "-n", "20000", "-C", "-S", "-U"]
     with subprocess.Popen(
         [PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as run:

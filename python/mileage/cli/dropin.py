@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -63,12 +64,8 @@ def dropin_command(name: str) -> DropinCommand:
             if any(refusal.code in _NOT_THERE for refusal in refused.refusals):
                 refused.exit_status = tool.statuses.missing
             raise
-        except Interrupted as stopped:
-            # Everything is undone and printed by now. A rank of a launcher must take leave of the others first.
-            if stopped.number and tool.statuses.dies and launched(os.environ) is None:
-                from mileage.dropin.termination import end_by_signal
-
-                end_by_signal(stopped.number)
+        except (Interrupted, KeyboardInterrupt) as stopped:
+            _end_as(tool, stopped.number if isinstance(stopped, Interrupted) else signal.SIGINT)
             raise
         except RunFailed as failure:
             failure.exit_status = tool.statuses.failure
@@ -77,6 +74,20 @@ def dropin_command(name: str) -> DropinCommand:
             raise click.exceptions.Exit(status)
 
     return DropinCommand(name, callback=done, add_help_option=False)
+
+
+def _end_as(tool: Tool, number: int) -> None:
+    """End by a signal as the tool does, once everything is undone and printed; return where that is not known."""
+    # A rank of a launcher must take leave of the others first.
+    if not number or launched(os.environ) is not None:
+        return
+    if tool.statuses.dies_by(number):
+        from mileage.dropin.termination import end_by_signal
+
+        end_by_signal(number)
+    if tool.statuses.ends_with is not None:
+        click.echo(tool.statuses.last_words, nl=False)
+        raise click.exceptions.Exit(tool.statuses.ends_with)
 
 
 def _answered(tool: Tool, words: tuple[str, ...]) -> int | None:

@@ -97,8 +97,8 @@ def _do_jobs(
                     status = 1
                     sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
             if end == "interrupted":
-                sys.stderr.write("\nfio: terminating on signal 2\n")
-                return begun, INTERRUPTED
+                # As fio: jobs that have not begun are among the results.
+                return every, INTERRUPTED
             if end == "ended":
                 break
     finally:

@@ -157,8 +157,10 @@ def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) 
                 with suppress(ProcessLookupError):
                     os.kill(result.pid, signal.SIGTERM)
 
-    def interrupt(*_: object) -> None:
+    def interrupt(number: int, _frame: object) -> None:
         nonlocal end
+        if end != "interrupted":
+            sys.stdout.write(f"\nfio: terminating on signal {number}\n")
         end = "interrupted"
         end_all()
 

@@ -7,6 +7,7 @@ mdtest 4.1, and mpirun of Open MPI 4.1. A refusal by Mileage itself, of what the
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -27,19 +28,29 @@ class ToolStatuses:
     """When a file that it is to read is not there."""
     failure: int = RunFailed.exit_status
     dies: bool = False
-    """Whether SIGINT and SIGTERM end it as they end a program that does not handle them."""
+    """Whether signals end it as they end a program that does not handle them."""
+    ends_with: int | None = None
+    """What it ends with after SIGINT and SIGTERM, if it handles them."""
+    last_words: str = ""
+    """What it prints then."""
+
+    def dies_by(self, number: int) -> bool:
+        """Whether this signal ends it as a program that does not handle it."""
+        return self.dies and (self.ends_with is None or number not in (signal.SIGINT, signal.SIGTERM))
 
 
 STATUSES: Final = {
     "dd": ToolStatuses(usage=1, value=1, missing=1, failure=1, dies=True),
     "fio": ToolStatuses(usage=1, value=1, missing=1, failure=1),
     "hdparm": ToolStatuses(usage=22, value=22, dies=True),
-    "iozone": ToolStatuses(usage=255),
-    "ior": ToolStatuses(help=1, usage=1, value=255),
-    "mdtest": ToolStatuses(help=1, usage=1, value=255),
+    "iozone": ToolStatuses(
+        usage=255, dies=True, ends_with=0, last_words="\niozone: interrupted\n\nexiting iozone\n\n"
+    ),
+    "ior": ToolStatuses(help=1, usage=1, value=255, dies=True),
+    "mdtest": ToolStatuses(help=1, usage=1, value=255, dies=True),
     "metarates": ToolStatuses(dies=True),
     "iometer": ToolStatuses(dies=True),
-    "mpirun": ToolStatuses(usage=1, value=1),
+    "mpirun": ToolStatuses(usage=1, value=1, ends_with=1),
 }
 
 IOZONE_MISSING: Final = {
