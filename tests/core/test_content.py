@@ -50,10 +50,13 @@ def test_a_record_says_what_the_file_really_holds(tmp_path: Path, content: Any) 
     options = json.dumps({"direct": False, "create": True})
     answer = json.loads(_core.run_file(path, workload(content), options))
     written, data = answer["content"], path.read_bytes()
-    assert written["sample_bytes"] == len(data) == BYTES
+    assert len(data) == BYTES
+    # Where all blocks are made alike, an eighth of them stands for all.
+    uneven = content == "iozone_diagnostic" or "iozone_dedup" in content
+    assert written["sample_bytes"] == (BYTES if uneven else BYTES // 8)
     for packed in written["packed"]:
         theirs, ours = zlib_1(data, packed["piece_bytes"]), packed["zlib_bytes"]
-        assert ours == pytest.approx(theirs, rel=0.01)
+        assert ours / written["sample_bytes"] == pytest.approx(theirs / BYTES, rel=0.01)
     blocks = [data[start : start + 4096] for start in range(0, BYTES, 4096)]
     assert (written["blocks"], written["blocks_distinct"]) == (len(blocks), len(set(blocks)))
 

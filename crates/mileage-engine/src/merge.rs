@@ -131,7 +131,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
         usage: usage(parts, facts),
-        content: measure_compression(parts.iter().map(|part| part.kept.clone()).collect()),
+        content: measure_compression(&parts.iter().map(|part| &part.kept).collect::<Vec<_>>()),
         ops_compared: sum(|part| part.compared.reads),
         ops_mismatched: sum(|part| part.compared.wrong),
         error: wrong.clone().or(failure.clone()),

@@ -126,7 +126,8 @@ stored! {
     pub struct ContentData {
         /// Bytes of the sample that was compressed, taken evenly over the run.
         pub sample_bytes: u64,
-        /// Compressed sizes, by the size of the pieces: 4 KiB, and the record where that is longer.
+        /// Compressed sizes, by the size of the pieces: 4 KiB, and the record, or as much of it as was copied, where that is
+        /// longer.
         pub packed: Vec<PackedData>,
         /// Blocks of 4 KiB that were written, those that were written again to their place with the same bytes once; 0 when
         /// records are smaller. Where all writes carry the same bytes, every one of them.

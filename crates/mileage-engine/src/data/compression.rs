@@ -5,52 +5,75 @@
 
 use super::distinct_blocks::DistinctBlocks;
 use super::sample::ContentSample;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use mileage_measure::{ContentData, PackedData};
-use std::io::Write;
+use zstd::bulk::Compressor;
 
 const PIECE_BYTES: usize = 4096;
 
 /// The threads' samples as one; `None` when nothing was written.
-pub(crate) fn measure_compression(mut kept: Vec<ContentSample>) -> Option<ContentData> {
-    let records: Vec<Vec<u8>> = kept.iter_mut().flat_map(|kept| std::mem::take(&mut kept.records)).collect();
+pub(crate) fn measure_compression(kept: &[&ContentSample]) -> Option<ContentData> {
+    let records: Vec<&[u8]> = kept.iter().flat_map(|kept| &kept.records).map(Vec::as_slice).collect();
     let sample_bytes: u64 = records.iter().map(|record| record.len() as u64).sum();
-    let longest = records.iter().map(Vec::len).max().filter(|longest| *longest > 0)?;
+    let longest = records.iter().map(|record| record.len()).max().filter(|longest| *longest > 0)?;
     let mut packed = vec![compress(&records, PIECE_BYTES)];
     if longest > PIECE_BYTES {
         packed.push(compress(&records, longest));
     }
-    let (blocks, blocks_distinct) = kept
-        .iter()
-        .fold(DistinctBlocks::new(1), |mut all, kept| {
-            all.merge(&kept.distinct_blocks);
-            all
-        })
-        .blocks_and_distinct();
+    let counts: Vec<&DistinctBlocks> = kept.iter().map(|kept| &kept.distinct_blocks).collect();
+    let (blocks, blocks_distinct) = DistinctBlocks::blocks_and_distinct_of(&counts);
     Some(ContentData { sample_bytes, packed, blocks, blocks_distinct })
 }
 
-fn compress(records: &[Vec<u8>], piece_bytes: usize) -> PackedData {
-    let sum = |measure_compression: fn(&[u8]) -> usize| {
-        let pieces = records.iter().flat_map(|record| record.chunks(piece_bytes));
-        pieces.map(|piece| measure_compression(piece) as u64).sum()
-    };
-    let piece_bytes = piece_bytes as u64;
-    PackedData { piece_bytes, zlib_bytes: sum(zlib_1), zstd_bytes: sum(zstd_1), lz4_bytes: sum(lz4) }
+fn compress(records: &[&[u8]], piece_bytes: usize) -> PackedData {
+    let mut compressors = Compressors::new(piece_bytes);
+    let (mut sum, mut last) = (PackedSizes::default(), (&[][..], PackedSizes::default()));
+    for piece in records.iter().flat_map(|record| record.chunks(piece_bytes)) {
+        // Of contents that repeat a page it is one piece again and again.
+        if last.0 != piece {
+            last = (piece, compressors.sizes(piece));
+        }
+        sum.iter_mut().zip(last.1).for_each(|(sum, bytes)| *sum += bytes);
+    }
+    let [zlib_bytes, zstd_bytes, lz4_bytes] = sum;
+    PackedData { piece_bytes: piece_bytes as u64, zlib_bytes, zstd_bytes, lz4_bytes }
 }
 
-/// Bytes that zlib makes of a piece at level 1, header and checksum included.
-fn zlib_1(piece: &[u8]) -> usize {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::with_capacity(piece.len()), flate2::Compression::new(1));
-    let written = encoder.write_all(piece).and_then(|()| encoder.finish());
-    written.map_or(piece.len(), |packed| packed.len())
+/// Bytes that zlib, zstd and lz4 make of a piece.
+type PackedSizes = [u64; 3];
+
+/// The compressors, which use their memory again for each piece; what one cannot compress counts in full.
+struct Compressors {
+    zlib: Compress,
+    zstd: Option<Compressor<'static>>,
+    out: Vec<u8>,
 }
 
-/// Bytes that zstd makes of a piece at level 1, header included.
-fn zstd_1(piece: &[u8]) -> usize {
-    zstd::bulk::compress(piece, 1).map_or(piece.len(), |packed| packed.len())
-}
+impl Compressors {
+    fn new(piece_bytes: usize) -> Self {
+        // More than any of them needs for a piece of random bytes.
+        let out = vec![0; piece_bytes + piece_bytes / 64 + 1024];
+        Self { zlib: Compress::new(Compression::new(1), true), zstd: Compressor::new(1).ok(), out }
+    }
 
-/// Bytes of an LZ4 block, without a frame.
-fn lz4(piece: &[u8]) -> usize {
-    lz4::block::compress(piece, None, false).map_or(piece.len(), |packed| packed.len())
+    fn sizes(&mut self, piece: &[u8]) -> PackedSizes {
+        [self.zlib_1(piece), self.zstd_1(piece), self.lz4(piece)].map(|bytes| bytes.unwrap_or(piece.len()) as u64)
+    }
+
+    /// Bytes that zlib makes of a piece at level 1, header and checksum included.
+    fn zlib_1(&mut self, piece: &[u8]) -> Option<usize> {
+        self.zlib.reset();
+        let done = self.zlib.compress(piece, &mut self.out, FlushCompress::Finish).ok()?;
+        (done == Status::StreamEnd).then_some(self.zlib.total_out() as usize)
+    }
+
+    /// Bytes that zstd makes of a piece at level 1, header included.
+    fn zstd_1(&mut self, piece: &[u8]) -> Option<usize> {
+        self.zstd.as_mut()?.compress_to_buffer(piece, &mut self.out[..]).ok()
+    }
+
+    /// Bytes of an LZ4 block, without a frame.
+    fn lz4(&mut self, piece: &[u8]) -> Option<usize> {
+        lz4::block::compress_to_buffer(piece, None, false, &mut self.out).ok()
+    }
 }

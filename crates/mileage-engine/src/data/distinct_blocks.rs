@@ -11,8 +11,11 @@
 //! The number of different contents is that of those kept, times the contents that each stands for: the error is 1 to
 //! 1.6 % (more with many threads), and none as long as nothing had to be dropped. Where no content kept has more than a
 //! few copies, their average number is known far better than that, and the number of blocks divided by it is taken.
+//!
+//! Blocks of fio's scrambled content hold their place and their writing in their first line, and the bytes around them are
+//! the same in all. So equal lines are equal blocks of one place, and only contents in their places are counted.
 
-use mileage_workload::BLOCK_BYTES;
+use mileage_workload::{BLOCK_BYTES, Content};
 use serde::{Deserialize, Serialize};
 
 /// Contents that the threads of a run keep together, at most, and one of them at least.
@@ -36,7 +39,7 @@ struct SampledContent {
 struct Table {
     /// Hash table with open addressing: an entry is at its fingerprint's slot or after it; `copies` 0 is a free slot.
     seen: Vec<SampledContent>,
-    /// Another table, to thin out into; not needed any more once the run is over.
+    /// Another table, to thin out into: empty until the first time, and not needed any more once the run is over.
     #[serde(skip)]
     spare: Vec<SampledContent>,
     kept: usize,
@@ -50,19 +53,45 @@ pub(crate) struct DistinctBlocks {
     /// Contents in their places; empty where the places are not known.
     in_place: Table,
     blocks: u64,
+    /// With the first line the contents are not counted: every place has its own.
+    identity_in: IdentityPlace,
+}
+
+/// Where a block holds what distinguishes it from all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum IdentityPlace {
+    /// In all of it, or nowhere.
+    #[default]
+    Unknown,
+    /// In its first 64 bytes: its place and its writing, as those of [`Content::FioScrambled`] do.
+    FirstLine,
+}
+
+impl IdentityPlace {
+    pub(super) fn of(content: Content) -> Self {
+        if content == Content::FioScrambled { Self::FirstLine } else { Self::Unknown }
+    }
 }
 
 impl DistinctBlocks {
     /// For one of `threads` threads.
-    pub(super) fn new(threads: u32) -> Self {
+    pub(super) fn new(threads: u32, identity_in: IdentityPlace) -> Self {
         let slots = 2 * (KEPT / threads as usize).max(KEPT_MIN);
-        Self { contents: Table::new(slots), in_place: Table::new(slots), blocks: 0 }
+        let contents = if identity_in == IdentityPlace::Unknown { Table::new(slots) } else { Table::default() };
+        Self { contents, in_place: Table::new(slots), blocks: 0, identity_in }
     }
 
     /// A block was written to a place, which is any number that no other place has.
     #[inline]
     pub(super) fn count(&mut self, block: &[u8; BLOCK_BYTES], place: u64) {
         self.blocks += 1;
+        if self.identity_in == IdentityPlace::FirstLine {
+            let key = key_of_line(block);
+            if key & self.in_place.mask == 0 {
+                self.keep_in_place(SampledContent { key, print: key.rotate_left(32), place, copies: 1 });
+            }
+            return;
+        }
         let key = key(block);
         if key & self.contents.mask == 0 {
             self.keep_content(SampledContent { key, print: fingerprint(block), place, copies: 1 });
@@ -80,8 +109,21 @@ impl DistinctBlocks {
         self.in_place = Table::new(self.in_place.seen.len());
     }
 
-    /// Count what another thread has counted.
-    pub(super) fn merge(&mut self, other: &Self) {
+    /// As [`DistinctBlocks::blocks_and_distinct`], of all threads of a run together.
+    pub(super) fn blocks_and_distinct_of(threads: &[&Self]) -> (u64, u64) {
+        if let [one] = threads {
+            return one.blocks_and_distinct();
+        }
+        // A thread that wrote nothing knows no content.
+        let identity_in =
+            threads.iter().find(|one| one.blocks > 0).map_or(IdentityPlace::Unknown, |one| one.identity_in);
+        let mut all = Self::new(1, identity_in);
+        threads.iter().for_each(|one| all.merge(one));
+        all.blocks_and_distinct()
+    }
+
+    /// Count what another thread of the same run has counted.
+    fn merge(&mut self, other: &Self) {
         self.blocks += other.blocks;
         for seen in self.contents.meet(&other.contents) {
             self.keep_content(seen);
@@ -107,7 +149,7 @@ impl DistinctBlocks {
     }
 
     /// Blocks that differ in content or place, and how many different contents there are among them.
-    pub(super) fn blocks_and_distinct(&self) -> (u64, u64) {
+    fn blocks_and_distinct(&self) -> (u64, u64) {
         let (contents, in_place) = (&self.contents, &self.in_place);
         let blocks = match in_place.most() {
             0 | 1 => self.blocks,
@@ -115,6 +157,9 @@ impl DistinctBlocks {
             _ => in_place.share_of(self.blocks),
         };
         let blocks = blocks.min(self.blocks);
+        if self.identity_in == IdentityPlace::FirstLine {
+            return (blocks, blocks);
+        }
         let distinct = match contents.most() {
             _ if contents.mask == 0 => contents.kept as u64,
             0 | 1 => blocks,
@@ -129,12 +174,7 @@ impl DistinctBlocks {
 
 impl Table {
     fn new(slots: usize) -> Self {
-        Self {
-            seen: vec![SampledContent::default(); slots],
-            spare: vec![SampledContent::default(); slots],
-            kept: 0,
-            mask: 0,
-        }
+        Self { seen: vec![SampledContent::default(); slots], spare: Vec::new(), kept: 0, mask: 0 }
     }
 
     /// Most copies of anything kept; 0 when nothing is.
@@ -187,8 +227,10 @@ impl Table {
     /// Drop the contents that the mask excludes.
     #[cold]
     fn thin_out(&mut self) {
+        let slots = self.seen.len();
         std::mem::swap(&mut self.seen, &mut self.spare);
-        self.seen.fill(SampledContent::default());
+        self.seen.clear();
+        self.seen.resize(slots, SampledContent::default());
         self.kept = 0;
         for at in 0..self.spare.len() {
             let old = self.spare[at];
@@ -215,6 +257,12 @@ fn key(block: &[u8; BLOCK_BYTES]) -> u64 {
     (0..8).fold(0x6A09_E667_F3BC_C908, |sum, sector| fold(sum, word(block, sector * 520)))
 }
 
+/// Drawn from the words of a block's first line that name it.
+#[inline]
+fn key_of_line(block: &[u8; BLOCK_BYTES]) -> u64 {
+    [0, 48, 56].into_iter().fold(0x6A09_E667_F3BC_C908, |sum, at| fold(sum, word(block, at)))
+}
+
 /// Fingerprint of a block, from all its bytes in eight lanes.
 fn fingerprint(block: &[u8; BLOCK_BYTES]) -> u64 {
     let mut lanes: [u64; 8] = std::array::from_fn(|lane| lane as u64 + 1);
@@ -228,7 +276,7 @@ fn fingerprint(block: &[u8; BLOCK_BYTES]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{DistinctBlocks, KEPT};
+    use super::{DistinctBlocks, IdentityPlace, KEPT};
     use mileage_workload::BLOCK_BYTES;
 
     fn block(number: u64) -> [u8; BLOCK_BYTES] {
@@ -241,14 +289,14 @@ mod tests {
     }
 
     fn counted(numbers: impl Iterator<Item = u64>) -> DistinctBlocks {
-        let mut distinct_blocks = DistinctBlocks::new(1);
+        let mut distinct_blocks = DistinctBlocks::new(1, IdentityPlace::Unknown);
         numbers.zip(0..).for_each(|(number, place)| distinct_blocks.count(&block(number), place));
         distinct_blocks
     }
 
     /// Writings of places, each of which has a content of its own, or shares one with all places of its class.
     fn written(places: impl Iterator<Item = u64>, classes: Option<u64>) -> DistinctBlocks {
-        let mut distinct_blocks = DistinctBlocks::new(1);
+        let mut distinct_blocks = DistinctBlocks::new(1, IdentityPlace::Unknown);
         for place in places {
             let shares = classes.filter(|_| place % 2 == 0);
             distinct_blocks.count(&block(shares.map_or(place, |classes| (1 << 40) + place / 2 % classes)), place);
@@ -284,7 +332,7 @@ mod tests {
     #[test]
     fn threads_count_together() {
         let mut all = counted(0..100_000);
-        let mut other = DistinctBlocks::new(1);
+        let mut other = DistinctBlocks::new(1, IdentityPlace::Unknown);
         (50_000..150_000).chain(0..1000).zip(1 << 32..).for_each(|(number, place)| other.count(&block(number), place));
         all.merge(&other);
         let (blocks, distinct) = all.blocks_and_distinct();

@@ -1,7 +1,7 @@
 //! Generate a workload's content outside a run.
 
 use super::compression::measure_compression;
-use super::distinct_blocks::DistinctBlocks;
+use super::distinct_blocks::{DistinctBlocks, IdentityPlace};
 use super::fill::Source;
 use super::sample::ContentSample;
 use super::vector_width::Width;
@@ -67,7 +67,8 @@ impl Generator {
     pub fn measure(&self) -> Result<ContentData, Error> {
         let mut pages = Pages::new(self.record_bytes as usize)?;
         let record = &mut pages.bytes_mut()[..self.record_bytes as usize];
-        let mut kept = ContentSample { records: Vec::new(), distinct_blocks: DistinctBlocks::new(1) };
+        let mut kept =
+            ContentSample { records: Vec::new(), distinct_blocks: DistinctBlocks::new(1, IdentityPlace::Unknown) };
         let mut places = 0..;
         for number in 0..(SAMPLE_BYTES / u64::from(self.record_bytes)).max(1) {
             self.fill(0, number * u64::from(self.record_bytes), record);
@@ -75,6 +76,6 @@ impl Generator {
             let blocks = record.as_chunks::<BLOCK_BYTES>().0.iter().zip(&mut places);
             blocks.for_each(|(block, at)| kept.distinct_blocks.count(block, at));
         }
-        Ok(measure_compression(vec![kept]).unwrap_or_default())
+        Ok(measure_compression(&[&kept]).unwrap_or_default())
     }
 }

@@ -26,7 +26,7 @@ pub(crate) use verify::ComparisonCount;
 use crate::error::Error;
 use crate::memory::Pages;
 use fill::{Filler, Refill};
-use mileage_workload::{Op, OpKind, Workload};
+use mileage_workload::{Content, Op, OpKind, Workload};
 use sample::Sampler;
 use std::sync::Arc;
 use verify::Verifier;
@@ -40,6 +40,7 @@ pub(crate) struct Data {
     /// What a write does to its buffer; all of it, where reads use the buffers too.
     refill: Refill,
     writes: bool,
+    content: Content,
     record_bytes: usize,
     sampler: Option<Sampler>,
     verifier: Option<Verifier>,
@@ -86,6 +87,7 @@ impl Data {
             filler,
             refill,
             writes,
+            content: workload.content,
             record_bytes: workload.length_bytes_max() as usize,
             sampler: (writes && refill != Refill::Nothing).then(|| Sampler::new(workload, thread)).transpose()?,
             notes: verifier.is_some() || laps.is_some(),
@@ -211,7 +213,7 @@ impl Data {
     pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, ComparisonCount) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),
-            None if writes > 0 => ContentSample::of_fixed(&self.filler, self.record_bytes, writes),
+            None if writes > 0 => ContentSample::of_fixed(&self.filler, self.content, self.record_bytes, writes),
             None => ContentSample::default(),
         };
         (kept, self.verifier.take().map(Verifier::into_compared).unwrap_or_default())

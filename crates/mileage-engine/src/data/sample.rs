@@ -3,16 +3,30 @@
 //! The buffers are looked at as they go to the kernel. Of whole records every n-th is copied, where n doubles whenever the
 //! room is full, so that the copies are spread evenly over the run. Blocks of 4 KiB are counted by [`DistinctBlocks`].
 
-use super::distinct_blocks::DistinctBlocks;
+use super::distinct_blocks::{DistinctBlocks, IdentityPlace};
 use super::fill::{Filler, file_of};
 use crate::error::Error;
 use crate::memory::Pages;
-use mileage_workload::{BLOCK_BYTES, Op, Workload};
+use mileage_workload::{BLOCK_BYTES, Content, Op, Workload};
 use serde::{Deserialize, Serialize};
 
-/// Bytes that the threads of a run copy together: 512 blocks give each share to a few tenths of a percent, since all
-/// blocks of a level are made alike, and compressing them three times takes less than a tenth of a second.
+/// Bytes that the threads of a run copy together of a content whose blocks are all made alike: 16 to 32 blocks give each
+/// share within 0.3 points of what 512 give, and compressing them takes some milliseconds.
+const ALIKE_BYTES: usize = 128 << 10;
+/// The same of other contents, where a record has parts that compress and parts that do not: a tenth of a second.
 const SAMPLE_BYTES: usize = 2 << 20;
+
+/// Threads whose part of the tables has room for `SAMPLE_BYTES` in blocks.
+const FIXED_TABLES: u32 = 8;
+
+/// Bytes that are copied together, and of each record at most.
+fn room_of(content: Content) -> (usize, usize) {
+    match content {
+        Content::IozoneDedup { .. } | Content::IozoneDiagnostic => (SAMPLE_BYTES, SAMPLE_BYTES),
+        // Of records that are longer, so that more than one has room.
+        _ => (ALIKE_BYTES, ALIKE_BYTES / 2),
+    }
+}
 
 /// Sample of the blocks that a thread wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,9 +56,10 @@ pub(super) struct Sampler {
 impl Sampler {
     /// For a thread of the workload.
     pub(super) fn new(workload: &Workload, thread: u32) -> Result<Self, Error> {
-        let room = (SAMPLE_BYTES / workload.threads as usize).max(BLOCK_BYTES);
+        let (room, most) = room_of(workload.content);
+        let room = (room / workload.threads as usize / BLOCK_BYTES * BLOCK_BYTES).max(BLOCK_BYTES);
         let record = workload.length_bytes_max() as usize;
-        let slot_bytes = record.clamp(BLOCK_BYTES, room);
+        let slot_bytes = record.clamp(BLOCK_BYTES, room.min(most));
         let slots = room / slot_bytes;
         Ok(Self {
             pages: Pages::new(slots * slot_bytes)?,
@@ -55,7 +70,7 @@ impl Sampler {
             stride: 1,
             writes: 0,
             file: u64::from(file_of(workload, thread)) << 48,
-            distinct_blocks: DistinctBlocks::new(workload.threads),
+            distinct_blocks: DistinctBlocks::new(workload.threads, IdentityPlace::of(workload.content)),
         })
     }
 
@@ -126,12 +141,14 @@ impl Sampler {
 
 impl ContentSample {
     /// Sample of `writes` writes that all had the same bytes.
-    pub(super) fn of_fixed(filler: &Filler, record_bytes: usize, writes: u64) -> Self {
+    pub(super) fn of_fixed(filler: &Filler, content: Content, record_bytes: usize, writes: u64) -> Self {
         let mut record = vec![0; record_bytes.min(SAMPLE_BYTES)];
         filler.prime(&mut record);
-        let mut distinct_blocks = DistinctBlocks::new(1);
+        // As if of several threads: their tables are small, and have room for each block of a record.
+        let mut distinct_blocks = DistinctBlocks::new(FIXED_TABLES, IdentityPlace::Unknown);
         record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| distinct_blocks.count(block, at));
         distinct_blocks.multiply(writes);
+        record.truncate(room_of(content).1);
         // Shorter records lie behind one another in a block of the file.
         Self { records: vec![record.repeat((BLOCK_BYTES / record_bytes).max(1))], distinct_blocks }
     }

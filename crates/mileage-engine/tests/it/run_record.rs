@@ -3,7 +3,7 @@
 use crate::scratch::{folder, plain, run};
 use mileage_engine::{Api, Generator, Options};
 use mileage_measure::{ContentData, PackedData, RunRecord};
-use mileage_workload::{Content, PatternKind, Stop, Workload};
+use mileage_workload::{Content, Files, PatternKind, Stop, Workload};
 use std::collections::HashSet;
 use std::io::Write;
 
@@ -33,7 +33,7 @@ fn duplicate_percent(content: &ContentData) -> f64 {
 fn the_sample_of_a_small_run_is_the_whole_of_it() {
     let folder = folder();
     let path = folder.path().join("data");
-    let workload = Workload { pattern: PatternKind::Sequential, ..of_bytes(1 << 20, 16_384, mixed(40, 0)) };
+    let workload = Workload { pattern: PatternKind::Sequential, ..of_bytes(128 << 10, 16_384, mixed(40, 0)) };
     let content = run(workload, Options { create: true, ..Options::new(&path) }).record.content.unwrap();
     let file = std::fs::read(path).unwrap();
     let zlib = |piece: &[u8]| {
@@ -50,7 +50,7 @@ fn the_sample_of_a_small_run_is_the_whole_of_it() {
             .map(|piece| lz4::block::compress(piece, None, false).unwrap().len() as u64)
             .sum(),
     };
-    assert_eq!((content.sample_bytes, content.blocks, content.blocks_distinct), (1 << 20, 256, 256));
+    assert_eq!((content.sample_bytes, content.blocks, content.blocks_distinct), (128 << 10, 32, 32));
     assert_eq!(content.packed, [expected(4096), expected(16_384)]);
 }
 
@@ -61,7 +61,7 @@ fn every_level_is_found_within_two_points_on_a_sample_of_a_long_run() {
             let random =
                 Workload { pattern: PatternKind::Random, ..of_bytes(256 << 20, record_bytes, mixed(level, 0)) };
             let content = nowhere(random).content.unwrap();
-            assert!((1 << 20..=2 << 20).contains(&content.sample_bytes), "{content:?}");
+            assert!((64 << 10..=128 << 10).contains(&content.sample_bytes), "{content:?}");
             assert_eq!(content.packed.len(), 1 + usize::from(record_bytes > 4096));
             for packed in &content.packed {
                 for bytes in [packed.zlib_bytes, packed.zstd_bytes, packed.lz4_bytes] {
@@ -89,14 +89,19 @@ fn duplicates_are_counted_over_all_that_was_written() {
 #[test]
 fn places_that_are_written_again_are_no_duplicates() {
     let zipf = PatternKind::Zipf { theta_hundredths: 99 };
-    for (pattern, percent) in [(zipf.clone(), 0), (zipf, 60), (PatternKind::Random, 30)] {
+    let cases = [
+        (zipf.clone(), mixed(50, 0)),
+        (zipf.clone(), mixed(50, 60)),
+        (zipf, Content::FioScrambled),
+        (PatternKind::Random, mixed(50, 30)),
+    ];
+    for (pattern, content) in cases {
         for threads in [1, 3] {
             let folder = folder();
             let path = folder.path().join("data");
             std::fs::write(&path, vec![0; 24 << 20]).unwrap();
             // One lap, in which the same place gets the same bytes.
-            let workload =
-                Workload { threads, pattern: pattern.clone(), ..of_bytes(24 << 20, 4096, mixed(50, percent)) };
+            let workload = Workload { threads, pattern: pattern.clone(), ..of_bytes(24 << 20, 4096, content) };
             let record = run(workload, Options::new(&path)).record;
             let content = record.content.unwrap();
             let file = std::fs::read(&path).unwrap();
@@ -134,7 +139,7 @@ fn contents_that_are_always_the_same_are_counted_as_such() {
     assert_eq!(sectors.sample_bytes, 4096);
     assert!(saved_percent(&sectors, sectors.packed[0].zlib_bytes) > 80.0, "a block is one sector eight times");
     let small = nowhere(of_bytes(1 << 20, 512, mixed(50, 0))).content.unwrap();
-    assert_eq!((small.blocks, small.sample_bytes), (0, 1 << 20), "no whole block is ever in one buffer");
+    assert_eq!((small.blocks, small.sample_bytes), (0, 128 << 10), "no whole block is ever in one buffer");
     let reads = Workload { read_percent: 100, ..of_bytes(1 << 20, 4096, Content::Incompressible) };
     assert_eq!(nowhere(reads).content, None);
 }
@@ -197,12 +202,15 @@ fn writes_from_one_buffer_that_is_changed_are_known_to_differ() {
         let content = nowhere(Workload { stop, ..workload }).content.unwrap();
         assert_eq!((content.blocks, content.blocks_distinct), (passes * 65_536, passes * 65_536), "{record_bytes}");
     }
+    let of_each = Workload { threads: 3, files: Files::PerThread, ..of_bytes(3 << 20, 4096, Content::FioScrambled) };
+    let content = nowhere(Workload { span_bytes: 1 << 20, ..of_each }).content.unwrap();
+    assert_eq!((content.blocks, content.blocks_distinct), (768, 768), "the same places of three files");
 }
 
 #[test]
 fn distinct_records_are_sampled_evenly() {
     let content = nowhere(of_bytes(1 << 30, 4096, mixed(0, 0))).content.unwrap();
-    assert!((256 * 4096..=512 * 4096).contains(&content.sample_bytes), "{content:?}");
+    assert!((16 * 4096..=32 * 4096).contains(&content.sample_bytes), "{content:?}");
     assert!(content.blocks == 262_144 && content.blocks_distinct == content.blocks, "{content:?}");
     let seeds: HashSet<u64> = (0..4)
         .map(|seed| {
