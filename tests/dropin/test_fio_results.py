@@ -32,10 +32,12 @@ def test_an_interrupt_ends_the_jobs_and_their_results_are_printed(tmp_path: Path
     os.kill(process.pid, signal.SIGINT)
     out, said = process.communicate(timeout=30)
     assert process.returncode == 128
-    assert "terminating on signal 2" in said
-    (job,) = json.loads(out)["jobs"]
-    assert (job["jobname"], job["error"]) == ("a", 0)
-    assert job["read"]["total_ios"] > 0
+    # Both on standard output, as with fio, and the job that had not begun among the results.
+    line, _, text = out.lstrip().partition("\n")
+    assert (line, said) == ("fio: terminating on signal 2", "")
+    job, later_job = json.loads(text)["jobs"]
+    assert (job["jobname"], job["error"], later_job["jobname"]) == ("a", 0, "b")
+    assert job["read"]["total_ios"] > later_job["read"]["total_ios"] == 0
 
 
 def test_the_output_file_is_opened_before_the_jobs(tmp_path: Path) -> None:

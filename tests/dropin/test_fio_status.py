@@ -136,7 +136,7 @@ def test_sigusr1_prints_what_was_done_and_the_jobs_continue(tmp_path: Path) -> N
             run.send_signal(signal.SIGUSR1)
             moved.append(int(run.stdout.readline().split(";")[5]))
         run.send_signal(signal.SIGINT)
-        (last,) = run.stdout.read().splitlines()
+        *_, last = run.stdout.read().splitlines()
     assert moved == sorted(moved)
     assert moved[-1] <= int(last.split(";")[5])
     assert run.returncode == 128
