@@ -177,6 +177,24 @@ def test_scripts_learn_what_is_there(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (0, "No such command: zonemode\n")
 
 
+def test_switches_without_a_value_and_jobs_that_may_not_write(tmp_path: Path) -> None:
+    """Exit statuses are those of fio 3.33."""
+    job = ("--name=a", "--filename=f", "--bs=4k")
+    assert fio(tmp_path, *job, "--rw=read").returncode == 1, "no size"
+    assert fio(tmp_path, "--parse-only=1", *job, "--size=4k").returncode == 1
+    refused = fio(tmp_path, *job, "--rw=randrw", "--size=4k", "--readonly")
+    assert (refused.returncode, "--readonly" in refused.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+    (read,) = document(tmp_path, *job, "--rw=read", "--size=4k", "--readonly")
+    assert read["read"]["total_ios"] == 1
+
+
+@pytest.mark.parametrize(("words", "syncs"), [("--end_fsync=1", 0), ("--fsync=5 --size=32k", 1), ("", 0)])
+def test_syncs_are_counted_as_fio_counts_them(tmp_path: Path, words: str, syncs: int) -> None:
+    (job,) = document(tmp_path, "--name=a", "--rw=write", "--bs=4k", "--size=64k", *words.split())
+    assert (job["sync"]["total_ios"] > 0) == (syncs > 0)
+
+
 def test_several_files_and_ranges_of_sizes(tmp_path: Path) -> None:
     (job,) = document(tmp_path, "--name=a", "--rw=write", "--size=1m", "--nrfiles=4")
     assert job["write"]["io_bytes"] == MIB

@@ -114,21 +114,34 @@ def test_copies_are_dealt_to_the_directories() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "cap", "percent"),
+    ("words", "rate", "percent"),
     [
-        (("--rw=read", "--rate=1m"), {"bytes_per_s": MIB}, 100),
-        (("--rw=write", "--rate=1m,2m"), {"bytes_per_s": 2 * MIB}, 0),
+        (("--rw=read", "--rate=1m"), 256, 100),
+        (("--rw=write", "--rate=1m,2m"), 512, 0),
         (("--rw=write", "--rate=1m,"), None, 0),
         (("--rw=read", "--rate_iops=0"), None, 100),
-        (("--rw=rw", "--rate=1m"), {"bytes_per_s": 2 * MIB}, 50),
-        (("--rw=rw", "--rwmixread=70", "--rate_iops=300,100"), {"operations_per_s": 400}, 75),
+        (("--rw=rw", "--rate=1m"), 512, 50),
+        (("--rw=rw", "--rwmixread=70", "--rate_iops=300,100"), 400, 75),
     ],
 )
-def test_a_rate_holds_for_each_direction(
-    words: tuple[str, ...], cap: dict[str, int] | None, percent: int
-) -> None:
+def test_a_rate_holds_for_each_direction(words: tuple[str, ...], rate: int | None, percent: int) -> None:
     found = work("--size=1m", *words).workload
-    assert (found["load"].get("cap"), found["read_percent"]) == (cap, percent)
+    expected = None if rate is None else {"operations_per_s": rate, "spacing": "constant"}
+    assert (found["load"].get("open"), found["read_percent"]) == (expected, percent)
+    assert "cap" not in found["load"]
+
+
+@pytest.mark.parametrize(
+    ("words", "cap"),
+    [
+        (("--rate=1m", "--thinktime=5"), {"bytes_per_s": MIB}),
+        (("--rate=1000",), {"bytes_per_s": 1000}),
+        (("--rate=1m", "--bssplit=4k/50:8k/50"), {"bytes_per_s": MIB}),
+    ],
+)
+def test_a_rate_that_is_no_schedule_is_a_limit(words: tuple[str, ...], cap: dict[str, int]) -> None:
+    load = work("--size=1m", *words).workload["load"]
+    assert (load.get("cap"), "open" in load) == (cap, False)
 
 
 def test_poisson_arrivals_are_operations() -> None:

@@ -50,6 +50,8 @@ def run(given: GivenFlags) -> int:
     )
     jobs = jobs_of(given)
     works = [works_of(job) for job in jobs]
+    if given.has("--readonly"):
+        _refuse_writes(works)
     check_late_values(works)
     if given.has("--parse-only"):
         return 0
@@ -117,6 +119,14 @@ def _batches(works: Sequence[Sequence[FioWork]]) -> list[list[FioResult]]:
                 group += 1
             batches[-1] += [FioResult(work, group) for work in copies]
     return batches
+
+
+def _refuse_writes(works: Sequence[Sequence[FioWork]]) -> None:
+    """Refuse jobs that write, as fio does with `--readonly`. Raises Refused."""
+    for copies in works:
+        if copies[0].reads < 100:
+            where, text = f"fio: [{copies[0].job.name}]", "writes, and --readonly is given"
+            raise ToolRefusal("fio", where, text, code="conflict")
 
 
 _LATE_SWITCHES: Final = (

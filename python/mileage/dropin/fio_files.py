@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mileage.dropin.fio_jobs import FioJob
+from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 
 _NULL_BYTES: Final = 1 << 40
@@ -123,7 +124,8 @@ def _part(job: FioJob, path: str, number: int, record: int, least: int, place: t
     elif held:
         span = held - start
     else:
-        raise Refused(
+        raise ToolRefusal(
+            "fio",
             f"fio: [{job.name}]",
             f"no size: {path} is not there or empty",
             expected="size=",

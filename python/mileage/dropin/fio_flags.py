@@ -31,7 +31,8 @@ _OUTPUT: Final = (
     _option("status-interval", "Print the results so far, all TIME.", "TIME", "1s"),
     _option("section", "Do only the job of this name.", "NAME", "job"),
     _option("runtime", "End each job after this time.", "TIME", "1", "timeout"),
-    _option("parse-only", "Read the jobs and end.", "ON"),
+    Flag("--parse-only", "Read the jobs and end."),
+    Flag("--readonly", "Refuse jobs that write."),
     _option(
         "cmdhelp",
         "Say what an option of jobs does, or all; of one that is refused, that there is none.",

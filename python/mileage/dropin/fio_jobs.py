@@ -39,6 +39,7 @@ _GLOBAL_ONLY: Final = (
         "--cmdhelp",
         "--bandwidth-log",
         "--status-interval",
+        "--readonly",
         "--version",
         "-h",
         "--study",

@@ -3,6 +3,7 @@
 Scope: rate and rate_iops hold for each direction by itself, as in fio; 0 is no limit. A mix whose directions are both
 limited runs at the sum of both, in the proportion of the limits, which is what fio settles at on a device that
 keeps up.
+A limit with think time, or in bytes that are no whole number of blocks, catches up what the last millisecond lost.
 What it refuses: a mix with one limited direction, and one with blocks of several sizes limited in bytes.
 """
 
@@ -20,8 +21,11 @@ def load_of(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, Any], 
     if rate is not None:
         if job.text("rate_process") == "poisson":
             load["open"] = {"operations_per_s": _operations(job, rate, sizes), "spacing": "poisson"}
-        else:
+        elif job.time_ns("thinktime", "us") or (operations := _whole_operations(rate, sizes)) is None:
             load["cap"] = rate
+        else:
+            # As fio, a job that was held up catches up all that it is late.
+            load["open"] = {"operations_per_s": operations, "spacing": "constant"}
     pause_ns = job.time_ns("thinktime", "us")
     if pause_ns:
         load["think"] = {"pause_ns": pause_ns, "every_operations": max(job.number("thinktime_blocks", 1), 1)}
@@ -48,6 +52,14 @@ def _limit(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, int] | 
             )
         return {unit: read + write}, round(100 * read / (read + write))
     return None, None
+
+
+def _whole_operations(rate: dict[str, int], sizes: list[int]) -> int | None:
+    """Operations per second; None where blocks of several sizes, or a part of one, make them no whole number."""
+    if "operations_per_s" in rate:
+        return rate["operations_per_s"]
+    count, rest = divmod(rate["bytes_per_s"], sizes[0])
+    return count if count and not rest and len(set(sizes)) == 1 else None
 
 
 def _operations(job: FioJob, rate: dict[str, int], sizes: list[int]) -> int:

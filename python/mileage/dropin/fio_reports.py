@@ -81,7 +81,10 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
         one.major_faults += result.major_faults
         one.minor_faults += result.minor_faults
         # What was read back is the reading of a job that writes.
-        one.add_process([*result.records, *result.verified], job.number("bwavgtime", 500))
+        records, sample_ms = [*result.records, *result.verified], job.number("bwavgtime", 500)
+        # As fio, which does not count the sync of end_fsync.
+        syncs = any(job.number(key, 0) for key in ("fsync", "fdatasync"))
+        one.add_process(records, sample_ms, counts_syncs=syncs)
     return found
 
 

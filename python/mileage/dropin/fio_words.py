@@ -20,7 +20,7 @@ log_hist_coarseness log_hist_msec log_max_value log_prio log_store_compressed lo
 max_open_zones mem merge-blktrace-only merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars mss nice
 nodelay nonvectored nowait numa_cpu_nodes numa_mem_policy opendir pingpong pool port pre_read prio prioclass profile
 protocol rate_cycle rate_ignore_thinktime rate_iops_min rate_min ratemin read_beyond_wp read_iolog
-read_iolog_chunked readfua readonly remote-config replay_align replay_no_stall replay_redirect replay_scale
+read_iolog_chunked readfua remote-config replay_align replay_no_stall replay_redirect replay_scale
 replay_skip replay_time_scale rw_sequencer server sg_write_mode showcmd significant_figures sqthread_poll_cpu stats
 steadystate steadystate_duration steadystate_ramp_time stream_id sync_file_range
 thinktime_blocks_type thinktime_iotime thinktime_spin thp touch_objects trigger trigger-file trigger-remote

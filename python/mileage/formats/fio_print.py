@@ -290,7 +290,7 @@ def _json(
         "error": one.error,
         "eta": 0,
         "elapsed": math.ceil(elapsed_s),
-        **({"job options": one.options} if one.options else {}),
+        "job options": one.options,
         **{
             name: _json_direction(result, one, rates[one.group, name], plus=plus)
             for name, result in one.directions.items()

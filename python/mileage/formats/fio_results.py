@@ -167,7 +167,9 @@ class JobResult:
     """Latencies of which percentiles are printed."""
     description: str = ""
 
-    def add_process(self, records: Sequence[dict[str, Any]], sample_ms: float) -> None:
+    def add_process(
+        self, records: Sequence[dict[str, Any]], sample_ms: float, *, counts_syncs: bool = True
+    ) -> None:
         """Add the records of a process, which came one after the other; rates are those of `sample_ms`."""
         times_ms = dict.fromkeys(DIRECTIONS, 0.0)
         rates: dict[str, list[tuple[float, float]]] = {name: [] for name in DIRECTIONS}
@@ -182,7 +184,8 @@ class JobResult:
                     rates[name] += [(rate, rate / each) for rate in _rates(record, ending, sample_ms)]
                 self.directions[name].add(moved, operations, record["latency"][name])
             syncs = record["latency"]["sync"]
-            self.sync.add(0, syncs["count"], syncs)
+            if counts_syncs:
+                self.sync.add(0, syncs["count"], syncs)
             usage = record["usage"]
             self.user_ns += usage["user_ns"]
             self.system_ns += usage["system_ns"]
