@@ -112,8 +112,12 @@ def _options(given: GivenFlags) -> IorOptions:
         raise Refused("ior: -C and -Z", "give one of them", code="conflict")
     if given.has("-Q") and not given.has("-C"):
         raise Refused("ior: -Q", "has no effect without -C", advice="remove it", code="no-effect")
+    wanted = _wanted(given)
     return IorOptions(
         testfile=given.last("-o") or "testFile",
+        writefile=int("write" in wanted),
+        readfile=int("read" in wanted),
+        checkread=int(given.has("-R")),
         fileperproc=int(given.has("-F")),
         numtasks=tasks_of(given),
         segmentcount=number(given, "-s", 1, 1, 1 << 40),
@@ -128,11 +132,14 @@ def _options(given: GivenFlags) -> IorOptions:
     )
 
 
+def _wanted(given: GivenFlags) -> list[str]:
+    """The phases that are asked for; without a flag both."""
+    asked = [phase for phase, flag in (("write", "-w"), ("read", "-r")) if given.has(flag)]
+    return asked or ["write", "read"]
+
+
 def _table(given: GivenFlags, options: IorOptions) -> Measure:
-    wanted = [phase for phase, flag in (("write", "-w"), ("read", "-r")) if given.has(flag)] or [
-        "write",
-        "read",
-    ]
+    wanted = _wanted(given)
     if given.has("-R") and "read" not in wanted:
         raise Refused(
             "ior: -R", "compares what is read", advice="it has no effect without -r", code="no-effect"

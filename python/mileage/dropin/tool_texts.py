@@ -126,9 +126,12 @@ def _mdtest(done: FinishedRun, job: MdtestRun) -> str:
 
 
 def _ior(done: FinishedRun, job: IorRun) -> str:
-    value = job.value
+    value, record = job.value, done.entry.record
+    phases = phases_of(record, 0)
     options = IorOptions(
         testfile=done.place,
+        writefile=int(any(phase.access == "write" for phase in phases)),
+        readfile=int(any(phase.access == "read" for phase in phases)),
         fileperproc=int(value.files == "per_thread"),
         numtasks=value.tasks,
         segmentcount=value.segments,
@@ -141,7 +144,6 @@ def _ior(done: FinishedRun, job: IorRun) -> str:
     )
     line = line_of(done.run, "ior", done.place)
     words = line[line.index("ior ") :].split(" ") if line is not None else ("ior",)
-    record = done.entry.record
     hosts = sorted({task.host for result in record.results or () for task in result.record.tasks})
     times = iter([done.started, done.started])
     out = io.StringIO()
@@ -156,7 +158,7 @@ def _ior(done: FinishedRun, job: IorRun) -> str:
     report.head()
     report.test(0, options, done.place, {})
     report.repetition(0, 0)
-    for phase in phases_of(record, 0):
+    for phase in phases:
         report.result(options, phase)
     report.end()
     return out.getvalue()
