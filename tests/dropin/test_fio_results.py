@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -10,11 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from mileage.dropin import fio_process
 from mileage.dropin.fio_process import remove
 from tests.command import mileage
 
@@ -210,3 +214,32 @@ def test_a_share_of_a_processor_is_used(tmp_path: Path) -> None:
     assert job["job_runtime"] >= 1000
     assert 0 < job["usr_cpu"] < 60
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_delay_before_the_first_file_takes_nothing_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[dict[str, int]] = []
+
+    def run(
+        _file: object, _work: object, _parent: object, stop: dict[str, int], **_: object
+    ) -> dict[str, int]:
+        limits.append(stop)
+        return dict.fromkeys(("bytes_read", "bytes_written", "ops_read", "ops_written", "elapsed_ns"), 0)
+
+    clock = SimpleNamespace(monotonic_ns=partial(next, itertools.count(0, 4_000_000)))
+    monkeypatch.setattr(fio_process, "time", clock)
+    monkeypatch.setattr(fio_process, "_invalidate", lambda *_: None)
+    monkeypatch.setattr(fio_process, "_run", run)
+    job = SimpleNamespace(number=lambda _, default: default, is_on=lambda *_: False)
+    file = SimpleNamespace(amount=None, operations=None)
+    work = SimpleNamespace(
+        job=job,
+        files=[file],
+        limit_ns=700_000_000,
+        timed=True,
+        workload={"record_bytes": 4096},
+        verification=SimpleNamespace(reads_back=False),
+    )
+    parent = SimpleNamespace(status={"records": [], "error": None}, came=False)
+    fio_process._do_files(cast("Any", work), cast("Any", parent))
+    assert limits == [{"time_ns": 700_000_000}]
+    assert parent.status["records"][0]["elapsed_ns"] == 700_000_000

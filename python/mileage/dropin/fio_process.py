@@ -57,13 +57,15 @@ def do_process(work: FioWork, pipe: int, gate: int, requests: Requests) -> NoRet
 def _do_files(work: FioWork, parent: ParentLink) -> None:
     """Do all files, then read back what was written; with loops both again and again."""
     status = parent.status
-    until_ns = time.monotonic_ns() + work.limit_ns
+    # The clock is read before the first file and after each, so that the whole limit is the files' and in the results.
+    now_ns = time.monotonic_ns()
+    until_ns = now_ns + work.limit_ns
     loops = max(work.job.number("loops", 1), 1) if work.verification.reads_back and not work.timed else 1
     for loop in range(loops):
         done: list[dict[str, Any]] = []
         for at, file in enumerate(work.files):
             left = len(work.files) * (loops - loop) - at
-            limit_ns = max((until_ns - time.monotonic_ns()) // left, 0) if work.limit_ns else 0
+            limit_ns = max((until_ns - now_ns) // left, 0) if work.limit_ns else 0
             if parent.came or (work.limit_ns and not limit_ns):
                 break
             _invalidate(work, file)
@@ -72,12 +74,14 @@ def _do_files(work: FioWork, parent: ParentLink) -> None:
                 stop = _stop_of(work, file, limit_ns, loops)
                 record = _run(file, work, parent, stop, warms_up=at + loop == 0)
                 _lengthen(record, stop, parent)
+            now_ns = time.monotonic_ns()
             done.append(record)
             status["records"].append(record)
             if _failed(status, record):
                 return
         if work.verification.reads_back:
             _read_back(work, parent, done)
+            now_ns = time.monotonic_ns()
         if status["error"]:
             return
 
