@@ -16,9 +16,9 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_clients import client_files, client_notes
 from mileage.dropin.iozone_duplicates import duplicates_text
 from mileage.dropin.iozone_manner import manner_notes, manner_of, pattern_of
-from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, count_of, number_of, size_of
+from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, size_of
 from mileage.dropin.iozone_tests import tests_of
-from mileage.dropin.task_values import is_modelled
+from mileage.dropin.task_values import is_modelled, number, whole_number
 from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.formats.worksheet import refuse_unwritable
@@ -280,13 +280,13 @@ def _table(
             files=asked.files[:count],
             together=bool(asked.children),
             exactly=True,
-            stride=number_of(given, "-j", 17, 1, 1 << 31),
+            stride=number(given, "-j", 17, 1, 1 << 31),
             retests=not given.has("-+n"),
             flush=given.has("-e"),
             close=given.has("-c"),
             osync=given.has("-o"),
             stonewall=not (given.has("-x") and asked.children),
-            mix_reads=number_of(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
+            mix_reads=number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
             mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
             manner=manner_of(given, modelled=is_modelled(asked.place)),
@@ -298,12 +298,12 @@ def _table(
 
 
 def _pause(given: GivenFlags) -> str:
-    return f"{int(PAUSE.split()[0]) + number_of(given, '-+q', 0, 0, 86400)} s"
+    return f"{int(PAUSE.split()[0]) + number(given, '-+q', 0, 0, 86400)} s"
 
 
 def _content(given: GivenFlags) -> str:
     """The data of -+w, -+y and -+C, of -+d, or IOzone's default."""
-    shares = {word: number_of(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
+    shares = {word: number(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
     if given.has("-+d"):
         return "iozone_diagnostic"
     if (pattern := pattern_of(given)) is not None:
@@ -387,10 +387,10 @@ def _unused_notes(given: GivenFlags) -> list[str]:
 
 
 def _children(given: GivenFlags) -> tuple[int, ...]:
-    counts = [count_of(given, "-t", text) for text in given.every("-t")]
+    counts = [whole_number(given, "-t", text, 1, CHILDREN_MAX) for text in given.every("-t")]
     if given.has("-l") or given.has("-u"):
-        low = number_of(given, "-l", 1, 1, CHILDREN_MAX)
-        high = number_of(given, "-u", max(low, 1), 1, CHILDREN_MAX)
+        low = number(given, "-l", 1, 1, CHILDREN_MAX)
+        high = number(given, "-u", max(low, 1), 1, CHILDREN_MAX)
         if low > high:
             raise Refused(f"iozone: -l {low}", f"is more than -u {high}", code="out-of-range")
         counts += range(low, high + 1)
@@ -453,7 +453,7 @@ def _all_sizes(given: GivenFlags) -> tuple[tuple[tuple[int, int], ...], tuple[in
     The sizes are those of several -s and -r, else all from the least to the most, each twice the one before unless
     -+x says otherwise.
     """
-    factor = number_of(given, "-+x", 2, 2, 1 << 20)
+    factor = number(given, "-+x", 2, 2, 1 << 20)
     files, records = _listed(given, "-s"), _listed(given, "-r")
     if len(files) < 2:
         least, most = (

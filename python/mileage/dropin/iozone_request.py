@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 
 _KB: Final = 1024
@@ -48,20 +47,3 @@ def size_of(flag: str, text: str) -> int:
             code="wrong-value",
         )
     return int(digits) * factor
-
-
-def number_of(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
-    """The number that a flag was given last, or `alone` without it. Raises Refused."""
-    text = given.last(flag)
-    return alone if text is None else count_of(given, flag, text, least, most)
-
-
-def count_of(given: GivenFlags, flag: str, text: str, least: int = 1, most: int = CHILDREN_MAX) -> int:
-    """A whole number as a flag's value. Raises Refused."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise Refused(
-            f"{given.tool.name}: {flag} {text}",
-            expected=f"a whole number, {least} to {most}",
-            code="wrong-value",
-        )
-    return int(text)

@@ -10,7 +10,7 @@ from typing import Final
 from mileage.dropin.dropin_study import print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import is_without_streams
-from mileage.dropin.iozone_request import count_of
+from mileage.dropin.task_values import whole_number
 from mileage.errors import Refused
 from mileage.plan.iozone_suite import IOZONE as TESTS
 from mileage.plan.iozone_suite import NUMBERED, RETESTS
@@ -26,7 +26,7 @@ def is_unknown(number: str) -> bool:
 
 def tests_of(given: GivenFlags, together: bool) -> tuple[str, ...]:
     """Names of the tests, in the order in which they are done. Raises Refused."""
-    numbers = [count_of(given, "-i", text, 0, 99) for text in given.every("-i")]
+    numbers = [whole_number(given, "-i", text, 0, 99) for text in given.every("-i")]
     if set(numbers) == {_MISSING}:
         raise Refused(
             f"iozone: -i {_MISSING}",

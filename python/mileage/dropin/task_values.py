@@ -54,8 +54,11 @@ def tasks_of(given: GivenFlags) -> int:
 def number(given: GivenFlags, flag: str, alone: int, least: int, most: int) -> int:
     """A whole number of a flag. Raises Refused."""
     text = given.last(flag)
-    if text is None:
-        return alone
+    return alone if text is None else whole_number(given, flag, text, least, most)
+
+
+def whole_number(given: GivenFlags, flag: str, text: str, least: int, most: int) -> int:
+    """One of a flag's values as a whole number. Raises Refused."""
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
         raise Refused(
             f"{given.tool.name}: {flag} {text}",
