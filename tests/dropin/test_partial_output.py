@@ -83,25 +83,15 @@ def test_metarates_and_iometer_end_by_the_signal(tmp_path: Path, number: signal.
 
 
 @pytest.mark.xdist_group("devices")
-def test_hdparm_prints_its_label_before_it_measures_and_ends_by_the_signal(tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(bytes(8 << 20))
-    made = subprocess.run(
-        ["losetup", "-f", "--show", str(tmp_path / "image")], capture_output=True, text=True, check=False
-    )
-    if made.returncode:
-        pytest.skip(f"needs a loop device: {made.stderr.strip()}")
-    loop = made.stdout.strip()
-    try:
-        run = subprocess.Popen([PROGRAM, "hdparm", "-tT", loop], cwd=tmp_path, stdout=subprocess.PIPE)
-        assert run.stdout is not None
-        text = ""
-        while not text.endswith("reads: ") and (read := run.stdout.read(1)):
-            text += read.decode()
-        assert run.poll() is None
-        run.send_signal(signal.SIGTERM)
-        left, _ = run.communicate()
-    finally:
-        subprocess.run(["losetup", "-d", loop], check=True)
+def test_hdparm_prints_its_label_before_it_measures_and_ends_by_the_signal(tmp_path: Path, loop: str) -> None:
+    run = subprocess.Popen([PROGRAM, "hdparm", "-tT", loop], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert run.stdout is not None
+    text = ""
+    while not text.endswith("reads: ") and (read := run.stdout.read(1)):
+        text += read.decode()
+    assert run.poll() is None
+    run.send_signal(signal.SIGTERM)
+    left, _ = run.communicate()
     assert text == f"\n{loop}:\n Timing cached reads: "
     assert b"MB in" not in left
     assert run.returncode == -signal.SIGTERM

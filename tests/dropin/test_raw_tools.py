@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,20 +23,6 @@ DRIVE = "virtual:plain-64gib"
 
 def dropin(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return mileage(*words, "--save", "study", cwd=place)
-
-
-@pytest.fixture
-def loop(tmp_path: Path) -> Iterator[str]:
-    """A loop device of 8 MiB of ones; skipped by name where none can be made."""
-    image = tmp_path / "image"
-    image.write_bytes(b"1" * (8 << 20))
-    made = subprocess.run(
-        ["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False
-    )
-    if made.returncode:
-        pytest.skip(f"needs a loop device: {made.stderr.strip()}")
-    yield made.stdout.strip()
-    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
 
 
 def record_of(place: Path) -> RunRecord:

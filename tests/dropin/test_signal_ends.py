@@ -172,21 +172,10 @@ def test_a_command_that_is_ended_prints_what_was_finished(tool: str, number: int
 @pytest.mark.xdist_group("devices")
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_hdparm_that_is_ended_prints_its_label(number: int, tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(bytes(8 << 20))
-    made = subprocess.run(
-        ["losetup", "-f", "--show", str(tmp_path / "image")], capture_output=True, text=True, check=False
-    )
-    if made.returncode:
-        pytest.skip(f"needs a loop device: {made.stderr.strip()}")
-    loop = made.stdout.strip()
+def test_hdparm_that_is_ended_prints_its_label(number: int, tmp_path: Path, loop: str) -> None:
     case = Case(f"-T {loop}", _printed("reads: "), DIES, {})
     original = shutil.which("hdparm") or shutil.which("hdparm", path="/usr/sbin:/sbin")
-    try:
-        programs = [[MILEAGE, "hdparm"], *([[original]] if original else [])]
-        for program in programs:
-            place = tmp_path / Path(program[0]).name
-            status, text = _ended(program, case, place, number, 0.0)
-            assert (status, text.rstrip()) == (-number, f"\n{loop}:\n Timing cached reads:")
-    finally:
-        subprocess.run(["losetup", "-d", loop], check=True)
+    for program in ([MILEAGE, "hdparm"], *([[original]] if original else [])):
+        place = tmp_path / Path(program[0]).name
+        status, text = _ended(program, case, place, number, 0.0)
+        assert (status, text.rstrip()) == (-number, f"\n{loop}:\n Timing cached reads:")
