@@ -57,7 +57,7 @@ def do_process(work: FioWork, pipe: int, gate: int, requests: Requests) -> NoRet
 def _do_files(work: FioWork, parent: ParentLink) -> None:
     """Do all files, then read back what was written; with loops both again and again."""
     status = parent.status
-    # The clock is read before the first file and after each, so that the whole limit is the files' and in the results.
+    # Read once before the first file and once after each: time between two readings would be missing in the results.
     now_ns = time.monotonic_ns()
     until_ns = now_ns + work.limit_ns
     loops = max(work.job.number("loops", 1), 1) if work.verification.reads_back and not work.timed else 1

@@ -71,7 +71,7 @@ _CHILDREN: Final = (
     Flag(
         "-+m",
         "With -t: the children are on the clients of this file, whose lines have a host, a directory, a program and "
-        "possibly a file's name. Every client is this machine, and all directories are one.",
+        "possibly a file's name. Every client must be this machine, and all must have one directory.",
         "FILE",
     ),
     Flag("-+h", "With -+m: the name of this machine, printed in the head.", "HOST", example="here"),
