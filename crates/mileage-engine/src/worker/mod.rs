@@ -1,8 +1,8 @@
 //! One thread of a run: prepare, wait at the gate, run the execution with the wall clock.
 //!
-//! `run_state` is what the threads of a run share, `thread_result` that of each, `accounting` what every loop counts, `failure`
-//! the message for an operation that did not complete, `interim` copies of the accounting while the run is in progress, `sync_loop` the loop of the APIs that do one operation at a time,
-//! `ring_loop` that of `io_uring`.
+//! `run_state` is what the threads of a run share, `thread_result` that of each, `accounting` what every loop counts, `interim`
+//! copies of it while the run is in progress, `failure` the message for an operation that did not complete, `sync_loop` the
+//! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
 
 mod accounting;
 mod failure;
