@@ -62,6 +62,21 @@ def test_dd_prints_what_was_copied_at_sigusr1_and_continues(tmp_path: Path) -> N
     assert run.returncode == -signal.SIGTERM
 
 
+def test_dd_prints_while_a_signal_comes_that_asks_again(tmp_path: Path) -> None:
+    with _dd_that_writes(tmp_path / "file") as run:
+        assert run.stderr is not None
+        # The next signal is sent when the lines can be read, which is before the command has done with writing them.
+        for _ in range(1000):
+            run.send_signal(signal.SIGUSR1)
+            lines = [run.stderr.readline() for _ in range(3)]
+            assert re.fullmatch(r"\d+\+0 records in\n\d+\+0 records out\n\d+ bytes .*\n", "".join(lines)), (
+                lines
+            )
+        run.send_signal(signal.SIGINT)
+        run.communicate()
+    assert run.returncode == -signal.SIGINT
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_metarates_and_iometer_end_by_the_signal(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "test.icf").write_text(ICF)

@@ -13,6 +13,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +73,7 @@ def run(given: GivenFlags) -> None:
     path = sink if writes else source
     destroy = _destroyed(given, path)
     study = study_of(given, path, block, writes=writes)
-    so_far = _SoFar(lambda moved, seconds: _print_figures(given, moved, block, seconds))
+    so_far = _SoFar(lambda moved, seconds: _figures(given, moved, block, seconds))
     try:
         with handled((signal.SIGUSR1,), so_far.print):
             if writes and _is_real_file(study.target):
@@ -90,21 +91,22 @@ def run(given: GivenFlags) -> None:
 
 def _print_summary(given: GivenFlags, record: RunRecord, block: int, *, writes: bool) -> None:
     moved = record.bytes_written if writes else record.bytes_read
-    _print_figures(given, moved, block, record.elapsed_s)
+    sys.stderr.write(_figures(given, moved, block, record.elapsed_s))
 
 
-def _print_figures(given: GivenFlags, moved: int, block: int, seconds: float) -> None:
+def _figures(given: GivenFlags, moved: int, block: int, seconds: float) -> str:
+    """What dd says of a copy, as much as `status` wants."""
     text = summary(moved, block, seconds)
-    status = given.last("status")
-    if status != "none":
-        sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
+    lines = {"none": 0, "noxfer": 2}.get(given.last("status") or "")
+    return "".join(text.splitlines(keepends=True)[:lines])
 
 
 class _SoFar:
     """What was copied until now, which SIGUSR1 prints; the copy continues."""
 
-    def __init__(self, show: Callable[[int, float], None]) -> None:
-        self._show = show
+    def __init__(self, text_of: Callable[[int, float], str]) -> None:
+        """`text_of`: what is said of so many bytes in so many seconds."""
+        self._text_of = text_of
         self._began = 0.0
         self._done = (0, 0.0)
 
@@ -119,8 +121,9 @@ class _SoFar:
 
     def print(self, _number: int, _frame: object) -> None:
         """Print the bytes and the time of the last count."""
-        self._show(*self._done)
-        sys.stderr.flush()
+        # Past the stream: the next signal may come while it is written, and a stream cannot be written by two.
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), self._text_of(*self._done).encode())
 
 
 def _is_real_file(target: str) -> bool:
