@@ -105,7 +105,7 @@ class _SoFar:
     """What was copied until now, which SIGUSR1 prints; the copy continues."""
 
     def __init__(self, text_of: Callable[[int, float], str]) -> None:
-        """`text_of`: what is said of so many bytes in so many seconds."""
+        """`text_of`: what is printed for a number of bytes and of seconds."""
         self._text_of = text_of
         self._began = 0.0
         self._done = (0, 0.0)
