@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.dropin.command_lines import PLACES, CommandLine, command_lines, scaled
+from tests.dropin.fio_lines import fixed_by, lines_of
 
 TOOLS: Final = ("ior", "mdtest", "iozone", "fio")
 _CALLS: Final = {
@@ -36,12 +37,9 @@ _CALLS: Final = {
 _QUEUES: Final = ("io_submit", "io_uring_enter")
 _LINE: Final = re.compile(r"^(\w+)\([0-9]+<([^>]*)>.* = ([0-9]+)")
 _QUEUED: Final = re.compile(r"^(?:io_submit|io_uring_enter)\(")
-_UNPRINTED: Final = re.compile(
-    r"Disk stats|  \w+: ios=|(memoryBuffer|dataAccess|GPUDirect) +:|IOR-4|mdtest-4|SUMMARY rate"
-)
+_UNPRINTED: Final = re.compile(r"(memoryBuffer|dataAccess|GPUDirect) +:|IOR-4|mdtest-4|SUMMARY rate")
 _UNIT: Final = re.compile(r"\b(?<![a-zA-Z])[num]sec\b|(?<=[0-9(])[kKMGT]?i?B(?=/s|[,;) -]|$)")
 _BLANK: Final = re.compile(r"(?<=[=\[(]) +")
-_SHARES: Final = re.compile(r"#=#%(?:, #=#%)*,?")
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9][0-9.,:/]*)(?:e[-+][0-9]+)?")
 _SECONDS: Final = 60
 _OWN: Final = (".mileage-",)
@@ -91,9 +89,7 @@ def kinds_of(text: str, program: str = "") -> Counter[str]:
     shown = (line for line in shown if not _UNPRINTED.match(line))
     named = (line.replace(f" {program} ", f" {Path(program).name} ") if program else line for line in shown)
     lines = (" ".join(_NUMBER.sub("#", _UNIT.sub("unit", _BLANK.sub("", line))).split()) for line in named)
-    whole = (_SHARES.sub("#=#%", line) for line in lines if line)
-    # fio has a line of shares for each unit of time that any latency had.
-    return Counter(dict.fromkeys(whole, 1) if Path(program).name == "fio" else whole)
+    return Counter(line for line in lines if line)
 
 
 #: What `timeout` ends with, when the first signal was enough and when it was not.
@@ -125,7 +121,9 @@ def outcome(program: list[str], words: list[str], place: Path) -> Outcome:
         str(path.relative_to(place)): 0 if _is_aside(path.name) else path.stat().st_size for path in left
     }
     traced = "".join(path.read_text(errors="replace") for path in place.parent.glob(f"{trace.name}.*"))
-    return Outcome(status, files, calls_of(traced, str(place)), kinds_of(said, program[-1]))
+    is_fio = Path(program[-1]).name == "fio"
+    printed = lines_of(said, fixed_by(words)) if is_fio else kinds_of(said, program[-1])
+    return Outcome(status, files, calls_of(traced, str(place)), printed)
 
 
 def differences(theirs: Outcome, ours: Outcome) -> list[str]:
@@ -139,9 +137,10 @@ def differences(theirs: Outcome, ours: Outcome) -> list[str]:
             for name, count in theirs.calls.items()
             if ours.calls[name] != count
         ]
-    missing = sum((theirs.printed - ours.printed).values())
-    if missing:
-        found.append(f"{missing} of {sum(theirs.printed.values())} printed lines")
+    missing, more = theirs.printed - ours.printed, ours.printed - theirs.printed
+    if missing or more:
+        counts = f"{sum(missing.values())} missing and {sum(more.values())} more"
+        found.append(f"{counts} of {sum(theirs.printed.values())} printed lines")
     return found
 
 
@@ -161,7 +160,8 @@ def main() -> None:
     parser.add_argument("--real", type=Path, required=True, help="directory with ior, mdtest, iozone and fio")
     parser.add_argument("--tool", choices=TOOLS)
     parser.add_argument("--lines", type=int, default=20, help="lines of each tool (20)")
-    parser.add_argument("--verbose", action="store_true", help="show the printed lines that are missing")
+    parser.add_argument("--itself", action="store_true", help="compare the tool with itself")
+    parser.add_argument("--verbose", action="store_true", help="show the printed lines that differ")
     given = parser.parse_args()
     mileage = str(Path(sys.executable).with_name("mileage"))
     launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np"]
@@ -178,7 +178,10 @@ def main() -> None:
                 tasks, own = (words[1], words[2:]) if words[0] == "--tasks" else ("1", words)
                 before = [*launcher, tasks] if tasks != "1" else []
                 theirs = outcome([*before, str(given.real / tool)], own, Path(folder, f"{number}-theirs"))
-                ours = outcome([mileage, tool], words, Path(folder, f"{number}-ours"))
+                second = (
+                    ([*before, str(given.real / tool)], own) if given.itself else ([mileage, tool], words)
+                )
+                ours = outcome(*second, Path(folder, f"{number}-ours"))
                 ran += 1
                 found = differences(theirs, ours)
                 respects = {text.split()[0] for text in found}
@@ -187,8 +190,12 @@ def main() -> None:
                 equal["printed"] += not any(text.endswith("printed lines") for text in found)
                 print(f"{tool} {' '.join(words)}\n    {'; '.join(found) or 'equal'}", flush=True)
                 if given.verbose:
-                    for line, count in (theirs.printed - ours.printed).items():
-                        print(f"      {count} x {line}", flush=True)
+                    for sign, lines in (
+                        ("-", theirs.printed - ours.printed),
+                        ("+", ours.printed - theirs.printed),
+                    ):
+                        for line, count in lines.items():
+                            print(f"      {sign}{count} x {line}", flush=True)
         print(f"{tool}: of {ran} lines equal in " + ", ".join(f"{k} {equal[k]}" for k in sorted(equal)))
 
 
