@@ -80,6 +80,16 @@ def test_rates_are_those_of_whole_intervals_in_which_something_moved() -> None:
     assert one.directions["read"].ops_per_s.most == 20
 
 
+def test_an_interval_may_hold_several_files() -> None:
+    one = job()
+    short = record(read=3, elapsed_ms=300, series=[MIB] * 3)
+    one.add_process([short, record(written=2, elapsed_ms=400), short, short, short], 500)
+    # 1,200 ms of reading, a tenth of a second 1 MiB: two whole intervals of 500 ms.
+    rates = one.directions["read"].kib_per_s
+    assert (rates.count, rates.mean) == (2, pytest.approx(10240))
+    assert one.directions["read"].ops_per_s.mean == pytest.approx(10)
+
+
 def test_rates_of_processes_side_by_side_add_up() -> None:
     one = RateSamples.of([10, 20])
     one.add(RateSamples.of([30]))

@@ -85,7 +85,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
     if one.description:
         lines.append(f"  Description  : [{one.description}]")
     for name, result in one.directions.items():
-        if result.operations:
+        if result.runtime_ms:
             lines += _direction(name, result, one, rates[one.group, name])
     for unit, shares in one.latency_shares().items():
         lines += _shares({"latency_ns": "nsec", "latency_us": "usec", "latency_ms": "msec"}[unit], shares)
@@ -99,7 +99,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
     )
     levels = ", ".join(f"{level}={share:.1f}%" for level, share in _levels(one.level).items())
     lines.append(f"  IO depths    : {levels}")
-    every = "0=0.0%, 4=100.0%, 8=0.0%, 16=0.0%, 32=0.0%, 64=0.0%, >=64=0.0%"
+    every = ", ".join(f"{count}={share:.1f}%" for count, share in _batches(one).items())
     lines += [f"     submit    : {every}", f"     complete  : {every}"]
     counts = ",".join(str(one.directions[name].operations) for name in DIRECTIONS)
     lines.append(f"     issued rwts: total={counts},{one.sync.operations} short=0,0,0,0 dropped=0,0,0,0")
@@ -120,6 +120,14 @@ def _levels(depth: int) -> dict[str, float]:
     return {name: 100.0 * (number == at) for number, name in enumerate(limits)}
 
 
+def _batches(one: JobResult) -> dict[str, float]:
+    """Shares of the operations submitted, or completed, at once."""
+    return {
+        count: 100.0 * (count == "4" and one.is_submitted)
+        for count in ("0", "4", "8", "16", "32", "64", ">=64")
+    }
+
+
 def _direction(name: str, result: DirectionResult, one: JobResult, group_rate: int) -> list[str]:
     binary, decimal = _rate(result.bytes_per_s)
     iops = number_text(int(result.iops), 4)
@@ -127,8 +135,8 @@ def _direction(name: str, result: DirectionResult, one: JobResult, group_rate: i
     lines = [
         f"  {name}: IOPS={iops}, BW={binary} ({decimal})({_moved(result.moved)[0]}/{result.runtime_ms}msec){zones}"
     ]
-    for kind in ("clat", " lat"):
-        lines += _latency(kind, result)
+    for kind in one.kinds:
+        lines += _latency(f"{kind:>4}", result)
     for kind in one.percentiles_of:
         lines += _percentiles(result, one.wanted, kind)
     if (rates := result.kib_per_s).count:
@@ -190,7 +198,7 @@ def _status(results: Sequence[JobResult], group: int, rates: dict[tuple[int, str
     lines = ["", f"Run status group {group} (all jobs):"]
     for name in DIRECTIONS:
         own = [one.directions[name] for one in results if one.group == group]
-        own = [result for result in own if result.operations]
+        own = [result for result in own if result.runtime_ms]
         if not own:
             continue
         each = [result.bytes_per_s for result in own]
@@ -248,7 +256,9 @@ def _terse_direction(one: JobResult, result: DirectionResult, group_rate: int, v
     wanted = one.wanted if one.percentiles_of else ()
     values = result.percentiles(wanted) if result.operations else [0] * len(wanted)
     parts += [f"{percent:f}%={value // 1000}" for percent, value in zip(wanted, values, strict=True)]
-    parts += ["0%=0"] * (20 - len(wanted)) + us
+    parts += ["0%=0"] * (20 - len(wanted)) + (
+        us if "lat" in one.kinds else ["0", "0", "0.000000", "0.000000"]
+    )
     rates, ops = result.kib_per_s, result.ops_per_s
     share = _share_of_group(rates, group_rate)
     parts += [f"{int(rates.least)}", f"{int(rates.most)}", f"{share:f}%"]
@@ -306,10 +316,7 @@ def _json(
         "majf": one.major_faults,
         "minf": one.minor_faults,
         "iodepth_level": _levels(one.level),
-        **{
-            f"iodepth_{name}": {"0": 0.0, "4": 100.0, "8": 0.0, "16": 0.0, "32": 0.0, "64": 0.0, ">=64": 0.0}
-            for name in ("submit", "complete")
-        },
+        **{f"iodepth_{name}": _batches(one) for name in ("submit", "complete")},
         **one.latency_shares(),
         "latency_depth": one.depth,
         "latency_target": 0,
@@ -354,6 +361,8 @@ def _json_direction(
         "slat_ns": dict(_NONE),
         **{
             f"{kind}_ns": _json_latency(result, one.wanted if kind in one.percentiles_of else (), plus=plus)
+            if kind in one.kinds
+            else dict(_NONE)
             for kind in ("clat", "lat")
         },
         "bw_min": int(bandwidth.least),

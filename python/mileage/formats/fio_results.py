@@ -16,6 +16,8 @@ from mileage.model.histogram import bounds_of
 
 PERCENTILES: Final = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 DIRECTIONS: Final = ("read", "write", "trim")
+_ENDINGS: Final = {"read": "read", "write": "written"}
+"""Ends of names of a record's figures."""
 _LIMITS: Final = {
     "ns": (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
     "us": (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
@@ -166,22 +168,23 @@ class JobResult:
     percentiles_of: tuple[str, ...] = ("clat",)
     """Latencies of which percentiles are printed."""
     description: str = ""
+    kinds: tuple[str, ...] = ("clat", "lat")
+    """Latencies that were measured."""
+    is_submitted: bool = True
+    """Whether operations are handed on at all: fio's null engine does each at once."""
 
     def add_process(
         self, records: Sequence[dict[str, Any]], sample_ms: float, *, counts_syncs: bool = True
     ) -> None:
         """Add the records of a process, which came one after the other; rates are those of `sample_ms`."""
         times_ms = dict.fromkeys(DIRECTIONS, 0.0)
-        rates: dict[str, list[tuple[float, float]]] = {name: [] for name in DIRECTIONS}
         for record in records:
             if "elapsed_ns" not in record:
                 continue
-            for name, ending in (("read", "read"), ("write", "written")):
+            for name, ending in _ENDINGS.items():
                 moved, operations = record[f"bytes_{ending}"], record[f"ops_{ending}"]
-                if operations:
+                if moved:
                     times_ms[name] += record["elapsed_ns"] / 1e6
-                    each = moved / operations
-                    rates[name] += [(rate, rate / each) for rate in _rates(record, ending, sample_ms)]
                 self.directions[name].add(moved, operations, record["latency"][name])
             syncs = record["latency"]["sync"]
             if counts_syncs:
@@ -193,8 +196,11 @@ class JobResult:
         for name, result in self.directions.items():
             if times_ms[name]:
                 result.runtime_ms = max(result.runtime_ms, round(times_ms[name]), 1)
-            result.kib_per_s.add(RateSamples.of([rate / 1024 for rate, _ in rates[name]]))
-            result.ops_per_s.add(RateSamples.of([ops for _, ops in rates[name]]))
+        for name, ending in _ENDINGS.items():
+            rates = _rates(records, ending, sample_ms)
+            result = self.directions[name]
+            result.kib_per_s.add(RateSamples.of([moved / 1024 for moved, _ in rates]))
+            result.ops_per_s.add(RateSamples.of([ops for _, ops in rates]))
 
     def percent_cpu(self, used_ns: int) -> float:
         """Processor time in percent of the time of all processes."""
@@ -202,12 +208,13 @@ class JobResult:
 
     def latency_shares(self) -> dict[str, dict[str, float]]:
         """Percent of operations by latency, as fio groups them."""
-        total = sum(result.count for result in self.directions.values()) or 1
+        results = self.directions.values() if "lat" in self.kinds else ()
+        total = sum(result.count for result in results) or 1
         counts = {
             f"latency_{unit}": dict.fromkeys([*map(str, limits), *([">=2000"] if unit == "ms" else [])], 0)
             for unit, limits in _LIMITS.items()
         }
-        for result in self.directions.values():
+        for result in results:
             for bucket, count in result.latencies.items():
                 unit, limit = _group_of(bounds_of(bucket)[0])
                 counts[f"latency_{unit}"][limit] += count
@@ -220,15 +227,35 @@ class JobResult:
         }
 
 
-def _rates(record: dict[str, Any], ending: str, sample_ms: float) -> list[float]:
-    """Bytes per second of the whole intervals in which something moved, as fio takes them."""
-    series = record["series"]
-    width = max(round(sample_ms * 1e6 / series["interval_ns"]), 1)
-    seconds = width * series["interval_ns"] / 1e9
-    moved = series[f"bytes_{ending}"]
-    count = min(len(moved), round(record["elapsed_ns"] / series["interval_ns"])) // width
-    sums = (sum(moved[at * width : (at + 1) * width]) for at in range(count))
-    return [total / seconds for total in sums if total]
+def _rates(records: Sequence[dict[str, Any]], ending: str, sample_ms: float) -> list[tuple[float, float]]:
+    """Bytes and operations per second of the whole intervals in which something moved, as fio takes them.
+
+    Records come one after the other, so that an interval may have the end of one and the beginning of the next.
+    """
+    used = [record for record in records if record.get(f"bytes_{ending}")]
+    if not used:
+        return []
+    each_ns = used[0]["series"]["interval_ns"]
+    width = max(round(sample_ms * 1e6 / each_ns), 1)
+    seconds = width * each_ns / 1e9
+    sums: dict[int, list[float]] = {}
+    begin_ns = 0.0
+    for record in used:
+        size = record[f"bytes_{ending}"] / record[f"ops_{ending}"]
+        own_ns = record["series"]["interval_ns"]
+        for at, moved in enumerate(record["series"][f"bytes_{ending}"]):
+            # The middle of an interval: its ends are those of the engine's clock.
+            place = int((begin_ns + (at + 0.5) * own_ns) / (width * each_ns))
+            both = sums.setdefault(place, [0.0, 0.0])
+            both[0] += moved
+            both[1] += moved / size
+        begin_ns += record["elapsed_ns"]
+    whole = round(begin_ns / each_ns) // width
+    return [
+        (moved / seconds, operations / seconds)
+        for place, (moved, operations) in sorted(sums.items())
+        if place < whole and moved
+    ]
 
 
 def _group_of(value_ns: int) -> tuple[str, str]:
