@@ -209,11 +209,73 @@ def test_the_operations_are_written_as_a_log_that_fio_reads(tmp_path: Path) -> N
 
 
 def test_a_share_of_a_processor_is_used(tmp_path: Path) -> None:
-    words = ("--name=a", "--ioengine=cpuio", "--cpuload=30", "--runtime=1")
+    words = ("--name=a", "--ioengine=cpuio", "--cpuload=30", "--cpuchunks=30000", "--runtime=1")
     (job,) = document(tmp_path, *words)
     assert job["job_runtime"] >= 1000
     assert 0 < job["usr_cpu"] < 60
+    # As fio: a cycle is 30 ms of work, a read of no bytes, and 70 ms of rest.
+    assert 1 < job["read"]["total_ios"] <= 10
+    assert job["read"]["clat_ns"]["min"] >= 30e6
+    assert (job["read"]["io_bytes"], job["read"]["runtime"]) == (0, 0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_processors_at_work_are_printed_as_fio_does(tmp_path: Path) -> None:
+    words = (
+        "--name=a",
+        "--ioengine=cpuio",
+        "--cpuload=50",
+        "--runtime=100ms",
+        "--numjobs=2",
+        "--cpumode=qsort",
+    )
+    lines = mileage("fio", *words, cwd=tmp_path).stdout.splitlines()
+    head = "a (qsort): ioengine=cpuio, cpuload=50, cpucycle=50000"
+    assert lines[:5] == ["...", "fio-3.33", "Starting 2 processes", head, head]
+    assert sum(line.startswith("     issued rwts: total=1,0,0,0 ") for line in lines) == 2
+    assert not any("IOPS=" in line for line in lines)
+    assert lines[-2:] == ["", "Run status group 0 (all jobs):"]
+
+
+def test_files_are_made_looked_up_and_removed(tmp_path: Path) -> None:
+    def names() -> list[str]:
+        return sorted(path.name for path in tmp_path.iterdir())
+
+    words = ("--name=a", "--filesize=8k", "--nrfiles=3", "--loops=2")
+    (job,) = document(tmp_path, *words, "--ioengine=filecreate", "--rw=write")
+    # Blocks as operations, calls as latencies, as in fio.
+    found = job["write"]
+    assert (found["total_ios"], found["io_bytes"], found["clat_ns"]["N"]) == (12, 49152, 6)
+    assert (found["lat_ns"]["N"], sum(job["latency_us"].values()), job["read"]["total_ios"]) == (0, 0, 0)
+    assert names() == ["a.0.0", "a.0.1", "a.0.2"]
+    assert {path.stat().st_size for path in tmp_path.iterdir()} == {0}
+    (job,) = document(tmp_path, *words, "--ioengine=filestat", "--stat_type=lstat")
+    assert job["read"]["total_ios"] == 12
+    assert {path.stat().st_size for path in tmp_path.iterdir()} == {8192}
+    (job,) = document(tmp_path, *words[:-1], "--ioengine=filedelete")
+    assert (job["read"]["total_ios"], names()) == (6, [])
+
+
+def test_a_file_that_cannot_be_removed_again_is_an_error_of_the_job(tmp_path: Path) -> None:
+    words = ("--name=a", "--filesize=4k", "--nrfiles=3", "--loops=2", "--ioengine=filedelete")
+    done = mileage("fio", *words, "--output-format=json", cwd=tmp_path)
+    assert done.returncode == 1
+    (job,) = json.loads(done.stdout)["jobs"]
+    assert (job["error"], job["read"]["total_ios"]) == (2, 3)
+
+
+@pytest.mark.parametrize("engine", ["filecreate", "filedelete"])
+def test_readonly_keeps_files_as_they_are(tmp_path: Path, engine: str) -> None:
+    done = mileage("fio", "--readonly", "--name=a", f"--ioengine={engine}", "--filesize=4k", cwd=tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "readonly" in done.stderr
+
+
+def test_the_null_engine_submits_nothing_at_a_depth_of_one(tmp_path: Path) -> None:
+    words = ("--name=a", "--ioengine=null", "--size=64k")
+    for depth, share in ((1, 0.0), (2, 100.0)):
+        (job,) = document(tmp_path, *words, f"--iodepth={depth}")
+        assert job["iodepth_submit"]["4"] == job["iodepth_complete"]["4"] == share
 
 
 def test_a_delay_before_the_first_file_takes_nothing_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,10 @@ def _batches(works: Sequence[Sequence[FioWork]]) -> list[list[FioResult]]:
 def _refuse_writes(works: Sequence[Sequence[FioWork]]) -> None:
     """Refuse jobs that write, as fio does with `--readonly`. Raises Refused."""
     for copies in works:
+        changes = copies[0].job.text("ioengine") in ("filecreate", "filedelete")
+        if changes:
+            where, text = f"fio: [{copies[0].job.name}]", "changes files, and --readonly is given"
+            raise Refused(where, text, code="conflict")
         if copies[0].reads < 100:
             where, text = f"fio: [{copies[0].job.name}]", "writes, and --readonly is given"
             raise ToolRefusal("fio", where, text, code="conflict")
@@ -210,6 +214,7 @@ def _mode(job: FioJob) -> str:
 def _announced(works: Sequence[Sequence[FioWork]]) -> str:
     """The lines before the jobs begin."""
     lines = []
+    processors: list[str] = []
     group = -1
     for copies in works:
         job = copies[0].job
@@ -218,7 +223,11 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
         depth, engine = job.number("iodepth", 1), job.text("ioengine", "psync")
         if engine == "cpuio":
             load, cycle = job.number("cpuload", 0), job.number("cpuchunks", 50_000)
-            lines.append(f"{job.name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={cycle}\n")
+            mode = job.text("cpumode", "noop")
+            # As in fio, by each process once it has begun.
+            line = f"{job.name} ({mode}): ioengine=cpuio, cpuload={load}, cpucycle={cycle}\n"
+            processors += [line] * len(copies)
+            lines += ["...\n"] if len(copies) > 1 else []
             continue
         ranges = [
             f"({letter}) {fio_print.size_text(least)}-{fio_print.size_text(most)}"
@@ -233,4 +242,4 @@ def _announced(works: Sequence[Sequence[FioWork]]) -> str:
         for count, word, plural in ((threads, "thread", "threads"), (processes, "process", "processes"))
         if count
     ]
-    return "".join(lines) + f"{fio_print.VERSION}\nStarting {' and '.join(kinds)}\n"
+    return "".join([*lines, f"{fio_print.VERSION}\nStarting {' and '.join(kinds)}\n", *processors])

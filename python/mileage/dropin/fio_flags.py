@@ -87,7 +87,8 @@ _JOB: Final = (
     _option("file_service_type", "sequential; roundrobin is taken and noted.", "TYPE", "sequential"),
     _option(
         "ioengine",
-        "psync, sync, pvsync, pvsync2, vsync, libaio, posixaio, io_uring, mmap, null or cpuio.",
+        "psync, sync, pvsync, pvsync2, vsync, libaio, posixaio, io_uring, mmap, null, cpuio, filecreate, filestat or "
+        "filedelete.",
         "ENGINE",
         "psync",
     ),
@@ -158,8 +159,9 @@ _JOB: Final = (
     _option("wait_for", "Wait for all copies of the job of this name.", "NAME", "job"),
     _option("exit_what", "With exitall: group, stonewall or all.", "SCOPE", "group"),
     _option("cpuload", "Percent of a processor that the engine cpuio uses.", "PERCENT", "50"),
-    _option("cpuchunks", "Cycle of cpuio in microseconds.", "TIME", "50000"),
-    _option("cpumode", "noop.", "KIND", "noop", ignored="cpuio is a loop of the interpreter"),
+    _option("cpuchunks", "Busy part of a cycle of cpuio in microseconds.", "TIME", "50000"),
+    _option("cpumode", "noop or qsort.", "KIND", "noop", ignored="cpuio is a loop of the interpreter"),
+    _option("stat_type", "Call of the engine filestat: stat or lstat.", "CALL", "stat"),
     _option("write_iolog", "Write the operations to FILE (version 3).", "FILE", "iolog"),
     _option("exitall", "End all jobs of a group when one has ended.", "ON", "0"),
     _option("startdelay", "Rest before the job.", "TIME", "0", "start_delay"),

@@ -42,7 +42,7 @@ class ParentLink:
     def __init__(self, pipe: int, requests: Requests) -> None:
         self.came = False
         """Whether a signal has asked this process to end."""
-        self.status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0, "user_ns": 0}
+        self.status: dict[str, Any] = {"records": [], "verified": [], "error": "", "errno": 0}
         self._pipe = pipe
         self._requests = requests
         self._answered = requests.count
@@ -64,13 +64,17 @@ class ParentLink:
 
     def interim(self, kind: str) -> Callable[[str], None] | None:
         """Who is to have the engine's record so far, which is one of this kind; None where nobody asks."""
-        if self._requests.count == self._answered:
+        if not self.is_asked():
             return None
         return lambda record: self._report({**self.status, kind: [*self.status[kind], json.loads(record)]})
 
+    def is_asked(self) -> bool:
+        """Whether a report is wanted."""
+        return self._requests.count != self._answered
+
     def answer(self) -> None:
         """Report what was done, if that is asked for, while the engine does nothing."""
-        if self._requests.count != self._answered:
+        if self.is_asked():
             self._report(self.status)
 
     def sleep(self, seconds: float) -> None:
@@ -79,11 +83,6 @@ class ParentLink:
         while not self.came and (left := until - time.monotonic()) > 0:
             self.answer()
             time.sleep(min(left, 0.05))
-
-    def use_processor(self) -> None:
-        """Count the processor time of this process as that of its work."""
-        spent = resource.getrusage(resource.RUSAGE_SELF)
-        self.status["user_ns"] = round(1e9 * (spent.ru_utime - self._before.ru_utime))
 
     def end(self) -> None:
         """Report all that was done."""

@@ -39,6 +39,8 @@ _API: Final[dict[str, Any]] = {
     "mmap": "mmap",
     "null": "null",
 }
+FILE_CALLS: Final = ("filecreate", "filestat", "filedelete")
+"""Engines that call the file system once for each file, and transfer nothing."""
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
 _ONCE: Final = ("sequential", "backward", "shuffled")
 """Patterns that visit each block once in a pass."""
@@ -101,6 +103,8 @@ def works_of(job: FioJob) -> list[FioWork]:
     """The work of each copy of a job. Raises Refused."""
     if job.text("ioengine") == "cpuio":
         return [_processor_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
+    if job.text("ioengine") in FILE_CALLS:
+        return [_file_call_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
     if "write_iolog" in job.options and (job.number("numjobs", 1) > 1 or job.text("verify", "0") != "0"):
         raise job.refuse("write_iolog", "is not built together with numjobs or verify", code="not-built")
     return [_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
@@ -274,6 +278,7 @@ _ONLY: Final = {
     "file_service_type": ("sequential", "roundrobin"),
     "cpus_allowed_policy": ("shared", "split"),
     "unit_base": ("0", "8"),
+    "stat_type": ("stat", "lstat"),
 }
 """Options of which only these values are done."""
 
@@ -351,6 +356,38 @@ def _processor_work(job: FioJob, number: int) -> FioWork:
     return work
 
 
+def _file_call_work(job: FioJob, number: int) -> FioWork:
+    """Work of an engine that makes, looks up or removes files. Raises Refused."""
+    reads, sizes = _reads(job), _sizes(job)
+    wanted = _wanted(sizes, reads)
+    _refuse_values(job, wanted)
+    if 0 < reads < 100 or job.text("rw", "read").partition(":")[2]:
+        raise job.refuse(
+            "rw", f"is not built for {job.text('ioengine')}", expected="read or write", code="not-built"
+        )
+    for key in (
+        "time_based",
+        "fsync",
+        "fdatasync",
+        "end_fsync",
+        "verify",
+        "write_iolog",
+        "rate",
+        "rate_iops",
+    ):
+        if job.options.get(key, "0") != "0":
+            raise job.refuse(key, f"is not built for {job.text('ioengine')}", code="not-built")
+    if len(set(wanted)) > 1:
+        raise job.refuse("bs", f"of several sizes is not built for {job.text('ioengine')}", code="not-built")
+    record = wanted[0]
+    files = files_of(job, number, record, record, timed=True)
+    workload = {"depth": 1, "pattern": "sequential", "record_bytes": record}
+    work = FioWork(job, number, files, workload, {"api": "files"}, reads, Verification())
+    work.processors = _processors(job, number)
+    work.sizes = [(min(side)[0], max(side)[0]) for side in (*sizes, sizes[0])]
+    return work
+
+
 def _seed(job: FioJob, number: int, verification: Verification) -> int:
     if verification.kind:
         # What is written follows from the seed and the place: with one seed any job can compare what any other wrote.
@@ -411,7 +448,11 @@ def _options(job: FioJob) -> dict[str, Any]:
                 }
             }
     if api is None:
-        raise job.refuse("ioengine", expected=f"one of {', '.join((*_API, *_RINGS))}", code="unsupported")
+        raise job.refuse(
+            "ioengine",
+            expected=f"one of {', '.join((*_API, *_RINGS, *FILE_CALLS, 'cpuio'))}",
+            code="unsupported",
+        )
     return {
         "create": api not in ("null", "mmap"),
         "api": api,

@@ -21,6 +21,7 @@ from mileage.dropin.fio_files import FioFile, length_of
 from mileage.dropin.fio_link import ParentLink, Requests
 from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork
+from mileage.dropin.fio_steps import handle_files, use_processor
 
 _SHOWN: Final = 3
 """Differences that are printed."""
@@ -37,7 +38,9 @@ def do_process(work: FioWork, pipe: int, gate: int, requests: Requests) -> NoRet
         if work.processors:
             os.sched_setaffinity(0, work.processors)
         if work.job.text("ioengine") == "cpuio":
-            _use_processor(work, parent)
+            use_processor(work, parent)
+        elif work.options["api"] == "files":
+            handle_files(work, parent)
         elif not work.job.is_on("create_only"):
             _do_files(work, parent)
             if "write_iolog" in work.job.options:
@@ -249,19 +252,6 @@ def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Any, int] | None:
     except FileNotFoundError:
         return None
     return _reading({(int(row[5]) - file.start, int(row[6])) for row in rows if row[4] == "write"})
-
-
-def _use_processor(work: FioWork, parent: ParentLink) -> None:
-    """Use a share of each cycle of a processor until the time is over."""
-    until = time.monotonic() + work.limit_ns / 1e9
-    cycle = work.job.number("cpuchunks", 50_000) / 1e6
-    busy = cycle * work.job.number("cpuload", 100) / 100
-    while not parent.came and (now := time.monotonic()) < until:
-        while time.monotonic() < now + busy:
-            pass
-        parent.use_processor()
-        parent.answer()
-        time.sleep(max(now + cycle - time.monotonic(), 0))
 
 
 def _write_iolog(work: FioWork) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from mileage.dropin.fio_jobs import FioJob
+from mileage.dropin.fio_plan import FILE_CALLS
 from mileage.dropin.fio_run import FioResult
 from mileage.formats import fio_print
 from mileage.formats.fio_results import PERCENTILES, JobResult
@@ -70,13 +71,14 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
                     wanted=_percentiles(job),
                     percentiles_of=_kinds_of_percentiles(job),
                     description=job.text("description"),
+                    kinds=("clat",) if work.options["api"] == "files" else ("clat", "lat"),
+                    is_submitted=job.text("ioengine") != "null" or job.number("iodepth", 1) > 1,
                 )
             )
         one = found[-1]
         one.jobs += 1
         if result.errno and not one.error:
             one.error, one.error_text = result.errno, os.strerror(result.errno)
-        one.user_ns += result.user_ns
         one.process_ms += result.process_ms
         one.major_faults += result.major_faults
         one.minor_faults += result.minor_faults
@@ -102,4 +104,5 @@ def _percentiles(job: FioJob) -> tuple[float, ...]:
 def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
     """Latencies of which percentiles are printed: clat, unless it is off; lat, when it is on."""
     wanted = {"clat": job.is_on("clat_percentiles", True), "lat": job.is_on("lat_percentiles")}
-    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
+    measured = ("clat",) if job.text("ioengine") in FILE_CALLS else tuple(wanted)
+    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted and kind in measured)

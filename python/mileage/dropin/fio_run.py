@@ -45,8 +45,6 @@ class FioResult:
     """Whether it has ended and reported all."""
     error: str = ""
     errno: int = 0
-    user_ns: int = 0
-    """Processor time that no record has."""
     process_ms: int = 0
     major_faults: int = 0
     minor_faults: int = 0
@@ -80,7 +78,7 @@ def _waits_for_all(job: FioJob, batches: list[list[Sequence[FioWork]]]) -> bool:
 def lay_out(works: list[FioWork], say: Callable[[str], None]) -> None:
     """Make the files that are read, as fio does. Raises RunFailed."""
     for work in works:
-        if work.options["api"] == "null":
+        if work.options["api"] == "null" or work.job.text("ioengine") == "filecreate":
             continue
         made: list[FioFile] = []
         for file in work.files:
