@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -472,6 +472,12 @@ def iozone_duplicates(content: str, record_bytes: SupportsIndex, file_bytes: Sup
     are not IOzone's. Raises `ValueError` for what is no content.
     """
 
+def iozone_steps(path: str | PathLike[str], suite: str) -> int:
+    """
+    Number of steps of a set of IOzone's tests (JSON) on the file at `path`, whose workers may be processes. Raises as
+    `run_iozone`.
+    """
+
 def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int | None:
     """
     Nearest-rank quantile in nanoseconds of a stored histogram (JSON), `q` in 0..=1; `None` when it is empty.
@@ -487,6 +493,12 @@ def make_start_barrier(barrier: str | PathLike[str], threads: SupportsIndex) -> 
     """
     Create the start barrier, a file at `barrier`, by which processes begin a run of `threads` threads together. It
     serves one run; the caller removes it. Raises `mileage.errors.Refused` when it exists or cannot be made.
+    """
+
+def merge_iozone_shares(suite: str, step: SupportsIndex, shares: SupportsGetItem[int, str], shifts_ns: SupportsGetItem[int, SupportsIndex] | None = None) -> str:
+    """
+    The result of a step of which each process did a share, and the files that are known after it (JSON, a pair). `shares` are
+    what `run_iozone_share` returned, in any order. `shifts_ns` as in `merge_shares`.
     """
 
 def merge_metadata_shares(shares: SupportsGetItem[int, str], shifts_ns: SupportsGetItem[int, SupportsIndex] | None = None) -> str:
@@ -518,6 +530,12 @@ def record_schema() -> list[tuple[str, list[tuple[str, str]]]]:
     their names and Rust types. `RunRecord` is the first.
     """
 
+def remove_iozone_files(path: str | PathLike[str], suite: str, known: str) -> str | None:
+    """
+    Remove the files that a set of IOzone's tests (JSON) made, unless it keeps them; why one is left, if so. `known` (JSON): as
+    `merge_iozone_shares` returned it after the last step.
+    """
+
 def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll: Any | None = None, interim: Any | None = None) -> str:
     """
     Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
@@ -540,6 +558,13 @@ def run_iozone(path: str | PathLike[str], suite: str, poll: Any | None = None, f
     files are removed before this returns. An I/O error stands in the last record. Raises `mileage.errors.Refused` when
     the set or the file cannot be used, and `OSError` when a test is void. `finished(result)` is called with the result
     (JSON) of each test soon after it is done.
+    """
+
+def run_iozone_share(path: str | PathLike[str], suite: str, part: str, poll: Any | None = None) -> str:
+    """
+    Do one process's workers of one step of a set of IOzone's tests; `part` (JSON) has `step`, from 0, the files that are
+    `known` from the steps before, and `share` as `run_share` takes it. Returns what `merge_iozone_shares` takes (JSON). The step
+    begins when those of all processes have arrived at the barrier, and stopping one stops all. Raises as `run_iozone`.
     """
 
 def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None = None, options: str = "{}") -> str:

@@ -1,10 +1,10 @@
 """One process of a run that is spread over several: `python -m mileage.worker`.
 
-Scope: an order, which is one share of a run: of a workload on a file (`bytes`), or of an operation on names
-and inodes (`metadata`). As a process of its own, started by `execute.processes`, it takes orders one by one, each a
-line of JSON on standard input; on standard output it says that it is `ready`, how far it is (`bytes`, `operations`),
-and at last its `share`, or why there is none (`refused`, `failed`). The end of standard input means that the run is to
-stop: so does the death of the parent.
+Scope: an order, which is one share of a run: of a workload on a file (`bytes`), of an operation on names
+and inodes (`metadata`), or of one of IOzone's tests (`iozone`). As a process of its own, started by
+`execute.processes`, it takes orders one by one, each a line of JSON on standard input; on standard output it says
+that it is `ready`, how far it is (`bytes`, `operations`), and at last its `share`, or why there is none (`refused`,
+`failed`). The end of standard input means that the run is to stop: so does the death of the parent.
 It imports only what a share needs, to begin soon.
 """
 
@@ -16,7 +16,7 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from typing import Final, Literal, NotRequired, TypedDict, final
+from typing import Any, Final, Literal, NotRequired, TypedDict, final
 
 from mileage import _core
 from mileage.errors import Refused
@@ -62,7 +62,23 @@ class MetadataOrder(TypedDict):
     """Start time, as for a `ByteOrder`."""
 
 
-Order = ByteOrder | MetadataOrder
+@final
+class IozoneOrder(TypedDict):
+    """An order for some children of one of IOzone's tests."""
+
+    kind: Literal["iozone"]
+    path: str
+    suite: str
+    """JSON, as the core takes it."""
+    step: int
+    known: list[Any]
+    """The files that the tests before opened, as the core returned them."""
+    share: ThreadShare
+    at_ns: NotRequired[int]
+    """Start time, as for a `ByteOrder`."""
+
+
+Order = ByteOrder | MetadataOrder | IozoneOrder
 
 
 @final
@@ -124,6 +140,9 @@ def do_order(order: Order, poll: Callable[[int, int], bool]) -> Answer:
             share = _core.run_metadata_share(
                 order["path"], order["metadata"], order["barrier"], poll, order["options"]
             )
+        elif order["kind"] == "iozone":
+            part = json.dumps({field: order[field] for field in ("step", "known", "share")})
+            share = _core.run_iozone_share(order["path"], order["suite"], part, poll)
         else:
             threads = json.dumps(order["share"])
             share = _core.run_share(order["path"], order["workload"], order["options"], threads, poll)

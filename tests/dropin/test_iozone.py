@@ -231,7 +231,6 @@ def test_a_file_is_kept_read_and_not_written_over(tmp_path: Path) -> None:
         ("-+d -s 1m -i 0", "this is not random data"),
         ("-+w 98 -+y 98 -+C 98 -s 1m -r 64k -i 0", "96 % of the data is compressible"),
         ("-+w 50 -s 1m -r 64k -i 0", "cannot be compressed"),
-        ("-t 2 -s 128k -i 0 -+q 0", "threads, not processes"),
     ],
 )
 def test_a_trap_does_what_the_tool_does_and_says_what_that_is(

@@ -122,6 +122,11 @@ def test_metadata_operations_are_done_on_a_number_of_files(directory: Facts) -> 
         ),
         ('"iozone.read"', 'record = "64KiB"\nspan = "1MiB"', "span: iozone.read uses its file whole"),
         ('"iozone.mix"', 'record = "64KiB"', "threads: found 1; iozone.mix divides"),
+        (
+            '"iozone.read"',
+            'record = "64KiB"\niozone = { file = "1MiB", processes = true }',
+            "iozone.processes: found true for a single stream, expected children",
+        ),
         ('"iozone.read"', 'record = "64KiB"\nvary = { span = ["1MiB"] }', "span: iozone.read uses its file"),
         ('"iozone.read"', 'record = "64KiB"\ncache = "cold"', "cache: IOzone's tests follow each other"),
         ('"iozone.read"', "", "record: missing; it must be given"),

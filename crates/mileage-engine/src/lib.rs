@@ -82,8 +82,9 @@ pub use data::{FileDuplicates, Generator, file_duplicates};
 pub use error::Error;
 pub use identity::Identity;
 pub use iozone::{
-    CacheSize, Group, Iozone, IozoneResults, Manner, MappedFlush, Mode, Test, TestResult, TimedBytes, Transport,
-    WorkerRates, iozone_differences, iozone_file_job, iozone_results, start_iozone, start_iozone_watched,
+    CacheSize, Group, Iozone, IozoneResults, Manner, MappedFlush, Mode, Test, TestResult, TestShare, TestShareHandle,
+    TestShareResult, TimedBytes, Transport, WorkerRates, iozone_differences, iozone_file_job, iozone_results,
+    iozone_steps, merge_test_shares, remove_test_files, start_iozone, start_iozone_watched, start_test_share,
 };
 pub use job::{Job, Progress};
 pub use kernel_io_audit::ThreadIo;

@@ -45,24 +45,37 @@ pub fn start_share(workload: Workload, options: Options, share: &Share) -> Resul
     started
 }
 
+impl Share {
+    fn refused(&self, workload: &Workload, reason: String) -> Error {
+        Error::Share { first_thread: self.first_thread, threads: self.threads, of: workload.threads, reason }
+    }
+
+    /// The threads of this share, which meet the others at `barrier`.
+    ///
+    /// # Errors
+    /// A share that is no part of the workload, or of the barrier.
+    pub(crate) fn range_of(&self, workload: &Workload, barrier: &Arc<StartBarrier>) -> Result<ThreadRange, Error> {
+        if barrier.threads() != workload.threads {
+            return Err(self.refused(workload, format!("the barrier was made for {} threads", barrier.threads())));
+        }
+        let end = self.first_thread.checked_add(self.threads);
+        if self.threads == 0 || end.is_none_or(|end| end > workload.threads) {
+            return Err(self.refused(workload, "it is no part of the workload's threads".to_owned()));
+        }
+        Ok(ThreadRange { first: self.first_thread, count: self.threads, barrier: Some(Arc::clone(barrier)) })
+    }
+}
+
 fn start_at(workload: Workload, options: Options, share: &Share, barrier: &Arc<StartBarrier>) -> Result<Handle, Error> {
-    let Share { first_thread, threads, .. } = *share;
-    let refuse = |reason| Error::Share { first_thread, threads, of: workload.threads, reason };
-    if barrier.threads() != workload.threads {
-        return Err(refuse(format!("the barrier was made for {} threads", barrier.threads())));
-    }
-    let end = first_thread.checked_add(threads);
-    if threads == 0 || end.is_none_or(|end| end > workload.threads) {
-        return Err(refuse("it is no part of the workload's threads".to_owned()));
-    }
+    let thread_range = share.range_of(&workload, barrier)?;
     if let Some(log) = &options.log {
-        return Err(refuse(format!("its log {} would be written by several processes: leave it out", log.display())));
+        let reason = format!("its log {} would be written by several processes: leave it out", log.display());
+        return Err(share.refused(&workload, reason));
     }
     if Laps::needed(&workload) && workload.files == Files::Shared {
         let reason = "what other processes write to the file that all share cannot be compared: give each thread a file \
                       of its own, or verify in a run of its own";
-        return Err(refuse(reason.to_owned()));
+        return Err(share.refused(&workload, reason.to_owned()));
     }
-    let thread_range = ThreadRange { first: first_thread, count: threads, barrier: Some(Arc::clone(barrier)) };
     start_range(workload, options, thread_range, |_| NoObserver)
 }

@@ -131,14 +131,14 @@ fn prepare(workload: &Workload, options: &Options, thread_range: &ThreadRange) -
     })
 }
 
-/// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
+/// Start the workers in `thread_range` of one of IOzone's tests: a run whose workers open their files themselves, before
+/// the clock.
 ///
 /// # Errors
 /// A workload that breaks a rule, or a thread that could not be started. What a worker's file refuses ends the run.
-pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
+pub(crate) fn start_tests(tests: Workers, thread_range: ThreadRange) -> Result<Handle, Error> {
     tests.workload().check()?;
     let _ = clock::now_ns();
-    let thread_range = ThreadRange::all(tests.workload());
     let options = tests.options();
     let context = within(options.timeout_ns, {
         let options = options.clone();
@@ -146,7 +146,7 @@ pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
     });
     let context = context.or_else(|missed| missed.if_late(|| RunContext::of(None, &options.pin_cpus)))?;
     let mut shared = SharedState::new(tests.workload().clone(), options, thread_range, context);
-    let files = (0..shared.workload.threads).map(|_| None).collect();
+    let files = (0..shared.thread_range.count).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
     launch(shared, files, |_| NoObserver)
 }

@@ -158,7 +158,7 @@ fn wrap(error: Error) -> PyErr {
 }
 
 /// Wait for a run's end; it is stopped when `poll` answers true or raises. `interim` may ask for a record so far.
-fn follow<T: Send>(
+pub fn follow<T: Send>(
     py: Python<'_>,
     handle: &Handle,
     (poll, interim): (Option<&Py<PyAny>>, Option<&Py<PyAny>>),

@@ -35,7 +35,10 @@ mod _core {
     #[pymodule_export]
     use crate::serve::PyDriveServer;
     #[pymodule_export]
-    use crate::suites::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
+    use crate::suites::{
+        differences_of_iozone, iozone_steps, merge_iozone_shares, merge_metadata_shares, remove_iozone_files,
+        run_iozone, run_iozone_share, run_metadata, run_metadata_share,
+    };
     #[pymodule_export]
     use crate::toml_text::{toml_faults, toml_lines};
     #[pymodule_export]

@@ -1,9 +1,10 @@
 //! Python functions that run IOzone's tests and metadata operations on real files and directories.
 
 use crate::conversions::{ask, refused, to_json};
-use crate::file::shifted;
+use crate::file::{self, shifted};
 use mileage_engine::{
-    Error, Job, MetadataShare, iozone_differences, start_iozone_watched, start_metadata, start_metadata_share,
+    Error, Identity, Job, MetadataShare, TestShareResult, iozone_differences, start_iozone_watched, start_metadata,
+    start_metadata_share, start_test_share,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -145,6 +146,53 @@ pub fn run_iozone(
         let Some(finished) = &finished else { return Ok(()) };
         done.try_iter().try_for_each(|result| finished.call1(py, (to_json(&result)?,)).map(drop))
     })
+}
+
+/// Number of steps of a set of IOzone's tests (JSON) on the file at `path`, whose workers may be processes. Raises as
+/// `run_iozone`.
+#[pyfunction]
+pub fn iozone_steps(path: PathBuf, suite: &str) -> PyResult<usize> {
+    mileage_engine::iozone_steps(&parse("suite", suite)?, path).map_err(wrap)
+}
+
+/// Do one process's workers of one step of a set of IOzone's tests; `part` (JSON) has `step`, from 0, the files that are
+/// `known` from the steps before, and `share` as `run_share` takes it. Returns what `merge_iozone_shares` takes (JSON). The step
+/// begins when those of all processes have arrived at the barrier, and stopping one stops all. Raises as `run_iozone`.
+#[pyfunction]
+#[pyo3(signature = (path, suite, part, poll = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_iozone_share(
+    py: Python<'_>,
+    path: PathBuf,
+    suite: &str,
+    part: &str,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let share = start_test_share(parse("suite", suite)?, path, parse("part", part)?).map_err(wrap)?;
+    to_json(&file::follow(py, share.run(), (poll.as_ref(), None), || share.wait(POLL))?)
+}
+
+/// The result of a step of which each process did a share, and the files that are known after it (JSON, a pair). `shares` are
+/// what `run_iozone_share` returned, in any order. `shifts_ns` as in `merge_shares`.
+#[pyfunction]
+#[pyo3(signature = (suite, step, shares, shifts_ns = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn merge_iozone_shares(
+    suite: &str,
+    step: usize,
+    shares: Vec<String>,
+    shifts_ns: Option<Vec<u64>>,
+) -> PyResult<String> {
+    let shares = shifted(&shares, shifts_ns.as_deref(), TestShareResult::shifted)?;
+    to_json(&mileage_engine::merge_test_shares(&parse("suite", suite)?, step, &shares).map_err(wrap)?)
+}
+
+/// Remove the files that a set of IOzone's tests (JSON) made, unless it keeps them; why one is left, if so. `known` (JSON): as
+/// `merge_iozone_shares` returned it after the last step.
+#[pyfunction]
+pub fn remove_iozone_files(path: PathBuf, suite: &str, known: &str) -> PyResult<Option<String>> {
+    let known: Vec<(PathBuf, Identity)> = parse("known", known)?;
+    Ok(mileage_engine::remove_test_files(&parse("suite", suite)?, path, known))
 }
 
 /// What IOzone itself does otherwise than the names of a set of its tests (JSON) say, in lines of text. Raises

@@ -267,7 +267,8 @@ def _iozone(name: str, run: PlannedRun, place: str) -> str:
     if suite.workers is None:
         words += ["-f", place]
     else:
-        words += ["-t", str(suite.workers), *([] if suite.stonewall is not False else ["-x"])]
+        words += ["-t", str(suite.workers), *([] if run.job.options.processes is True else ["-T"])]
+        words += [] if suite.stonewall is not False else ["-x"]
         if suite.mix_read_percent not in (None, UNSET):
             words += ["-+p", str(suite.mix_read_percent)]
         words += ["-F", *(f"{place}.{number}" for number in range(suite.workers))]

@@ -279,6 +279,7 @@ def _table(
             name=asked.name if not asked.files else None,
             files=asked.files[:count],
             together=bool(asked.children),
+            processes=bool(asked.children) and not given.has("-T") and not is_modelled(asked.place),
             exactly=True,
             stride=number(given, "-j", 17, 1, 1 << 31),
             retests=not given.has("-+n"),

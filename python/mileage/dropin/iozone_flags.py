@@ -56,7 +56,6 @@ _CHILDREN: Final = (
         "-t",
         "Number of parallel children, each with a file of its own; repeated: one row of figures for each number.",
         "N",
-        trap="children are threads, not processes",
         example="2",
     ),
     Flag("-l", "Smallest number of children; with -u, every number between.", "N", example="1"),
@@ -75,7 +74,7 @@ _CHILDREN: Final = (
         "FILE",
     ),
     Flag("-+h", "With -+m: the name of this machine, printed in the head.", "HOST", example="here"),
-    Flag("-T", "With -t: children are threads. They always are here."),
+    Flag("-T", "With -t: children are threads, not processes."),
     Flag(
         "-x",
         "With -t: the rate of a child is that of its whole file, not of its part when the first one ended.",
@@ -263,8 +262,9 @@ IOZONE: Final = Tool(
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(
         "Calls, offsets and content are those of IOzone 3.471, as with `mileage measure --fidelity`; a kB is 1024 "
-        "bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each figure "
-        "is printed when its test is done.",
+        "bytes. Children are processes, or threads with -T. They stay from test to test, where IOzone starts new "
+        "ones; on a modelled host they are threads of the simulation. Rows of several sizes are measured in "
+        "IOzone's order, and each figure is printed when its test is done.",
         "With -+w, -+y and -+C IOzone generates the expected data inside the time of each read. Mileage does not, so "
         "its reads from the page cache are two to three times as fast; the output says so. "
         "With -+d every read is compared inside its time, as IOzone does.",

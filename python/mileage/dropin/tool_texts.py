@@ -164,9 +164,14 @@ def _ior(done: FinishedRun, job: IorRun) -> str:
     return out.getvalue()
 
 
+def _iozone_flags(job: Suite) -> list[str]:
+    threads = job.value.workers is not None and job.options.processes is not True
+    return ["-R", *([] if job.value.retests else ["-+n"]), *(["-T"] if threads else [])]
+
+
 def _iozone(done: FinishedRun, job: Suite) -> dict[str, bytes]:
     value, record = job.value, done.entry.record
-    given = read(tool_named("iozone"), ["-R", *([] if value.retests else ["-+n"])])
+    given = read(tool_named("iozone"), _iozone_flags(job))
     line = line_of(done.run, "iozone", done.place) or f"iozone ({done.workload})"
     record_kb = value.record_bytes // _KB
     head = iozone_text.version_text() + (
@@ -185,14 +190,14 @@ def _iozone(done: FinishedRun, job: Suite) -> dict[str, bytes]:
         cells = iozone_print.sheet_of_table(line + " ", [row], [record_kb], cpu=False)
     else:
         blocks = iozone_text.blocks_of(given, value, record)
-        port = "process" if value.workers == 1 else "processes"
+        port, ports = ("thread", "threads") if given.has("-T") else ("process", "processes")
         parts = iozone_text.parts_of(given, {value.workers: blocks}, cpu=False)
-        text = f"\tThroughput test with {value.workers} {port}\n"
+        text = f"\tThroughput test with {value.workers} {port if value.workers == 1 else ports}\n"
         text += iozone_text.children_text(given, value, blocks)
         for what, unit, rows in parts:
-            text += iozone_print.children_report(rows, record_kb, unit, "processes", what)
+            text += iozone_print.children_report(rows, record_kb, unit, ports, what)
         text += "\niozone test complete.\n"
-        cells = iozone_print.sheet_of_children(line + " ", parts, record_kb, "processes")
+        cells = iozone_print.sheet_of_children(line + " ", parts, record_kb, ports)
     return {"txt": (head + text).encode(), "wks": biff2(cells)}
 
 

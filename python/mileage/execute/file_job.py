@@ -92,7 +92,12 @@ def perform_suite(
         ):
             tested(result)
 
-    text = _core.run_iozone(path, value, poll, finished)
+    if job.options.processes is True:
+        from mileage.execute.iozone_processes import ChildProcesses
+
+        text = ChildProcesses(path, value, poll).run(finished)
+    else:
+        text = _core.run_iozone(path, value, poll, finished)
     return _suite_record(job, msgspec.json.decode(text, type=_IozoneResults), what)
 
 

@@ -62,6 +62,10 @@ def suite_on_host(host: Any, job: Suite, what: str, poll: Poll) -> str:
         raise Refused(
             what, "a modelled host names the children's files itself", advice="leave -F out", code="no-effect"
         )
+    if job.options.processes is True:
+        raise Refused(
+            what, "children are threads of the simulation", advice="leave processes out", code="no-effect"
+        )
     return str(host.run_iozone("iozone", msgspec.json.encode(job.value).decode(), poll))
 
 

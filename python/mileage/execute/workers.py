@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from mileage.errors import Refused, RunFailed
 from mileage.execute.run_failure import Poll
-from mileage.worker import Answer, ByteOrder, MetadataOrder, Order
+from mileage.worker import Answer, ByteOrder, MetadataOrder, Order, ThreadShare
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -154,6 +154,13 @@ def metadata_order(directory: str, metadata: str, options: str) -> MetadataOrder
 
 def for_other_machine(order: Order) -> Order:
     """The order as another machine can do it: there the same file system has another device number."""
+    if order["kind"] == "iozone":
+        suite = json.loads(order["suite"])
+        if suite.get("directory"):
+            suite["directory"]["device"] = None
+        moved = order.copy()
+        moved["suite"] = json.dumps(suite)
+        return moved
     options = json.loads(order["options"])
     for identity in (options.get("directory"), (options.get("within") or (None, None))[1]):
         if identity:
@@ -169,7 +176,10 @@ def at_barrier(order: Order, barrier: str, at_ns: int) -> Order:
     """The order as it is sent: with the file of its barrier and the instant at which it is begun."""
     if order["kind"] == "metadata":
         return {**order, "barrier": barrier, "at_ns": at_ns}
-    return {**order, "share": {**order["share"], "barrier": barrier}, "at_ns": at_ns}
+    share: ThreadShare = {**order["share"], "barrier": barrier}
+    if order["kind"] == "iozone":
+        return {**order, "share": share, "at_ns": at_ns}
+    return {**order, "share": share, "at_ns": at_ns}
 
 
 def raise_for(answers: Sequence[Answer]) -> list[str]:

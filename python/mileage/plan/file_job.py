@@ -85,6 +85,8 @@ class JobOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name of the file in the target's directory; None for one of Mileage's own."""
     files: tuple[str, ...] | UnsetType = UNSET
     """Names of the children's files."""
+    processes: bool | UnsetType = UNSET
+    """Children are processes, not threads."""
 
 
 class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="family"):

@@ -117,7 +117,9 @@ class Suite(Job, tag="iozone", frozen=True):
         if switches is not None:
             value = msgspec.structs.replace(value, **value_of(switches, threads))
             retests, file = switches.retests, value.file_bytes
-            options = JobOptions(name=switches.name, files=switches.files)
+            options = JobOptions(
+                name=switches.name, files=switches.files, processes=switches.processes or UNSET
+            )
         twice = ("write", "read", "fwrite", "fread", "random", "pwrite", "pread") if retests else ()
         passes = sum(2 if group in twice else 1 for group in groups)
         names = tuple(f"iozone.{test}" for test in asked.tests)
@@ -136,6 +138,18 @@ class Suite(Job, tag="iozone", frozen=True):
                 advice="iozone.mix divides reads and writes among two threads or more",
                 code="too-few",
             )
+        if (
+            table.iozone is not None
+            and table.iozone.processes
+            and not together
+            and min(listed(table.threads)) < 2
+        ):
+            yield Refusal(
+                "iozone.processes",
+                found="true for a single stream",
+                expected="children: two threads or more, or together = true",
+                code="no-effect",
+            )
         yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:
@@ -151,6 +165,7 @@ class Suite(Job, tag="iozone", frozen=True):
             f"records of {format_bytes(value.record_bytes)}",
             f"in a file of {format_bytes(value.file_bytes)}",
             counted(value.workers or 1, "thread"),
+            *(("each in a process of its own",) if self.options.processes is True else ()),
             "IOzone's own calls" if value.mode == "fidelity" else "as the tests' names say",
             bypassed if value.direct else "page cache used",
             "flush in the time" if value.flush_timed else "flush not in the time",

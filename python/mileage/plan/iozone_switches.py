@@ -32,6 +32,8 @@ class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of the children's files (-F), in the target's directory."""
     together: bool = False
     """Children, even if there is one (-t 1): IOzone's order and calls differ from those of a single stream."""
+    processes: bool = False
+    """Children are processes, as IOzone's without -T; else threads."""
     exactly: bool = False
     """Only the tests that are named: nothing is written first, and what is read is there."""
     stride: Count = 17

@@ -36,7 +36,13 @@ impl Default for TestTimes {
 impl TestTimes {
     /// From the first call of any worker to the last close of any, in nanoseconds: what IOzone's parent waits for.
     pub(super) fn whole_ns(&self) -> u64 {
-        self.ended_ns.load(Ordering::Relaxed).saturating_sub(self.began_ns.load(Ordering::Relaxed))
+        let (began_ns, ended_ns) = self.span_ns();
+        ended_ns.saturating_sub(began_ns)
+    }
+
+    /// The first call of any worker and the last close of any, on the engine's clock; `u64::MAX` and 0 without one.
+    pub(super) fn span_ns(&self) -> (u64, u64) {
+        (self.began_ns.load(Ordering::Relaxed), self.ended_ns.load(Ordering::Relaxed))
     }
 
     /// Error that occurred after the timed part.

@@ -8,8 +8,8 @@
 //!
 //! `suite` is the value, `manner` what moves the records, `record_extras` what is done before and after each, `steps`
 //! what each test does before, inside and after its clock, `workers` what happens before, `calls` what happens inside
-//! and after, `run` the sequence, `results` the rates that IOzone prints, `differences` the text, `file_job` the same
-//! tests for a modelled host.
+//! and after, `run` the sequence, `process_share` the part of a test that one of several processes does, `results` the rates
+//! that IOzone prints, `differences` the text, `file_job` the same tests for a modelled host.
 //!
 //! # Invariant
 //! In fidelity the system calls on the file are those of IOzone 3.471, in its order. *Guard:* the tests watch every test
@@ -17,12 +17,13 @@
 //!
 //! # Refused here
 //! Record rewrite by workers in fidelity and the mix of a single stream, which IOzone skips without a message;
-//! `pwritev` and `preadv` tests, which no Linux build of IOzone has; processes instead of threads.
+//! `pwritev` and `preadv` tests, which no Linux build of IOzone has.
 
 mod calls;
 mod differences;
 mod file_job;
 mod manner;
+mod process_share;
 mod record_extras;
 mod results;
 mod run;
@@ -33,6 +34,9 @@ mod workers;
 pub use differences::iozone_differences;
 pub use file_job::{iozone_file_job, iozone_results};
 pub use manner::{CacheSize, Manner, MappedFlush, Transport};
+pub use process_share::{
+    TestShare, TestShareHandle, TestShareResult, iozone_steps, merge_test_shares, remove_test_files, start_test_share,
+};
 pub use results::{IozoneResults, TestResult, TimedBytes, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
 pub(crate) use workers::Workers;
@@ -70,19 +74,30 @@ pub fn start_iozone_watched(
 }
 
 fn start(suite: Iozone, path: PathBuf, finished: Option<Sender<TestResult>>) -> Result<Job<IozoneResults>, Error> {
-    suite.check()?;
-    let paths = match suite.workers {
-        None => vec![path],
-        Some(_) if !suite.files.is_empty() => suite.files.clone(),
-        Some(workers) => (0..workers).map(|worker| target::path_of(&path, worker)).collect(),
-    };
-    let makes = suite.order().first().is_some_and(|test| test.makes_the_file());
-    for path in &paths {
-        check_file(&suite, path, makes)?;
-    }
+    let paths = checked_paths(&suite, path)?;
     let tests = Arc::new(Tests::new(suite, paths, finished));
     let job = Arc::clone(&tests);
     Job::start(tests as Arc<dyn Control>, move || job.run())
+}
+
+/// The files of a suite that can be done.
+fn checked_paths(suite: &Iozone, path: PathBuf) -> Result<Vec<PathBuf>, Error> {
+    suite.check()?;
+    let paths = paths_of(suite, path);
+    let makes = suite.order().first().is_some_and(|test| test.makes_the_file());
+    for path in &paths {
+        check_file(suite, path, makes)?;
+    }
+    Ok(paths)
+}
+
+/// The files of a suite, one for each worker.
+fn paths_of(suite: &Iozone, path: PathBuf) -> Vec<PathBuf> {
+    match suite.workers {
+        None => vec![path],
+        Some(_) if !suite.files.is_empty() => suite.files.clone(),
+        Some(workers) => (0..workers).map(|worker| target::path_of(&path, worker)).collect(),
+    }
 }
 
 fn check_file(suite: &Iozone, path: &Path, makes: bool) -> Result<(), Error> {

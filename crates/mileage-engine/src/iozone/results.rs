@@ -1,6 +1,7 @@
 //! Results of the tests: a record each, and for several workers the rates that IOzone prints.
 
-use super::suite::Test;
+use super::steps::Step;
+use super::suite::{Iozone, Mode, Test};
 use mileage_measure::{RunRecord, ThreadRecord};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,21 @@ pub struct TimedBytes {
     pub bytes: u64,
     /// Nanoseconds.
     pub ns: u64,
+}
+
+impl TestResult {
+    /// The result of a step with this record. `whole_ns`: from the first call of any worker to the last close of any.
+    pub(super) fn of(suite: &Iozone, step: &Step, record: RunRecord, whole_ns: u64) -> Self {
+        let leave = suite.mode == Mode::Fidelity && step.test.only_reads();
+        let rates = || WorkerRates::of(&record, whole_ns, suite.stonewall, leave);
+        Self {
+            test: step.test,
+            name: step.test.name().to_owned(),
+            reported: !step.unreported,
+            workers: suite.workers.map(|_| rates()),
+            record,
+        }
+    }
 }
 
 impl WorkerRates {

@@ -1,13 +1,14 @@
 //! Run a set of IOzone's tests one after the other on a background thread.
 
 use super::calls::TestTimes;
-use super::results::{IozoneResults, TestResult, WorkerRates};
+use super::results::{IozoneResults, TestResult};
 use super::steps::{Step, steps};
 use super::suite::{Iozone, Mode};
 use super::workers::{OpenedFiles, Workers};
 use crate::error::Error;
 use crate::job::{Control, Progress};
 use crate::run_handle::{Handle, start_tests};
+use crate::thread_range::ThreadRange;
 use mileage_measure::{RunError, RunRecord};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,7 +65,6 @@ impl Tests {
             rustix::fs::sync();
             rustix::fs::sync();
         }
-        let made = self.suite.order().iter().any(|test| test.makes_the_file());
         for step in &self.steps {
             if self.is_stopped() {
                 break;
@@ -80,7 +80,7 @@ impl Tests {
                     all.results.push(result);
                 }
                 Err(error) => {
-                    self.remove_files(made);
+                    remove_files(&self.suite, &self.paths, &self.known);
                     return Err(error);
                 }
             }
@@ -95,7 +95,7 @@ impl Tests {
             }
         }
         all.interrupted = self.is_stopped();
-        if let Some(left) = self.remove_files(made)
+        if let Some(left) = remove_files(&self.suite, &self.paths, &self.known)
             && let Some(last) = all.results.last_mut()
         {
             last.record.notes.push(left);
@@ -112,7 +112,8 @@ impl Tests {
             ends: Arc::clone(&ends),
             known: Arc::clone(&self.known),
         };
-        let handle = Arc::new(start_tests(workers)?);
+        let all = ThreadRange::all(workers.workload());
+        let handle = Arc::new(start_tests(workers, all)?);
         *self.current() = Some(Arc::clone(&handle));
         let outcome = loop {
             if self.is_stopped() {
@@ -125,25 +126,12 @@ impl Tests {
         *self.current() = None;
         let mut record = match outcome {
             Ok(finished) => finished.record,
-            // A file that could not be prepared ends the set, as an error of the test itself does.
-            Err(Error::Target { what, path, kind, reason, advice }) => {
-                let message = format!("cannot {what} {}: {reason} ({kind}){advice}", path.display());
-                RunRecord { error: Some(RunError { kind, message }), ..RunRecord::default() }
-            }
-            Err(error) => return Err(error),
+            Err(error) => RunRecord { error: Some(unprepared(error)?), ..RunRecord::default() },
         };
         record.error = record.error.or_else(|| ends.error());
         self.bytes_before.fetch_add(record.bytes_read + record.bytes_written, Ordering::Relaxed);
         self.operations_before.fetch_add(record.ops_read + record.ops_written, Ordering::Relaxed);
-        let leave = self.suite.mode == Mode::Fidelity && step.test.only_reads();
-        let rates = || WorkerRates::of(&record, ends.whole_ns(), self.suite.stonewall, leave);
-        Ok(TestResult {
-            test: step.test,
-            name: step.test.name().to_owned(),
-            reported: !step.unreported,
-            workers: self.suite.workers.map(|_| rates()),
-            record,
-        })
+        Ok(TestResult::of(&self.suite, step, record, ends.whole_ns()))
     }
 
     fn pause(&self) {
@@ -154,22 +142,36 @@ impl Tests {
             left -= piece;
         }
     }
+}
 
-    /// Remove the files that these tests made; why one is left, if so.
-    fn remove_files(&self, made: bool) -> Option<String> {
-        if self.suite.keep || !made {
-            return None;
+/// Remove the files that the tests of a suite made; why one is left, if so.
+pub(super) fn remove_files(suite: &Iozone, paths: &[PathBuf], known: &OpenedFiles) -> Option<String> {
+    if suite.keep || !suite.makes_files() {
+        return None;
+    }
+    let compared = suite.directory.is_some();
+    let is_other = |path: &PathBuf| compared && !known.of(path).is_some_and(|own| own.is_at(path));
+    let paths = paths.iter().filter(|path| !is_other(path));
+    let remove = |path: &PathBuf| match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Some(format!("{} is left behind: {error}", path.display()))
         }
-        let known = self.suite.directory.is_some();
-        let is_other = |path: &PathBuf| known && !self.known.of(path).is_some_and(|own| own.is_at(path));
-        let paths = self.paths.iter().filter(|path| !is_other(path));
-        let remove = |path: &PathBuf| match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Some(format!("{} is left behind: {error}", path.display()))
-            }
-            _ => None,
-        };
-        paths.filter_map(remove).reduce(|all, one| all + "; " + &one)
+        _ => None,
+    };
+    paths.filter_map(remove).reduce(|all, one| all + "; " + &one)
+}
+
+/// The error of the record for a file that could not be prepared: it ends the set, as an error of the test itself does.
+///
+/// # Errors
+/// Any other error, for which the test is void.
+pub(super) fn unprepared(error: Error) -> Result<RunError, Error> {
+    match error {
+        Error::Target { what, path, kind, reason, advice } => {
+            let message = format!("cannot {what} {}: {reason} ({kind}){advice}", path.display());
+            Ok(RunError { kind, message })
+        }
+        error => Err(error),
     }
 }
 

@@ -389,6 +389,11 @@ impl Iozone {
         all.iter().copied().filter(done).collect()
     }
 
+    /// Whether the tests make their files, which are removed then.
+    pub(super) fn makes_files(&self) -> bool {
+        self.order().iter().any(|test| test.makes_the_file())
+    }
+
     /// Threads of every test.
     pub fn threads(&self) -> u32 {
         self.workers.unwrap_or(1)

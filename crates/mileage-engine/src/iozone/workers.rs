@@ -49,6 +49,14 @@ impl OpenedFiles {
         self.lock().get(path).copied()
     }
 
+    pub(super) fn these(known: impl IntoIterator<Item = (PathBuf, Identity)>) -> Self {
+        Self(Mutex::new(known.into_iter().collect()))
+    }
+
+    pub(super) fn all(&self) -> Vec<(PathBuf, Identity)> {
+        self.lock().iter().map(|(path, own)| (path.clone(), *own)).collect()
+    }
+
     pub(super) fn forget(&self, path: &Path) {
         self.lock().remove(path);
     }
