@@ -36,6 +36,7 @@ pub(crate) fn overhead_ps(workload: &Workload) -> u64 {
         sync: Sync::None,
         sync_timed: false,
         sync_every: 0,
+        sync_last: true,
         ..workload.clone()
     };
     (0..TRIES).filter_map(|_| one_try(plain.clone())).min().unwrap_or(0)

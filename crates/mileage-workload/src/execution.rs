@@ -112,7 +112,7 @@ impl Execution {
             cursor: 0,
             last_ns: 0,
             gates: Gates::of(workload, thread).map(Box::new),
-            sync: workload.sync,
+            sync: if workload.sync_last { workload.sync } else { Sync::None },
             dirty: false,
             expired: false,
         })

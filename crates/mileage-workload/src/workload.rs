@@ -106,6 +106,9 @@ pub struct Workload {
     /// for the final one only.
     #[serde(default)]
     pub sync_every: u64,
+    /// Whether there is a final sync; without one `sync_every` is what remains, and nothing after it is timed.
+    #[serde(default = "yes")]
+    pub sync_last: bool,
     /// Share of operations that discard (TRIM, punch a hole), 0 to 100 percent, taken before the read share is drawn.
     #[serde(default)]
     pub discard_percent: u8,
@@ -122,6 +125,10 @@ pub struct Workload {
     /// is from.
     #[serde(default)]
     pub generation: u32,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Default for Workload {
@@ -141,6 +148,7 @@ impl Default for Workload {
             sync: Sync::None,
             sync_timed: false,
             sync_every: 0,
+            sync_last: true,
             discard_percent: 0,
             files: Files::Shared,
             load: Load::default(),
@@ -191,6 +199,13 @@ impl Workload {
                 what: "sync_every",
                 found: self.sync_every.to_string(),
                 expected: "without a sync at the end there is none between writes either: choose sync fsync or fdatasync",
+            });
+        }
+        if !self.sync_last && (self.sync_timed || self.sync_every == 0) {
+            return Err(Error::Refused {
+                what: "sync_last",
+                found: "false".to_owned(),
+                expected: "without a final sync there is none to time, and syncs between writes are needed: sync_every",
             });
         }
         self.check_pattern()

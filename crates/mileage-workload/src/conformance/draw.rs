@@ -57,6 +57,9 @@ pub fn random_workload(seed: u64, scope: &Scope) -> Workload {
         load: random_load(&mut draw, scope),
         ..Workload::default()
     };
+    if workload.sync_every > 0 && !workload.sync_timed {
+        workload.sync_last = draw.one_in(2);
+    }
     random_pattern(&mut draw, scope, &mut workload);
     workload
 }

@@ -112,7 +112,7 @@ fn judge_syncs(workload: &Workload, plan: &Plan, moves: &[Completion], syncs: &[
             }
         }
     }
-    let final_one = usize::from(dirty && workload.sync != Sync::None);
+    let final_one = usize::from(dirty && workload.sync != Sync::None && workload.sync_last);
     let least = before.len() + final_one;
     let most = before.len() + final_one.max(plan.syncs_behind);
     clause((least..=most).contains(&syncs.len()), "a missing or a needless sync")?;

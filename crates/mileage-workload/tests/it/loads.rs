@@ -191,11 +191,13 @@ fn a_burst_is_whole_and_a_pause_follows_its_last_completion() {
 
 #[test]
 fn syncs_stand_after_every_n_writes() {
-    let kinds = |read_percent, operations| {
+    let of = |read_percent, operations, sync_last| {
         let stop = Stop { operations: Some(operations), ..Stop::default() };
-        let workload = Workload { read_percent, depth: 3, sync: Sync::Fsync, sync_every: 4, stop, seed: 9, ..plain() };
+        let syncs = Workload { sync: Sync::Fsync, sync_every: 4, sync_last, ..plain() };
+        let workload = Workload { read_percent, depth: 3, stop, seed: 9, ..syncs };
         simulate(&workload, uneven).0.iter().map(|it| it.op.kind).collect::<Vec<OpKind>>()
     };
+    let (kinds, without_last) = (|share, count| of(share, count, true), |count| of(0, count, false));
     let (w, s) = (OpKind::Write, OpKind::Sync);
     assert_eq!(kinds(0, 10), [w, w, w, w, s, w, w, w, w, s, w, w, s]);
     assert_eq!(kinds(0, 8), [w, w, w, w, s, w, w, w, w, s], "nothing was changed after the last sync on the way");
@@ -203,6 +205,8 @@ fn syncs_stand_after_every_n_writes() {
     let between: Vec<usize> =
         mixed.split(|kind| *kind == s).map(|part| part.iter().filter(|kind| **kind == w).count()).collect();
     assert!(between[..between.len() - 2].iter().all(|writes| *writes == 4), "{between:?}");
+    assert_eq!(without_last(8), [w, w, w, w, s, w, w, w, w], "no sync is the last");
+    assert_eq!(without_last(9), [w, w, w, w, s, w, w, w, w, s, w]);
     assert_eq!(kinds(100, 10).len(), 10, "who only reads has nothing to sync");
 }
 
