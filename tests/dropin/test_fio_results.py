@@ -104,6 +104,34 @@ def test_an_ended_job_ends_its_group_with_exitall(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(
+    ("words", "calls", "counted"),
+    [
+        # Calls of fio 3.33: writes, fsync, fdatasync.
+        ("--size=16k --fsync=1", "WSWSWSW", 3),
+        ("--size=20k --fsync=2", "WWSWWSW", 2),
+        ("--size=16k --fsync=4", "WWWW", 0),
+        ("--size=20k --fsync=4 --end_fsync=1", "WWWWSWS", 1),
+        ("--size=16k --fsync=2 --fsync_on_close=1", "WWSWWS", 1),
+        ("--size=16k --fdatasync=2", "WWDWW", 1),
+        ("--size=16k --fdatasync=2 --end_fsync=1", "WWDWWS", 1),
+        ("--size=16k --end_fsync=1", "WWWWS", 0),
+    ],
+)
+def test_syncs_stand_where_fio_has_them(tmp_path: Path, words: str, calls: str, counted: int) -> None:
+    command = [sys.executable, "-m", "mileage", "fio", "--name=a", "--rw=write", *words.split()]
+    watch = ["strace", "-f", "-y", "-o", "trace", "-e", "trace=pwrite64,fsync,fdatasync"]
+    command = [*watch, *command, "--output-format=json", "--output=out"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    letters = {"pwrite64": "W", "fsync": "S", "fdatasync": "D"}
+    lines = (tmp_path / "trace").read_text().splitlines()
+    found = [line.split()[1].partition("(")[0] for line in lines if "/a.0." in line]
+    assert "".join(letters[name] for name in found) == calls
+    (job,) = json.loads((tmp_path / "out").read_text())["jobs"]
+    assert job["sync"]["total_ios"] == counted
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_the_page_cache_is_dropped_before_each_pass(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "mileage", "fio", "--name=a", "--rw=read", "--size=64k"]
     trace = tmp_path / "trace"
@@ -297,6 +325,7 @@ def test_a_delay_before_the_first_file_takes_nothing_of_the_limit(monkeypatch: p
         job=job,
         files=[file],
         limit_ns=700_000_000,
+        writes=False,
         timed=True,
         workload={"record_bytes": 4096},
         verification=SimpleNamespace(reads_back=False),

@@ -325,8 +325,10 @@ def _work(job: FioJob, number: int) -> FioWork:
         "content": "incompressible" if verification.kind or reads == 100 else _content(job),
         "sync": sync,
         # fsync_on_close syncs after the time of the job, as a sync that is only the last one of fsync=N.
-        "sync_timed": job.is_on("end_fsync"),
+        "sync_timed": job.is_on("end_fsync") and not syncs_apart(job),
         "sync_every": every,
+        # As fio: the last sync of fsync=N is one that a further operation follows.
+        "sync_last": not every,
         "load": load,
         "verify": "all" if verification.kind == "compare" and reads == 100 else "off",
     }
@@ -411,13 +413,22 @@ def _set_cache_drop(work: FioWork) -> None:
         work.notes.append("invalidate: the page cache is dropped before the first pass only")
 
 
+def _syncs_at_end(job: FioJob) -> bool:
+    return job.is_on("end_fsync") or job.is_on("fsync_on_close")
+
+
+def syncs_apart(job: FioJob) -> bool:
+    """Whether a sync at the end follows syncs between writes, with which fio does not count it."""
+    return any(job.number(key, 0) for key in ("fsync", "fdatasync")) and _syncs_at_end(job)
+
+
 def _sync(job: FioJob) -> tuple[str, int]:
     every, data = job.number("fsync", 0), job.number("fdatasync", 0)
     if every and data:
         raise job.refuse("fdatasync", "is not built together with fsync", code="conflict")
     if every or data:
         return ("fsync" if every else "fdatasync"), every or data
-    return ("fsync" if job.is_on("end_fsync") or job.is_on("fsync_on_close") else "none"), 0
+    return ("fsync" if _syncs_at_end(job) else "none"), 0
 
 
 def is_direct(job: FioJob) -> bool:

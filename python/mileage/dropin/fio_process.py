@@ -20,7 +20,7 @@ from mileage import _core
 from mileage.dropin.fio_files import FioFile, length_of
 from mileage.dropin.fio_link import ParentLink, Requests
 from mileage.dropin.fio_places import trace_of
-from mileage.dropin.fio_plan import FioWork
+from mileage.dropin.fio_plan import FioWork, syncs_apart
 from mileage.dropin.fio_steps import handle_files, use_processor
 
 _SHOWN: Final = 3
@@ -77,6 +77,8 @@ def _do_files(work: FioWork, parent: ParentLink) -> None:
                 stop = _stop_of(work, file, limit_ns, loops)
                 record = _run(file, work, parent, stop, warms_up=at + loop == 0)
                 _lengthen(record, stop, parent)
+                if work.writes and syncs_apart(work.job):
+                    _sync_at_end(work, file, record)
             now_ns = time.monotonic_ns()
             done.append(record)
             status["records"].append(record)
@@ -109,6 +111,15 @@ def _lengthen(record: dict[str, Any], stop: dict[str, int], parent: ParentLink) 
     is_done = moved >= stop.get("bytes", moved + 1) or operations >= stop.get("operations", operations + 1)
     if "time_ns" in stop and not is_done and not record.get("error") and not parent.came:
         record["elapsed_ns"] = max(record["elapsed_ns"], stop["time_ns"])
+
+
+def _sync_at_end(work: FioWork, file: FioFile, record: dict[str, Any]) -> None:
+    """Sync a file whose syncs between writes are counted, without counting this one; end_fsync counts its time."""
+    began_ns = time.monotonic_ns()
+    with open(file.path, "rb") as opened:
+        os.fsync(opened.fileno())
+    if work.job.is_on("end_fsync"):
+        record["elapsed_ns"] += time.monotonic_ns() - began_ns
 
 
 def _invalidate(work: FioWork, file: FioFile) -> None:
@@ -186,6 +197,7 @@ def _read_back(work: FioWork, parent: ParentLink, done: list[dict[str, Any]]) ->
         "read_percent": 100,
         "sync": "none",
         "sync_every": 0,
+        "sync_last": True,
         "load": {},
         "verify": "all" if work.verification.kind == "compare" else "off",
     }
