@@ -4,6 +4,7 @@ While its modules are imported Ctrl-C ends the process at once and quietly: ther
 would print a traceback. An ignored SIGINT, as in the background of a shell script, stays ignored.
 """
 
+import gc
 import signal
 
 
@@ -13,7 +14,12 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from mileage.cli import main as command_line
 
-    command_line()
+    try:
+        command_line()
+    finally:
+        # Python ends with searches for cycles among all objects, which all modules are: with none to search, a command
+        # that does little takes a tenth less processor time.
+        gc.freeze()
 
 
 if __name__ == "__main__":

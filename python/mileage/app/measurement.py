@@ -94,9 +94,12 @@ def measure(
     log: Path | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "measure"),
+    kept: bool = True,
     reports: bool = True,
 ) -> Measurement:
-    """Do the plan of a one-off study. With `save`, its folder is kept there, and with `reports` its report.
+    """Do the plan of a one-off study. With `save`, its folder is made there.
+
+    `kept`: it stays after the command, with its report where `reports` says so.
 
     With `log`, every operation of its one run is written there; of several runs to `log-1`, `log-2` and so on.
 
@@ -106,14 +109,14 @@ def measure(
     """
     reporter = progress or Silent()
     if save is not None:
-        done = _done_in(save, resolved, destroy, reporter, command, log)
-        from mileage.app import StudyResult
+        done = _done_in(save, resolved, destroy, reporter, command, log, temporary=not kept)
+        if kept and reports and report_level(None, resolved.study.report) != "none":
+            from mileage.app import StudyResult
 
-        if reports and report_level(None, resolved.study.report) != "none":
             StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with one_off_folder() as place:
-            done = _done_in(place, resolved, destroy, reporter, command, log)
+            done = _done_in(place, resolved, destroy, reporter, command, log, temporary=True)
     return done
 
 
@@ -124,10 +127,12 @@ def _done_in(
     reporter: Progress,
     command: Sequence[str],
     log: Path | None,
+    *,
+    temporary: bool,
 ) -> Measurement:
     """Do the plan in a new folder: the cells in the order of the plan."""
     names = [] if log is None else _log_names(resolved, log)
-    folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
+    folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode(), temporary=temporary)
     do(resolved, folder, destroy, reporter, command=shlex.join(command), always_clean=True)
     _copy_logs(folder, names)
     # Imported after the runs: these modules are needed only once there are figures, and would delay the start.

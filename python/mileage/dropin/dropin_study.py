@@ -129,7 +129,7 @@ def do_study(
         progress = printing if head or finished or tested or moved else watch
         try:
             measured = measure(
-                plan, destroy=destroy, save=save, progress=progress, command=command, reports=is_kept
+                plan, destroy=destroy, save=save, progress=progress, command=command, kept=is_kept
             )
         except RunFailed:
             if failed is not None and printing.begun is not None:

@@ -3,7 +3,8 @@
 Scope: the first snapshot is kept in the study folder; resume compares with it too. On a real target, a change
 of a key that figures depend on (kernel, firmware, scheduler, mount, memory) ends the study, unless the user accepts the
 change. Every other change of a stable key, such as a reboot, is noted. Simulated time does not depend on the machine,
-so for virtual drives every change is only noted.
+so for virtual drives every change is only noted. A temporary study folder gets no snapshots, and its machine is not
+asked for what is only recorded: versions of programs, the drive's answers, the condition of the file system.
 What it refuses: to resume after such a change without the user's consent; the message gives the old and new values.
 """
 
@@ -79,7 +80,7 @@ class EnvironmentGuard:
             if start is None:
                 start = now
                 files[environment_file(start_name(session))] = encoded(now)
-            self._folder.save_sealed(self._journal, files)
+            self._save(files)
             self._starts[session] = start
         self._weigh(target, f"before {stage}", start, now)
 
@@ -103,7 +104,7 @@ class EnvironmentGuard:
             return
         with self._lock:
             now, files = self._look(target, f"{stage}.after")
-            self._folder.save_sealed(self._journal, files)
+            self._save(files)
             start = self._starts.get(session, now)
         self._weigh(target, f"during {stage}", start, now)
 
@@ -117,13 +118,18 @@ class EnvironmentGuard:
         """A snapshot, of a real target with what its drive says of itself, and the files that keep it and its texts."""
         now = {**snapshot(target.place, root=HOST), **self._notes}
         files = {}
-        if not target.is_virtual:
+        if not target.is_virtual and not self._folder.is_temporary:
             disk = disk_of(target.place, root=HOST)
             facts, answers = health(disk)
             now = {**now, **program_versions(), **facts, **condition_of(target, root=HOST)}
             files[environment_file(f"raw/{name}")] = encoded({**raw_snapshot(disk, root=HOST), **answers})
         files[environment_file(name)] = encoded(now)
         return now, files
+
+    def _save(self, files: dict[str, bytes]) -> None:
+        """Keep the files of a snapshot in the study folder, unless the folder is removed with them."""
+        if not self._folder.is_temporary:
+            self._folder.save_sealed(self._journal, files)
 
     def _weigh(self, target: Target, when: str, start: dict[str, str], now: dict[str, str]) -> None:
         changes = diff(start, now)

@@ -63,6 +63,8 @@ class StudyFolder:
     def __init__(self, path: Path) -> None:
         """Name the parts; touches nothing."""
         self.path = path
+        self.is_temporary = False
+        """Whether it is removed when its command ends, so that nobody reads what no figure needs."""
         self._seen: tuple[object, JournalContent] | None = None
         self._directory: Directory | None = None
         self.plan_toml = path / "plan.toml"
@@ -78,8 +80,8 @@ class StudyFolder:
         self._lock: int | None = None
 
     @classmethod
-    def create(cls, path: Path, plan_toml: str, plan_json: bytes) -> StudyFolder:
-        """Make a new study folder with its resolved plan.
+    def create(cls, path: Path, plan_toml: str, plan_json: bytes, *, temporary: bool = False) -> StudyFolder:
+        """Make a new study folder with its resolved plan. `temporary`: it is removed when its command ends.
 
         Raises:
             Refused: the path exists and is not an empty folder, or cannot be made.
@@ -95,6 +97,7 @@ class StudyFolder:
             )
         _refuse_name(path)
         folder = cls(path)
+        folder.is_temporary = temporary
         try:
             path.mkdir(parents=True, exist_ok=True)
             refuse_links(path)
