@@ -7,11 +7,16 @@ would print a traceback. An ignored SIGINT, as in the background of a shell scri
 import gc
 import signal
 
+_GARBAGE_OBJECTS = 20_000
+"""New objects after which Python searches for cycles among them."""
+
 
 def main() -> None:
     """Run the command line and end the process with the command's exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Modules make no garbage, and at Python's threshold of 700 objects their import is searched for it seventy times.
+    gc.set_threshold(_GARBAGE_OBJECTS)
     from mileage.cli import main as command_line
 
     try:

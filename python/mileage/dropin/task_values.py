@@ -13,7 +13,6 @@ from typing import Final
 
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
-from mileage.formats.ior_options import PACKETS
 
 THREADS_MAX: Final = 1024
 KEEP_IN: Final = "MILEAGE_STUDIES"
@@ -88,6 +87,8 @@ def bytes_of(tool: str, name: str, text: str) -> int:
 
 def packet_of(value: str) -> str | None:
     """The kind of data of a value of IOR's -l, by its first letter; None for one that IOR does not know."""
+    from mileage.formats.ior_options import PACKETS
+
     return next((kind for kind in PACKETS if value[:1] == kind[0]), None)
 
 

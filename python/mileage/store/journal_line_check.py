@@ -9,6 +9,7 @@ recorded before; histograms that do not add up; series of unequal length.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -165,16 +166,18 @@ class _Other(msgspec.Struct):
     """A line of a kind that this version does not know; nothing of it is read."""
 
 
-_DECODERS: Final[dict[str, msgspec.json.Decoder[Entry]]] = {
-    kind_of(type_): msgspec.json.Decoder(type_) for type_ in ENTRY_TYPES
-}
-_IMPORTED: Final = msgspec.json.Decoder(ImportedRun)
-_OTHER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_Other)
+_TYPES: Final[dict[str, type[Entry]]] = {kind_of(type_): type_ for type_ in ENTRY_TYPES}
 
 
 def decoder_of(kind: str, *, imported: bool) -> msgspec.json.Decoder[Any]:
     """Decoder for lines of a kind; `imported` for a study that another tool measured."""
-    return _IMPORTED if imported and kind == "run" else _DECODERS.get(kind, _OTHER)
+    return _decoder_for(ImportedRun if imported and kind == "run" else _TYPES.get(kind, _Other))
+
+
+@cache
+def _decoder_for(type_: type[Any]) -> msgspec.json.Decoder[Any]:
+    """The decoder of a type, made when a line of it is met: a journal has few of the kinds."""
+    return msgspec.json.Decoder(type_)
 
 
 def _check_times(entry: Entry, *, imported: bool) -> None:

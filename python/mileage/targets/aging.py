@@ -11,7 +11,6 @@ What is written does not compress, so that a file system or drive that compresse
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 from pathlib import Path
@@ -89,6 +88,8 @@ def age(place: Path, percent: float, seed: int) -> str:
 
 def sync_file_system(place: Path) -> None:
     """Have the file system of a directory write all that it holds back, and commit. Raises OSError."""
+    import ctypes
+
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):

@@ -9,19 +9,32 @@ A file that cannot be read is an empty text.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from typing import Final
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _BLANK = " \t\n"
+_READ_BYTES: Final = 1 << 16
 
 
 def read_text(path: Path) -> str:
     """The text of a file of the kernel, byte for byte; "" when it is missing or unreadable."""
+    # Plain calls: a snapshot reads two hundred files, and a file object takes three times the processor time.
     try:
-        return decoded(path.read_bytes())
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""
+    parts = []
+    try:
+        while part := os.read(descriptor, _READ_BYTES):
+            parts.append(part)
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+    return decoded(b"".join(parts))
 
 
 def decoded(data: bytes) -> str:
