@@ -30,3 +30,25 @@ def test_a_small_call_imports_nothing_that_makes_reports(tool: str, tmp_path: Pa
     assert "mileage" in imported
     assert imported & HEAVY == set()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("mileage-")]
+
+
+STARTS = """
+import sys
+sys.addaudithook(lambda event, values: event == "subprocess.Popen" and sys.stderr.write(f"started {values[0]}\\n"))
+from mileage.__main__ import main
+main()
+"""
+
+
+def started(words: str, folder: Path) -> list[str]:
+    """Programs that a command starts."""
+    command = [sys.executable, "-c", STARTS, *words.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    return re.findall(r"^started .*?(\w+)\W*$", done.stderr, re.MULTILINE)
+
+
+def test_only_a_study_that_is_kept_asks_programs_for_their_versions(tmp_path: Path) -> None:
+    assert started(LINES["iozone"], tmp_path) == []
+    assert "losetup" in started(f"{LINES['iozone']} --study kept", tmp_path)
+    assert list((tmp_path / "kept/environment").glob("*.json"))

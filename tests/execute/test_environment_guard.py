@@ -14,6 +14,7 @@ import pytest
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_conditions import settle
 from mileage.model.journal_entries import AcceptedChange, EnvironmentChange, Rewrite, Run
+from mileage.plan import parse_study
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small
@@ -325,3 +326,25 @@ def test_a_change_at_another_target_of_a_study_is_reported(tmp_path: Path) -> No
     seal_again(folder)
     (output,) = app.load(folder).view().environment_changes
     assert output.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), output
+
+
+def test_a_study_that_is_not_kept_stops_on_a_changed_machine_too(
+    small: Small, tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mileage.app.measurement import measure, planned
+    from mileage.execute import cycle
+
+    genuine = cycle.perform
+
+    def perform(target, run, **rest):  # type: ignore[no-untyped-def]
+        (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
+        return genuine(target, run, **rest)
+
+    monkeypatch.setattr(cycle, "perform", perform)
+    (tmp_path / "target").mkdir()
+    study = parse_study(small.study(f"dir:{tmp_path}/target").read_text(), "small")
+    with pytest.raises(
+        RunFailed, match=r"kernel\.release changed from 6\.1\.0-before to 6\.2\.0-after \(seen during"
+    ):
+        measure(planned(study, None), save=tmp_path / "study", kept=False)
+    assert not list((tmp_path / "study/environment").rglob("*.json"))
