@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,11 @@ def test_the_last_mix_counts() -> None:
         ("--rw=randread", "--random_distribution=zoned:50/5:30/15:30/"),
         ("--rw=randread", "--random_distribution=zoned:50/5:30/15:20/", "--loops=2"),
         ("--rw=rw:8k",),
+        ("--rw=randread:4k",),
+        ("--rw=randread:4", "--rw_sequencer=other"),
+        ("--rw=randread:4", "--random_distribution=zipf:1.2"),
+        ("--rw=randread:4", "--time_based", "--runtime=1"),
+        ("--rw=read", "--rw_sequencer=identical"),
         ("--rw=read:8k", "--time_based", "--runtime=1"),
         ("--rw=write", "--numjobs=2", "--write_iolog=l"),
         ("--ioengine=cpuio", "--cpuload=0"),
@@ -293,6 +299,37 @@ def test_places_after_a_skip_are_those_of_fio(words: tuple[str, ...], offsets: l
     found = trace_of(one.rule, file, record, file.end, one.reads, 1)
     assert [operation["offset_bytes"] for operation in found] == offsets
     assert {operation["kind"] for operation in found} == {"read" if one.reads else "write"}
+
+
+@pytest.mark.parametrize("order", ["sequential", "identical"])
+@pytest.mark.parametrize("again", [False, True])
+def test_each_random_place_begins_a_run(order: str, again: bool) -> None:
+    more = ("--norandommap",) if again else ()
+    one = work("--rw=randwrite:5", "--size=4m", f"--rw_sequencer={order}", *more)
+    (file,) = one.files
+    assert one.rule is not None
+    found = [operation["offset_bytes"] // 4096 for operation in trace_of(one.rule, file, 4096, 0, 0, 7)]
+    # As in fio 3.33: all blocks are counted, one in five is drawn, and the first one begins a run.
+    assert len(found) == 1024
+    step = int(order == "sequential")
+    heads = found[::5]
+    assert (len(heads) == len(set(heads))) != again
+    breaks = [at for at in range(1, 1024) if at % 5 and found[at] != found[at - 1] + step]
+    # Only behind the last block of the file.
+    assert all(found[at - 1] == 1023 for at in breaks)
+    assert step or not breaks
+
+
+def test_of_a_mix_the_places_follow_those_of_their_direction() -> None:
+    one = work("--rw=randrw:1000", "--size=1m")
+    (file,) = one.files
+    assert one.rule is not None
+    found = trace_of(one.rule, file, 4096, 0, 50, 1)
+    assert {operation["kind"] for operation in found} == {"read", "write"}
+    for kind in ("read", "write"):
+        own = [operation["offset_bytes"] for operation in found if operation["kind"] == kind]
+        follows = [after - before for before, after in itertools.pairwise(own) if before < 255 * 4096]
+        assert set(follows) == {4096}
 
 
 def test_zones_have_their_shares_of_accesses() -> None:

@@ -265,6 +265,39 @@ def test_processors_at_work_are_printed_as_fio_does(tmp_path: Path) -> None:
     assert lines[-2:] == ["", "Run status group 0 (all jobs):"]
 
 
+def test_directions_are_reported_as_one_or_besides(tmp_path: Path) -> None:
+    words = ("--name=a", "--rw=randrw", "--size=256k")
+    (job,) = document(tmp_path, *words, "--unified_rw_reporting=1")
+    # Keys of fio 3.33.
+    assert [key for key in ("read", "write", "trim", "sync", "mixed") if key in job] == ["mixed"]
+    assert (job["mixed"]["total_ios"], job["mixed"]["io_bytes"], job["mixed"]["lat_ns"]["N"]) == (
+        64,
+        262144,
+        64,
+    )
+    (job,) = document(tmp_path, *words, "--unified_rw_reporting=both")
+    keys = [key for key in job if key in ("read", "write", "trim", "sync", "mixed")]
+    assert keys == ["read", "write", "trim", "sync", "mixed"]
+    parts = [job[key]["total_ios"] for key in ("read", "write", "mixed")]
+    assert (parts[0] + parts[1], parts[2], 0 not in parts) == (64, 64, True)
+    assert job["mixed"]["clat_ns"]["max"] == max(job[key]["clat_ns"]["max"] for key in ("read", "write"))
+
+    def text(*more: str) -> str:
+        return mileage("fio", *words, *more, cwd=tmp_path).stdout
+
+    lines = text("--unified_rw_reporting=mixed").splitlines()
+    assert any(line.startswith("     issued rwts: total=64,0,0,0 ") for line in lines)
+    assert [line.split(":")[0].strip() for line in lines if " bw=" in line or "IOPS=" in line] == [
+        "mixed",
+        "MIXED",
+    ]
+    # Fields of fio 3.33 without those of its disk.
+    fields = [
+        text(f"--unified_rw_reporting={kind}", "--minimal").count(";") + 1 for kind in ("0", "1", "both")
+    ]
+    assert fields == [121, 80, 162]
+
+
 def test_files_are_made_looked_up_and_removed(tmp_path: Path) -> None:
     def names() -> list[str]:
         return sorted(path.name for path in tmp_path.iterdir())

@@ -51,11 +51,13 @@ _JOB: Final = (
     _option("description", "Text of the job.", "TEXT", "text"),
     _option(
         "rw",
-        "read, write, rw, randread, randwrite or randrw; read:SKIP, write:SKIP.",
+        "read, write, rw, randread, randwrite or randrw; read:SKIP, write:SKIP; randread:N and the like, N operations "
+        "from each random place.",
         "MODE",
         "randread",
         "readwrite",
     ),
+    _option("rw_sequencer", "With randread:N: sequential, or identical places.", "ORDER", "sequential"),
     _option("bs", "Block size; READ,WRITE may differ.", "SIZE", "4k", "blocksize"),
     _option("bssplit", "Sizes with shares, SIZE/PERCENT:...; READ,WRITE may differ.", "LIST", "4k/50:8k/50"),
     _option("bsrange", "Sizes from MIN to MAX, in steps of MIN.", "MIN-MAX", "4k-16k", "blocksize_range"),
@@ -304,7 +306,7 @@ _JOB: Final = (
     _option("log_avg_msec", "Interval of the logs; default and least: 10 ms.", "MS", "500"),
     _option("log_offset", "A column of offsets in the logs, 0.", "ON", "0"),
     _option("per_job_logs", "0: the logs have no number.", "ON", "0"),
-    _option("unified_rw_reporting", "0 only.", "KIND", "0"),
+    _option("unified_rw_reporting", "none, mixed: reads and writes as one result, or both.", "KIND", "mixed"),
     _option("kb_base", "1024 or 1000.", "N", "1024"),
     _option("unit_base", "8 (bytes), or 0 for the default.", "N", "0"),
     _option(

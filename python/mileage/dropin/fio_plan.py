@@ -266,10 +266,12 @@ def _percent_random(job: FioJob, reads: int) -> int:
     return share
 
 
+UNIFIED: Final = {"0": "none", "none": "none", "1": "mixed", "mixed": "mixed", "both": "both"}
+"""Values of unified_rw_reporting."""
 _ONLY: Final = {
     "io_submit_mode": ("inline", "offload"),
     "continue_on_error": ("none", "0"),
-    "unified_rw_reporting": ("0", "none"),
+    "unified_rw_reporting": (*UNIFIED,),
     "verify_state_save": ("0", "1"),
     "exit_what": ("group", "stonewall", "all"),
     "sync": ("0", "none", "1", "sync", "dsync"),

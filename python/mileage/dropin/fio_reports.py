@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from mileage.dropin.fio_jobs import FioJob
-from mileage.dropin.fio_plan import FILE_CALLS
+from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED
 from mileage.dropin.fio_run import FioResult
 from mileage.formats import fio_print
 from mileage.formats.fio_results import PERCENTILES, JobResult
@@ -71,6 +71,7 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
                     wanted=_percentiles(job),
                     percentiles_of=_kinds_of_percentiles(job),
                     description=job.text("description"),
+                    unified=UNIFIED[job.text("unified_rw_reporting", "none")],
                     kinds=("clat",) if work.options["api"] == "files" else ("clat", "lat"),
                     is_submitted=job.text("ioengine") != "null" or job.number("iodepth", 1) > 1,
                 )

@@ -21,7 +21,7 @@ max_open_zones mem merge-blktrace-only merge_blktrace_file merge_blktrace_iters 
 nodelay nonvectored nowait numa_cpu_nodes numa_mem_policy opendir pingpong pool port pre_read prio prioclass profile
 protocol rate_cycle rate_ignore_thinktime rate_iops_min rate_min ratemin read_beyond_wp read_iolog
 read_iolog_chunked readfua remote-config replay_align replay_no_stall replay_redirect replay_scale
-replay_skip replay_time_scale rw_sequencer server sg_write_mode showcmd significant_figures sqthread_poll_cpu ss ss_dur
+replay_skip replay_time_scale server sg_write_mode showcmd significant_figures sqthread_poll_cpu ss ss_dur
 ss_ramp stats program arguments grace_time std_redirect
 steadystate steadystate_duration steadystate_ramp_time stream_id sync_file_range
 thinktime_blocks_type thinktime_iotime thinktime_spin thp touch_objects trigger trigger-file trigger-remote

@@ -84,7 +84,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
     lines = [f"{one.name}: (groupid={one.group}, jobs={one.jobs}): {error}: pid={one.pid}: {now}"]
     if one.description:
         lines.append(f"  Description  : [{one.description}]")
-    for name, result in one.directions.items():
+    for name, result in one.shown().items():
         if result.runtime_ms:
             lines += _direction(name, result, one, rates[one.group, name])
     for unit, shares in one.latency_shares().items():
@@ -101,7 +101,8 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
     lines.append(f"  IO depths    : {levels}")
     every = ", ".join(f"{count}={share:.1f}%" for count, share in _batches(one).items())
     lines += [f"     submit    : {every}", f"     complete  : {every}"]
-    counts = ",".join(str(one.directions[name].operations) for name in DIRECTIONS)
+    each = [one.directions[name].operations for name in DIRECTIONS]
+    counts = ",".join(str(count) for count in (each if one.unified != "mixed" else (sum(each), 0, 0)))
     lines.append(f"     issued rwts: total={counts},{one.sync.operations} short=0,0,0,0 dropped=0,0,0,0")
     lines.append(f"     latency   : target=0, window=0, percentile=100.00%, depth={one.depth}")
     return "\n".join(lines) + "\n"
@@ -196,9 +197,9 @@ def _percentiles(result: DirectionResult, wanted: Sequence[float], kind: str) ->
 
 def _status(results: Sequence[JobResult], group: int, rates: dict[tuple[int, str], int]) -> str:
     lines = ["", f"Run status group {group} (all jobs):"]
-    for name in DIRECTIONS:
-        own = [one.directions[name] for one in results if one.group == group]
-        own = [result for result in own if result.runtime_ms]
+    for name in (*DIRECTIONS, "mixed"):
+        found = [one.shown().get(name) for one in results if one.group == group]
+        own = [result for result in found if result is not None and result.runtime_ms]
         if not own:
             continue
         each = [result.bytes_per_s for result in own]
@@ -224,8 +225,9 @@ def terse(results: Sequence[JobResult], version: int = 3) -> str:
 def _terse(one: JobResult, group_rates: dict[tuple[int, str], int], version: int) -> str:
     # Version 2 has no version of fio; only version 3 has no trims.
     parts = [str(version), *([VERSION] if version > 2 else []), one.name, str(one.group), str(one.error)]
-    for name in ("read", "write") if version == 3 else ("read", "write", "trim"):
-        parts += _terse_direction(one, one.directions[name], group_rates[one.group, name], version)
+    for name, result in one.shown().items():
+        if name != "trim" or version != 3:
+            parts += _terse_direction(one, result, group_rates[one.group, name], version)
     parts += [
         f"{one.percent_cpu(one.user_ns):f}%",
         f"{one.percent_cpu(one.system_ns):f}%",
@@ -294,6 +296,17 @@ def _json(
     one: JobResult, rates: dict[tuple[int, str], int], elapsed_s: float, *, plus: bool
 ) -> dict[str, Any]:
     percentiles = one.percentiles_of
+    found = {
+        name: _json_direction(result, one, rates[one.group, name], plus=plus)
+        for name, result in one.shown().items()
+    }
+    if one.unified != "mixed":
+        sync = {
+            "total_ios": one.sync.operations,
+            "lat_ns": _json_latency(one.sync, one.wanted if percentiles else (), plus=plus),
+        }
+        mixed = {"mixed": found.pop("mixed")} if "mixed" in found else {}
+        found = {**found, "sync": sync, **mixed}
     return {
         "jobname": one.name,
         "groupid": one.group,
@@ -301,14 +314,7 @@ def _json(
         "eta": 0,
         "elapsed": math.ceil(elapsed_s),
         "job options": one.options,
-        **{
-            name: _json_direction(result, one, rates[one.group, name], plus=plus)
-            for name, result in one.directions.items()
-        },
-        "sync": {
-            "total_ios": one.sync.operations,
-            "lat_ns": _json_latency(one.sync, one.wanted if percentiles else (), plus=plus),
-        },
+        **found,
         "job_runtime": one.process_ms,
         "usr_cpu": one.percent_cpu(one.user_ns),
         "sys_cpu": one.percent_cpu(one.system_ns),

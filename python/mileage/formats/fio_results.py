@@ -89,6 +89,24 @@ class DirectionResult:
         for bucket, count in found["buckets"]:
             self.latencies[bucket] = self.latencies.get(bucket, 0) + count
 
+    @staticmethod
+    def merged(parts: Sequence[DirectionResult]) -> DirectionResult:
+        """All directions as one, as fio adds them: their rates too, since they were done at the same time."""
+        whole = DirectionResult()
+        for part in parts:
+            if part.latencies:
+                whole.least_ns = min(whole.least_ns or part.least_ns, part.least_ns)
+            whole.most_ns = max(whole.most_ns, part.most_ns)
+            whole.sum_ns += part.sum_ns
+            whole.operations += part.operations
+            whole.moved += part.moved
+            whole.runtime_ms = max(whole.runtime_ms, part.runtime_ms)
+            for bucket, count in part.latencies.items():
+                whole.latencies[bucket] = whole.latencies.get(bucket, 0) + count
+            whole.kib_per_s.add(part.kib_per_s)
+            whole.ops_per_s.add(part.ops_per_s)
+        return whole
+
     @property
     def count(self) -> int:
         """Latencies."""
@@ -172,6 +190,17 @@ class JobResult:
     """Latencies that were measured."""
     is_submitted: bool = True
     """Whether operations are handed on at all: fio's null engine does each at once."""
+
+    unified: str = "none"
+    """What is printed: `none`, each direction; `mixed`, all together; `both`."""
+
+    def shown(self) -> dict[str, DirectionResult]:
+        """Results by what they are printed as."""
+        apart = self.directions if self.unified != "mixed" else {}
+        whole = (
+            {"mixed": DirectionResult.merged([*self.directions.values()])} if self.unified != "none" else {}
+        )
+        return {**apart, **whole}
 
     def add_process(
         self, records: Sequence[dict[str, Any]], sample_ms: float, *, counts_syncs: bool = True
@@ -271,7 +300,7 @@ def group_rates(results: Sequence[JobResult]) -> dict[tuple[int, str], int]:
     moved: dict[tuple[int, str], int] = {}
     longest: dict[tuple[int, str], int] = {}
     for result in results:
-        for name, own in result.directions.items():
+        for name, own in result.shown().items():
             key = (result.group, name)
             moved[key] = moved.get(key, 0) + own.moved
             longest[key] = max(longest.get(key, 0), own.runtime_ms)
