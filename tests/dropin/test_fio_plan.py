@@ -183,6 +183,8 @@ def test_the_last_mix_counts() -> None:
         ("--rw=read:8k", "--time_based", "--runtime=1"),
         ("--rw=write", "--numjobs=2", "--write_iolog=l"),
         ("--ioengine=cpuio", "--cpuload=0"),
+        ("--rw=randrw", "--verify=md5", "--verify_only"),
+        ("--rw=write", "--verify=md5", "--bsrange=4k-16k", "--verify_only"),
         ("--ioengine=filestat", "--rw=randrw"),
         ("--ioengine=filestat", "--stat_type=statx"),
         ("--ioengine=filecreate", "--rw=write", "--end_fsync=1"),

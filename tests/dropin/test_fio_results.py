@@ -195,6 +195,30 @@ def test_passes_of_writing_and_of_reading_back(
     assert (job["write"]["total_ios"], job["read"]["total_ios"]) == (written, read)
 
 
+@pytest.mark.parametrize(
+    ("words", "written", "read"),
+    [
+        # Operations of fio 3.33.
+        (("--rw=write",), 16, 16),
+        (("--rw=randwrite", "--loops=2"), 32, 32),
+        (("--rw=write", "--io_size=32k"), 8, 8),
+        (("--rw=write", "--number_ios=5"), 5, 5),
+        (("--rw=write", "--do_verify=0"), 16, 0),
+        (("--rw=randread",), 0, 16),
+    ],
+)
+def test_writes_that_verify_only_omits_are_counted(
+    tmp_path: Path, words: tuple[str, ...], written: int, read: int
+) -> None:
+    base = ("--name=a", "--filename=f", "--size=64k", "--verify=md5")
+    document(tmp_path, *base, "--rw=write", "--do_verify=0")
+    before = (tmp_path / "f").stat().st_mtime_ns
+    (job,) = document(tmp_path, *base, *words, "--verify_only")
+    assert (job["write"]["total_ios"], job["write"]["io_bytes"]) == (written, written * 4096)
+    assert (job["read"]["total_ios"], job["write"]["runtime"]) == (read, 0)
+    assert (tmp_path / "f").stat().st_mtime_ns == before
+
+
 def test_a_reading_job_compares_what_another_one_wrote(tmp_path: Path) -> None:
     base = ("--filename=f", "--size=256k", "--verify=crc32c", "--output-format=json")
     assert mileage("fio", "--name=w", "--rw=randwrite", "--do_verify=0", *base, cwd=tmp_path).returncode == 0

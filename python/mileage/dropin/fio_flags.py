@@ -201,7 +201,12 @@ _JOB: Final = (
         "crc32c",
     ),
     _option("do_verify", "0: do not read back.", "ON", "1"),
-    _option("verify_only", "Only compare what an equal job has written.", "ON", "0"),
+    _option(
+        "verify_only",
+        "Only compare what an equal job has written; its writes are counted, as in fio.",
+        "ON",
+        "0",
+    ),
     _option(
         "verify_fatal",
         "End the job at a difference.",
@@ -226,10 +231,10 @@ _JOB: Final = (
     ),
     _option(
         "verify_state_save",
-        "Save the state of a verification that is ended early.",
+        "Save what was written as local-NAME-N-verify.state; on by default in fio.",
         "ON",
         "0",
-        ignored="no state is saved",
+        ignored="no state is saved: it has fio's generators of places, which are not Mileage's",
     ),
     _option(
         "verify_pattern",

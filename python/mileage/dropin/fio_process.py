@@ -21,7 +21,7 @@ from mileage.dropin.fio_files import FioFile, length_of
 from mileage.dropin.fio_link import ParentLink, Requests
 from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork, syncs_apart
-from mileage.dropin.fio_steps import handle_files, use_processor
+from mileage.dropin.fio_steps import handle_files, unwritten, use_processor
 
 _SHOWN: Final = 3
 """Differences that are printed."""
@@ -72,9 +72,10 @@ def _do_files(work: FioWork, parent: ParentLink) -> None:
             if parent.came or (work.limit_ns and not limit_ns):
                 break
             _invalidate(work, file)
-            record: dict[str, Any] = {}
-            if not work.job.is_on("verify_only"):
-                stop = _stop_of(work, file, limit_ns, loops)
+            stop = _stop_of(work, file, limit_ns, loops)
+            if work.writes and work.job.is_on("verify_only"):
+                record = unwritten(_blocks_of(work, file, stop), work.workload["record_bytes"])
+            else:
                 record = _run(file, work, parent, stop, warms_up=at + loop == 0)
                 _lengthen(record, stop, parent)
                 if work.writes and syncs_apart(work.job):
@@ -102,6 +103,14 @@ def _stop_of(work: FioWork, file: FioFile, limit_ns: int, loops: int) -> dict[st
     if file.operations is not None:
         stop["operations"] = max(file.operations // loops, 1)
     return stop
+
+
+def _blocks_of(work: FioWork, file: FioFile, stop: dict[str, int]) -> int:
+    """Operations that a file has within its limits."""
+    record: int = work.workload["record_bytes"]
+    count = stop.get("bytes", file.span) // record
+    listed = len(_listed(work, file)) if work.rule is not None else count
+    return min(count, listed, stop.get("operations", count))
 
 
 def _lengthen(record: dict[str, Any], stop: dict[str, int], parent: ParentLink) -> None:
@@ -245,10 +254,8 @@ def _places(work: FioWork, file: FioFile, record: dict[str, Any]) -> tuple[Any, 
     record_bytes = work.workload["record_bytes"]
     blocks = file.span // record_bytes
     count = record.get("ops_written", 0)
-    if work.job.is_on("verify_only"):
-        count = min(max(file.amount // record_bytes, 1), blocks) if file.amount else blocks
     if work.rule is not None:
-        done = _listed(work, file)[: None if work.job.is_on("verify_only") else count]
+        done = _listed(work, file)[:count]
         return _reading({(one["offset_bytes"], one["length_bytes"]) for one in done})
     if work.is_visited_once:
         count = min(count, blocks)

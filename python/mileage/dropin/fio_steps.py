@@ -92,6 +92,12 @@ class StepTally:
         }
 
 
+def unwritten(operations: int, record_bytes: int) -> dict[str, Any]:
+    """Writes that verify_only omits: as in fio they are counted, but have no time and no latency."""
+    counts = {"ops_written": operations, "bytes_written": operations * record_bytes, "elapsed_ns": 0}
+    return {**StepTally(reads=False).record(), **counts}
+
+
 def use_processor(work: FioWork, parent: ParentLink) -> None:
     """Work for the length of a cycle and rest in proportion, until the time is over."""
     tally = StepTally(reads=True)

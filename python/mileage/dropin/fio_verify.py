@@ -44,6 +44,13 @@ def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
     else:
         raise job.refuse("verify", expected=f"0, null, {', '.join(_KINDS)}", code="unsupported")
     _refuse(job)
+    if job.is_on("verify_only") and reads < 100:
+        if reads or "bssplit" in job.options or "bsrange" in job.options:
+            raise job.refuse(
+                "verify_only", "is not built for a mix or blocks of several sizes", code="not-built"
+            )
+        if timed:
+            raise job.refuse("verify_only", "is not built together with time_based", code="not-built")
     if reads < 100:
         found.reads_back = job.is_on("do_verify", True)
         if timed and found.reads_back and "verify_backlog" not in job.options:
