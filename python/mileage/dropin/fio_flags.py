@@ -52,7 +52,7 @@ _JOB: Final = (
     _option(
         "rw",
         "read, write, rw, randread, randwrite or randrw; read:SKIP, write:SKIP; randread:N and the like, N operations "
-        "from each random place.",
+        "from each random place; trim, randtrim, trimwrite or randtrimwrite of block devices.",
         "MODE",
         "randread",
         "readwrite",

@@ -14,12 +14,15 @@ from typing import Any, Final
 
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_run import FioResult
+from mileage.dropin.fio_trims import trims_of
 
 LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "slat", "clat")}
 
 
 def notes_of_logs(work: FioWork) -> list[str]:
     """What the logs of a job lack, for the user."""
+    if trims_of(work.job) and any(option in work.job.options for option in LOGS):
+        return [f"{option}: trims are not in it" for option in LOGS if option in work.job.options]
     if "write_lat_log" in work.job.options and 0 < work.reads < 100:
         what = "empty for a job that reads and writes: intervals have both latencies together"
         return [f"write_lat_log: {what}"]

@@ -35,6 +35,8 @@ class PlaceRule:
     """Whether those that follow have the same place."""
     comes_again: bool = False
     """Whether a random place may come again before all were drawn."""
+    trims: tuple[tuple[int, int], ...] = ()
+    """Sizes with percents of blocks that are trimmed and then written."""
 
 
 def rule_of(job: FioJob, reads: int, record: int, *, timed: bool) -> PlaceRule | None:

@@ -17,6 +17,7 @@ from mileage.dropin.fio_files import FioFile, files_of
 from mileage.dropin.fio_jobs import FioJob, size_of
 from mileage.dropin.fio_places import PlaceRule, check_count, rule_of
 from mileage.dropin.fio_rates import load_of
+from mileage.dropin.fio_trims import TRIM_MODES, check_targets, check_trims, trims_of
 from mileage.dropin.fio_verify import Verification, verification_of
 from mileage.errors import Refused
 
@@ -29,6 +30,7 @@ _READS: Final = {
     "rw": 50,
     "readwrite": 50,
     "randrw": 50,
+    **dict.fromkeys(TRIM_MODES, 0),
 }
 _API: Final[dict[str, Any]] = {
     "psync": "positioned",
@@ -127,8 +129,10 @@ def _reads(job: FioJob) -> int:
     return reads
 
 
-_BlockSizes = tuple[list[tuple[int, int]], list[tuple[int, int]]]
-"""Sizes with percents, of reads and of writes."""
+_Sizes = list[tuple[int, int]]
+"""Sizes with percents."""
+_BlockSizes = tuple[_Sizes, _Sizes]
+"""Those of reads and of writes."""
 
 
 def _wanted(sizes: _BlockSizes, reads: int) -> list[int]:
@@ -138,8 +142,13 @@ def _wanted(sizes: _BlockSizes, reads: int) -> list[int]:
     ]
 
 
-def _sizes(job: FioJob) -> _BlockSizes:
-    """Sizes with percents, of reads and of writes. Raises Refused."""
+def _three(sides: list[_Sizes]) -> tuple[_Sizes, _Sizes, _Sizes]:
+    """Sizes of reads, of writes and of trims: the last that are given hold for what follows."""
+    return sides[0], sides[min(1, len(sides) - 1)], sides[min(2, len(sides) - 1)]
+
+
+def _sizes(job: FioJob) -> tuple[_Sizes, _Sizes, _Sizes]:
+    """Sizes of reads, of writes and of trims. Raises Refused."""
 
     def one(key: str, text: str) -> int:
         found = size_of(text, job.base)
@@ -149,7 +158,7 @@ def _sizes(job: FioJob) -> _BlockSizes:
 
     if "bssplit" in job.options:
         sides = [_split(job, side, one) for side in job.text("bssplit").split(",")]
-        return sides[0], sides[min(1, len(sides) - 1)]
+        return _three(sides)
     if "bsrange" in job.options:
         ranges = []
         for side in job.text("bsrange").split(","):
@@ -159,11 +168,9 @@ def _sizes(job: FioJob) -> _BlockSizes:
             step = -(-count // 100)
             sizes = [least * at for at in range(1, count + 1, step)]
             ranges.append(_even(sizes))
-        return ranges[0], ranges[min(1, len(ranges) - 1)]
+        return _three(ranges)
     parts = job.text("bs", "4k").split(",")
-    reads = one("bs", parts[0] or "4k")
-    writes = one("bs", parts[1] or "4k") if len(parts) > 1 else reads
-    return [(reads, 100)], [(writes, 100)]
+    return _three([[(one("bs", part or "4k"), 100)] for part in parts])
 
 
 def _even(sizes: list[int]) -> list[tuple[int, int]]:
@@ -297,16 +304,27 @@ def _refuse_values(job: FioJob, sizes: list[int]) -> None:
 
 def _work(job: FioJob, number: int) -> FioWork:
     reads = _reads(job)
-    sizes = _sizes(job)
+    sides = _sizes(job)
+    trims = trims_of(job)
+    sizes = (sides[0], sides[2] if trims else sides[1])
     _refuse_values(job, _wanted(sizes, reads))
     limit_ns = job.time_ns("runtime") or 0
     timed = job.is_on("time_based") and limit_ns > 0
-    pattern, record, read_percent = _pattern(job, reads, sizes)
+    if trims:
+        check_trims(job, sides, timed=timed)
     wanted = _wanted(sizes, reads)
-    rule = rule_of(job, reads, record, timed=timed)
-    if rule is not None and len(set(wanted)) > 1:
-        raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
-    files = files_of(job, number, record, min(wanted), timed=timed)
+    if trims == "pairs":
+        pattern, record, read_percent = "sequential", max(wanted), 0
+        rule: PlaceRule | None = PlaceRule(trims=tuple(sizes[1]))
+        files = files_of(job, number, min(wanted), min(wanted), timed=timed)
+    else:
+        pattern, record, read_percent = _pattern(job, reads, sizes)
+        rule = rule_of(job, reads, record, timed=timed)
+        files = files_of(job, number, record, min(wanted), timed=timed)
+        if rule is not None and len(set(wanted)) > 1:
+            raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
+    if trims:
+        check_targets(job, [file.path for file in files])
     verification = verification_of(job, reads, timed=timed)
     if verification.kind and pattern in _ONCE and not timed:
         # As fio: a pass ends with the file, and a job that only reads makes one.
@@ -333,13 +351,14 @@ def _work(job: FioJob, number: int) -> FioWork:
         "sync_last": not every,
         "load": load,
         "verify": "all" if verification.kind == "compare" and reads == 100 else "off",
+        "discard_percent": 100 if trims == "only" else 0,
     }
     work = FioWork(job, number, files, workload, _options(job), reads, verification, limit_ns, timed)
     work.processors = _processors(job, number)
     if rule is not None:
-        check_count(job, files, record)
+        check_count(job, files, min(wanted) // (2 if trims else 1))
         work.rule = rule
-    work.sizes = [(min(side)[0], max(side)[0]) for side in (*sizes, sizes[0])]
+    work.sizes = [(min(side)[0], max(side)[0]) for side in sides]
     if len(files) > 1:
         work.notes.append("nrfiles: files are worked on one after the other")
     work.notes += verification.notes
@@ -362,7 +381,10 @@ def _processor_work(job: FioJob, number: int) -> FioWork:
 
 def _file_call_work(job: FioJob, number: int) -> FioWork:
     """Work of an engine that makes, looks up or removes files. Raises Refused."""
-    reads, sizes = _reads(job), _sizes(job)
+    reads, sides = _reads(job), _sizes(job)
+    sizes = sides[:2]
+    if trims_of(job):
+        raise job.refuse("rw", f"is not built for {job.text('ioengine')}", code="not-built")
     wanted = _wanted(sizes, reads)
     _refuse_values(job, wanted)
     if 0 < reads < 100 or job.text("rw", "read").partition(":")[2]:
@@ -388,7 +410,7 @@ def _file_call_work(job: FioJob, number: int) -> FioWork:
     workload = {"depth": 1, "pattern": "sequential", "record_bytes": record}
     work = FioWork(job, number, files, workload, {"api": "files"}, reads, Verification())
     work.processors = _processors(job, number)
-    work.sizes = [(min(side)[0], max(side)[0]) for side in (*sizes, sizes[0])]
+    work.sizes = [(min(side)[0], max(side)[0]) for side in sides]
     return work
 
 

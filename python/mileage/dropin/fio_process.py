@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import errno
 import functools
+import itertools
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -22,6 +24,7 @@ from mileage.dropin.fio_link import ParentLink, Requests
 from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork, syncs_apart
 from mileage.dropin.fio_steps import handle_files, unwritten, use_processor
+from mileage.dropin.fio_trims import pairs_of
 
 _SHOWN: Final = 3
 """Differences that are printed."""
@@ -115,8 +118,10 @@ def _blocks_of(work: FioWork, file: FioFile, stop: dict[str, int]) -> int:
 
 def _lengthen(record: dict[str, Any], stop: dict[str, int], parent: ParentLink) -> None:
     """Count the rest of the time in which a limited rate or a pause let nothing begin, as fio does."""
-    moved = record["bytes_read"] + record["bytes_written"]
-    operations = record["ops_read"] + record["ops_written"]
+    moved, operations = (
+        sum(record.get(f"{unit}_{kind}", 0) for kind in ("read", "written", "discarded"))
+        for unit in ("bytes", "ops")
+    )
     is_done = moved >= stop.get("bytes", moved + 1) or operations >= stop.get("operations", operations + 1)
     if "time_ns" in stop and not is_done and not record.get("error") and not parent.came:
         record["elapsed_ns"] = max(record["elapsed_ns"], stop["time_ns"])
@@ -160,6 +165,7 @@ def _run(
     if work.rule is not None and "pattern" not in changes:
         operations = _listed(work, file)
         workload |= {"pattern": _trace(operations), "read_percent": 100}
+        workload["record_bytes"] = max(operation["length_bytes"] for operation in operations)
         stop["operations"] = min(len(operations), stop.get("operations", len(operations)))
         stop.pop("bytes", None)
     if not warms_up:
@@ -229,6 +235,12 @@ def _listed(work: FioWork, file: FioFile) -> list[dict[str, Any]]:
     assert work.rule is not None
     held = file.end if work.options["api"] == "null" else length_of(file.path) or file.end
     record, seed = work.workload["record_bytes"], work.workload["seed"]
+    if work.rule.trims:
+        loops = max(work.job.number("loops", 1), 1)
+        found = pairs_of(work.job, list(work.rule.trims), file.span, loops, random.Random(seed))
+        # Limits of the job hold for writes and trims alike.
+        moved = itertools.accumulate(operation["length_bytes"] for operation in found[::2])
+        return found[: 2 * sum(before < file.amount for before in (0, *moved))]
     return trace_of(work.rule, file, record, held, work.reads, seed)
 
 
@@ -286,7 +298,8 @@ def _write_iolog(work: FioWork) -> None:
             last_us = base_us
             for start_ns, _, _, _, kind, offset, length in sorted(found, key=lambda row: int(row[0])):
                 last_us = base_us + int(start_ns) // 1000
-                file.write(f"{last_us} {one.path} {sync if kind == 'sync' else kind} {offset} {length}\n")
+                word = {"sync": sync, "discard": "trim"}.get(kind, kind)
+                file.write(f"{last_us} {one.path} {word} {offset} {length}\n")
             file.write(f"{last_us} {one.path} close\n")
             base_us = last_us
 

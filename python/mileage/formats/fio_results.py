@@ -215,6 +215,9 @@ class JobResult:
                 if moved:
                     times_ms[name] += record["elapsed_ns"] / 1e6
                 self.directions[name].add(moved, operations, record["latency"][name])
+            if trimmed := record.get("ops_discarded", 0):
+                times_ms["trim"] += record["elapsed_ns"] / 1e6
+                self.directions["trim"].add(record["bytes_discarded"], trimmed, record["latency"]["discard"])
             syncs = record["latency"]["sync"]
             if counts_syncs:
                 self.sync.add(0, syncs["count"], syncs)

@@ -1,0 +1,106 @@
+"""Trims of a fio job: trim and randtrim by the engine's patterns, trimwrite and randtrimwrite listed one by one.
+
+Scope: of trimwrite each block is trimmed and then written, in blocks of one or several sizes; random blocks are cut
+where one begins that was trimmed before, unless norandommap is on. Trims go to block devices, or nowhere with null.
+What it refuses: regular files, on which fio fails; what is not built together with trims.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from mileage.dropin.fio_jobs import FioJob
+from mileage.errors import Refused
+
+TrimKind = Literal["", "only", "pairs"]
+TRIM_MODES: Final[dict[str, TrimKind]] = {
+    "trim": "only",
+    "randtrim": "only",
+    "trimwrite": "pairs",
+    "randtrimwrite": "pairs",
+}
+_WITHOUT: Final = ("verify", "rate", "rate_iops", "number_ios", "fsync", "fdatasync", "percentage_random")
+
+
+def trims_of(job: FioJob) -> TrimKind:
+    """What a job trims."""
+    return TRIM_MODES.get(job.text("rw", "read").partition(":")[0], "")
+
+
+def check_trims(job: FioJob, sides: Sequence[list[tuple[int, int]]], *, timed: bool) -> None:
+    """Refuse what is not built together with trims; `sides`: sizes of reads, writes and trims. Raises Refused."""
+    kind = trims_of(job)
+    for key in _WITHOUT:
+        if job.options.get(key, "0") != "0":
+            raise job.refuse(key, "is not built together with trims", code="not-built")
+    if ":" in job.text("rw"):
+        raise job.refuse("rw", "with a number is not built for trims", code="not-built")
+    if kind == "only" and len(sides[2]) > 1:
+        raise job.refuse("rw", "of blocks of several sizes is not built", code="not-built")
+    if kind == "pairs" and sides[1] != sides[2]:
+        raise job.refuse("rw", "with other sizes of writes than of trims is not built", code="not-built")
+    if kind == "pairs" and (timed or job.text("random_distribution", "random") != "random"):
+        raise job.refuse(
+            "rw", "is not built together with time_based or random_distribution", code="not-built"
+        )
+
+
+def check_targets(job: FioJob, paths: Sequence[str]) -> None:
+    """Refuse to trim anything but block devices. Raises Refused."""
+    for path in paths:
+        if job.text("ioengine") != "null" and not Path(path).is_block_device():
+            raise Refused(f"fio: {path}", "is no block device: fio does not trim files", code="unsupported")
+
+
+def pairs_of(
+    job: FioJob, sizes: list[tuple[int, int]], span: int, loops: int, draw: random.Random
+) -> list[dict[str, Any]]:
+    """Trims and writes of a part of `span` bytes, each write after its trim."""
+    found: list[dict[str, Any]] = []
+    blocks = [size for size, _ in sizes]
+    shares = [share for _, share in sizes]
+    for _ in range(loops):
+        places = _Places(job, min(blocks), span, draw)
+        while (block := places.next_block(draw.choices(blocks, shares)[0])) is not None:
+            offset, length = block
+            found += [
+                {"at_ns": 0, "kind": kind, "offset_bytes": offset, "length_bytes": length}
+                for kind in ("discard", "write")
+            ]
+    return found
+
+
+class _Places:
+    """Blocks of one pass."""
+
+    def __init__(self, job: FioJob, least: int, span: int, draw: random.Random) -> None:
+        self._is_random = job.text("rw").startswith("rand")
+        self._comes_again = job.is_on("norandommap")
+        self._least, self._span, self._draw = least, span, draw
+        self._done = 0
+        self._order = draw.sample(range(span // least), span // least) if self._is_random else []
+        self._free = set(self._order)
+
+    def next_block(self, size: int) -> tuple[int, int] | None:
+        """Offset and length; None when the pass is over."""
+        left = self._span - self._done
+        if left < self._least:
+            return None
+        if not self._is_random:
+            offset, size = self._done, min(size, left)
+        elif self._comes_again:
+            offset = self._draw.randrange(self._span // self._least) * self._least
+            size = min(size, left, self._span - offset)
+        else:
+            while (place := self._order.pop()) not in self._free:
+                pass
+            count = 1
+            while count * self._least < size and place + count in self._free:
+                count += 1
+            self._free -= set(range(place, place + count))
+            offset, size = place * self._least, count * self._least
+        self._done += size
+        return offset, size
