@@ -213,6 +213,17 @@ def test_exit_statuses_and_refusals(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("pattern", "byte"),
+    # Bytes that fio 3.33 writes.
+    [("0xaa", 0xAA), ("0xa", 0x0A), ("0xabab", 0xAB), ("7", 7), ("0x0", 0), ('"zzz"', ord("z"))],
+)
+def test_a_pattern_of_one_byte_is_written(tmp_path: Path, pattern: str, byte: int) -> None:
+    words = ("--name=a", "--rw=write", "--size=10k", "--bs=2560", f"--buffer_pattern={pattern}")
+    document(tmp_path, *words)
+    assert (tmp_path / "a.0.0").read_bytes() == bytes([byte]) * 10240
+
+
 def test_a_device_is_written_only_with_permission(tmp_path: Path) -> None:
     device = next(path for path in Path("/dev").iterdir() if path.is_block_device())
     refused = fio(tmp_path, "--name=a", "--rw=write", f"--filename={device}", "--size=4k")

@@ -251,6 +251,12 @@ _JOB: Final = (
         ignored="every block is compared whole",
     ),
     _option("zero_buffers", "Write zeros.", "ON", "1"),
+    _option(
+        "buffer_pattern",
+        "Write one byte over and over: 0xaa, 170 or a quoted letter; any with null.",
+        "BYTE",
+        "0xaa",
+    ),
     _option("refill_buffers", "New data for each write.", "ON", "1"),
     _option(
         "scramble_buffers",
@@ -347,7 +353,6 @@ FIO: Final = Tool(
                 ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),
                 ("read_iolog", "Replays a trace.", "`mileage measure -w trace:FILE`."),
                 ("zonemode", "Works on zones.", "a job without zones."),
-                ("buffer_pattern", "Writes a pattern.", "zero_buffers, or omit it."),
                 ("steadystate", "Ends at a steady state.", "a study with stop.steady."),
                 ("flow", "Couples jobs.", "rate_iops."),
                 ("latency_target", "Seeks a rate.", "`mileage measure --latency-target p99=1ms`."),

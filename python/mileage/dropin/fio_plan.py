@@ -511,7 +511,30 @@ def _processors(job: FioJob, number: int) -> list[int]:
     return found
 
 
+def _byte_of_pattern(job: FioJob) -> int | None:
+    """The byte of which a pattern consists; None for another one, which the engine null takes. Raises Refused."""
+    text = job.text("buffer_pattern").strip()
+    if hexadecimal := re.fullmatch(r"0[xX]([0-9a-fA-F]+)", text):
+        digits = hexadecimal[1]
+        found = set(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
+    elif text.isdecimal() and int(text) < 256:
+        found = {int(text)}
+    elif string := re.fullmatch(r'"([!#-~ ]+)"', text):
+        found = set(string[1].encode())
+    else:
+        found = set()
+    if len(found) == 1:
+        return found.pop()
+    if job.text("ioengine") != "null":
+        raise job.refuse(
+            "buffer_pattern", expected="a byte that is repeated, such as 0xaa", code="unsupported"
+        )
+    return None
+
+
 def _content(job: FioJob) -> Any:
+    if "buffer_pattern" in job.options and (byte := _byte_of_pattern(job)) is not None:
+        return {"iozone_pattern": {"byte": byte, "whole": True}}
     if job.is_on("zero_buffers"):
         return "zeros"
     shares = {

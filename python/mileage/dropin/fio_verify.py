@@ -68,6 +68,8 @@ def _refuse(job: FioJob) -> None:
         raise job.refuse("ramp_time", "is not built together with verify and a mix", code="not-built")
     if job.text("ioengine") == "null":
         raise job.refuse("verify", "the engine null keeps nothing that could be compared", code="conflict")
+    if "buffer_pattern" in job.options:
+        raise job.refuse("buffer_pattern", "is not built together with verify", code="conflict")
     for key in _CONTENTS:
         if job.options.get(key, "0") != "0":
             raise job.refuse(key, "is not built together with verify", code="conflict")

@@ -9,7 +9,7 @@ from typing import Final
 
 _NAMES: Final = """
 alloc-size allow_file_create allow_mounted_write atomic aux-path block_error_percentiles bs_unaligned
-buffer_compress_chunk buffer_pattern busy_poll cgroup cgroup_nodelete cgroup_weight client clientname clocksource
+buffer_compress_chunk busy_poll cgroup cgroup_nodelete cgroup_weight client clientname clocksource
 clustername cmd_type cmdprio cmdprio_bssplit cmdprio_class cmdprio_percentage conf cpuclock-test cpumask crctest
 daemonize debug dedupe_global dedupe_mode dedupe_working_set_percentage disk_util enghelp error_dump exec_postrun
 exec_prerun exit_on_io_done fadvise_hint file_append fill_device flow flow_id flow_sleep force_async gtod_cpu
