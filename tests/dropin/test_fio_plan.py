@@ -56,6 +56,24 @@ def test_units_are_those_of_fio(text: str, base: int, found: int | None) -> None
     assert size_of(text, base) == found
 
 
+def test_the_value_of_an_option_is_the_next_word_unless_it_is_on_by_itself(tmp_path: Path) -> None:
+    words = ["--name", "a", "--time_based", "--rw", "write", "--size", "64k", "--group_reporting", "--thread"]
+    given = read(FIO, words)
+    (job,) = jobs_of(given)
+    assert given.operands == []
+    assert (job.name, job.text("rw"), job.size("size")) == ("a", "write", 65536)
+    assert all(job.is_on(key) for key in ("time_based", "group_reporting", "thread"))
+    # As fio 3.33, even where the next word is an option.
+    (second,) = jobs_of(read(FIO, ["--rw=read", "--write_bw_log", "--name=a", "--name=b"]))
+    assert (second.name, second.text("write_bw_log")) == ("b", "--name=a")
+    with pytest.raises(Refused, match="needs a value"):
+        read(FIO, ["--name=a", "--size=4k", "--direct"])
+    # In a job file a word alone is on.
+    (tmp_path / "j.fio").write_text("[a]\nsize=64k\nwrite_bw_log\nstonewall\n")
+    (job,) = jobs_of(read(FIO, [str(tmp_path / "j.fio")]))
+    assert (job.text("write_bw_log"), job.is_on("stonewall")) == ("1", True)
+
+
 def test_a_time_with_a_unit_that_fio_does_not_know_is_refused() -> None:
     assert work("--size=4k", "--runtime=100ms").limit_ns == 10**8
     assert work("--size=4k", "--runtime=2m").limit_ns == 120 * 10**9

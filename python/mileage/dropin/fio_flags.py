@@ -10,13 +10,28 @@ from typing import Final
 from mileage.dropin.fio_words import OTHER_OPTIONS
 from mileage.dropin.flags import Flag, Tool
 
+_ALONE: Final = (
+    *("norandommap", "time_based", "verify_only", "exitall", "exitall_on_error", "stonewall", "new_group"),
+    *("thread", "group_reporting", "zero_buffers", "refill_buffers", "minimal", "cmdhelp", "bandwidth-log"),
+)
+"""Options that are on by themselves; the value of any other stands behind `=`, or is the next word, as with fio."""
+
 
 def _option(
     name: str, summary: str, value: str = "VALUE", example: str = "1", *also: str, ignored: str = ""
 ) -> Flag:
     """An option of jobs."""
     spellings = tuple(f"--{other}" for other in also)
-    return Flag(f"--{name}", summary, value, also=spellings, example=example, optional=True, ignored=ignored)
+    return Flag(
+        f"--{name}",
+        summary,
+        value,
+        also=spellings,
+        example=example,
+        optional=True,
+        spaced=name not in _ALONE,
+        ignored=ignored,
+    )
 
 
 _OUTPUT: Final = (

@@ -222,7 +222,7 @@ def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[
             text = f"{words} stands before the first section"
             raise ToolRefusal("fio", f"fio: {path}, line {number}", text, code="malformed")
         key, _, value = (part.strip() for part in _expanded(words).partition("="))
-        for flag, read_value in _options([f"--{key.lower()}" + (f"={value}" if value else "")]):
+        for flag, read_value in _options([f"--{key.lower()}={value}"]):
             current.set(flag, read_value)
     return found
 

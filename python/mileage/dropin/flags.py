@@ -57,6 +57,8 @@ class Flag:
     """Values that the tool takes and Mileage does not."""
     optional: bool = False
     """For a long option: whether its value, after `=`, is optional."""
+    spaced: bool = False
+    """For a long option whose value is optional: whether, without `=`, the next word is its value."""
     several: bool = False
     """Whether every word up to the next flag is a value of this flag, as with `-F f1 f2`."""
     pair: bool = False
@@ -236,7 +238,7 @@ class _Words:
                     f"{self._tool.name}: {name}", "takes no value", found=word, code="value-given"
                 )
             self._add(flag, "")
-        elif flag.optional:
+        elif flag.optional and (equals or not flag.spaced):
             self._add(flag, value)
         else:
             value = value if equals else self._next(flag, name)
