@@ -61,6 +61,8 @@ class Case:
     """What is never printed."""
     is_real: bool = True
     """Whether the tool itself, if it is there, is compared."""
+    results: str = ""
+    """A file that has results as well as what is printed."""
     settle_s: float = 0.0
     """Time for the tool itself, which shows nothing before its end."""
 
@@ -119,12 +121,27 @@ CASES = {
         kept="will be measured",
         is_real=False,
     ),
-    "iometer": Case("-t dir:place --seconds 20 test.icf", _in_directory("place"), DIES, {}, is_real=False),
+    "iometer": Case(
+        "-t dir:place --seconds 1 -r results.csv test.icf",
+        _printed("^ALL,All,Mix,"),
+        DIES,
+        {},
+        kept=r"^ALL,All,Mix(,[^,\n]*){20,}$",
+        lacks="^ALL,All,(?!Mix,)",
+        is_real=False,
+        results="results.csv",
+    ),
 }
 
 
+def _text(place: Path, case: Case) -> str:
+    """What was printed, and then the file of results."""
+    files = [place / "printed", *([place / case.results] if case.results else [])]
+    return "".join(file.read_text() for file in files if file.exists())
+
+
 def _ended(program: list[str], case: Case, place: Path, number: int, settle_s: float) -> tuple[int, str]:
-    """The exit status of a command that gets the signal once its case is ready, and all that it printed."""
+    """The exit status of a command that gets the signal once its case is ready, and all that it printed and saved."""
     (place / "place").mkdir(parents=True)
     (place / "test.icf").write_text(ICF)
     with (place / "printed").open("w") as printed:
@@ -136,7 +153,7 @@ def _ended(program: list[str], case: Case, place: Path, number: int, settle_s: f
             start_new_session=True,
         )
         try:
-            while not case.ready(place, (place / "printed").read_text()):
+            while not case.ready(place, _text(place, case)):
                 assert run.poll() is None, (place / "printed").read_text()
                 time.sleep(0.005)
             time.sleep(settle_s)
@@ -148,7 +165,7 @@ def _ended(program: list[str], case: Case, place: Path, number: int, settle_s: f
             with suppress(ProcessLookupError):
                 os.killpg(run.pid, KILL)
             run.wait()
-    return status, (place / "printed").read_text()
+    return status, _text(place, case)
 
 
 @pytest.mark.sampled(6)
