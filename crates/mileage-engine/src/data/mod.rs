@@ -213,7 +213,17 @@ impl Data {
     pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, ComparisonCount) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),
-            None if writes > 0 => ContentSample::of_fixed(&self.filler, self.content, self.record_bytes, writes),
+            None if writes > 0 => {
+                let mut own = Vec::new();
+                let record = if let Some(outgoing) = &self.outgoing {
+                    &outgoing.bytes()[..self.record_bytes]
+                } else {
+                    own.resize(self.record_bytes, 0);
+                    self.filler.prime(&mut own);
+                    &own
+                };
+                ContentSample::of_fixed(record, self.content, writes)
+            }
             None => ContentSample::default(),
         };
         (kept, self.verifier.take().map(Verifier::into_compared).unwrap_or_default())

@@ -4,7 +4,7 @@
 //! room is full, so that the copies are spread evenly over the run. Blocks of 4 KiB are counted by [`DistinctBlocks`].
 
 use super::distinct_blocks::{DistinctBlocks, IdentityPlace};
-use super::fill::{Filler, file_of};
+use super::fill::file_of;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_workload::{BLOCK_BYTES, Content, Op, Workload};
@@ -16,7 +16,8 @@ const ALIKE_BYTES: usize = 128 << 10;
 /// The same of other contents, where a record has parts that compress and parts that do not: a tenth of a second.
 const SAMPLE_BYTES: usize = 2 << 20;
 
-/// Threads whose part of the tables has room for `SAMPLE_BYTES` in blocks.
+/// Blocks of a record, up to which its table is as small as that of one thread of `FIXED_TABLES`, which has room for them.
+const FIXED_BLOCKS: usize = 1024;
 const FIXED_TABLES: u32 = 8;
 
 /// Bytes that are copied together, and of each record at most.
@@ -140,16 +141,15 @@ impl Sampler {
 }
 
 impl ContentSample {
-    /// Sample of `writes` writes that all had the same bytes.
-    pub(super) fn of_fixed(filler: &Filler, content: Content, record_bytes: usize, writes: u64) -> Self {
-        let mut record = vec![0; record_bytes.min(SAMPLE_BYTES)];
-        filler.prime(&mut record);
-        // As if of several threads: their tables are small, and have room for each block of a record.
-        let mut distinct_blocks = DistinctBlocks::new(FIXED_TABLES, IdentityPlace::Unknown);
-        record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| distinct_blocks.count(block, at));
+    /// Sample of `writes` writes that all had the bytes of `record`.
+    pub(super) fn of_fixed(record: &[u8], content: Content, writes: u64) -> Self {
+        let blocks = record.as_chunks::<BLOCK_BYTES>().0;
+        let tables = if blocks.len() > FIXED_BLOCKS { 1 } else { FIXED_TABLES };
+        let mut distinct_blocks = DistinctBlocks::new(tables, IdentityPlace::Unknown);
+        blocks.iter().zip(0..).for_each(|(block, at)| distinct_blocks.count(block, at));
         distinct_blocks.multiply(writes);
-        record.truncate(room_of(content).1);
+        let kept = &record[..record.len().min(room_of(content).1)];
         // Shorter records lie behind one another in a block of the file.
-        Self { records: vec![record.repeat((BLOCK_BYTES / record_bytes).max(1))], distinct_blocks }
+        Self { records: vec![kept.repeat((BLOCK_BYTES / record.len()).max(1))], distinct_blocks }
     }
 }

@@ -47,6 +47,22 @@ fn zeros_are_zeros() {
     assert!(data.len() == 4 << 20 && data.iter().all(|byte| *byte == 0));
 }
 
+/// Contents of which a buffer is filled once: one whose blocks are all equal, and one whose blocks all differ.
+#[test]
+fn blocks_of_a_long_record_of_fixed_content_are_all_counted() {
+    for content in [Content::IozonePattern { byte: 7, whole: true }, Content::IozoneDefault, Content::FioConstant] {
+        let folder = folder();
+        let path = folder.path().join("new");
+        let workload = Workload { content, record_bytes: 8 << 20, ..of_bytes(16 << 20) };
+        let record = run(workload, Options { create: true, ..Options::new(&path) }).record;
+        let file = std::fs::read(path).unwrap();
+        let different: HashSet<&[u8]> = file.chunks(4096).collect();
+        let counted = record.content.expect("content was written");
+        let expected = ((16 << 20) / 4096, different.len() as u64);
+        assert_eq!((counted.blocks, counted.blocks_distinct), expected, "{content:?}");
+    }
+}
+
 #[test]
 fn a_seed_gives_its_bytes_again_and_another_gives_others() {
     let of_seed = |seed| written(Workload { seed, threads: 3, record_bytes: 12_288, ..of_bytes(12_288 * 99) });
