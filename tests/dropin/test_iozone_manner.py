@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from mileage.store import StudyFolder
 from tests.command import mileage
 
 SMALL = ("-s", "128k", "-r", "16k", "-f", "t", "-w")
@@ -100,6 +101,52 @@ def test_a_log_has_a_line_for_each_record(tmp_path: Path) -> None:
     assert len((tmp_path / "Child_1_wol.dat").read_text().splitlines()) == 1 + 4 + 2
 
 
+@pytest.mark.parametrize("words", [(), ("-+J",)], ids=["without", "included"])
+def test_compute_cycles_are_in_no_latency_and_in_rates_only_where_asked(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    text = printed(tmp_path, "-J", "3", *words, "-i", "0", "-i", "2", "-i", "6", *SMALL, "--study", "study")
+    assert "\n\tCompute time 0.003000 seconds for reads and writes.\n" in text
+    row = next(line for line in text.splitlines() if line.split()[:2] == ["128", "16"]).split()
+    (entry,) = StudyFolder.open(tmp_path / "study").content().runs()
+    results = entry.record.results
+    assert len(results) == len(row) - 2 == 6
+    for result, shown in zip(results, row[2:], strict=True):
+        record = result.record
+        (computed_ns,) = [thread.computed_ns for thread in record.threads]
+        latencies_ns = sum(kind.sum_ns for kind in record.latency.values())
+        assert 8 * 3_000_000 <= computed_ns <= record.elapsed_ns - latencies_ns
+        timed_ns = record.elapsed_ns - (0 if words else computed_ns)
+        assert int(shown) == int(128 / (timed_ns / 1e9)), result.name
+
+
+def test_compute_cycles_of_children_are_left_out_of_their_rates_and_not_of_the_parent_s(
+    tmp_path: Path,
+) -> None:
+    text = printed(
+        tmp_path, *("-J", "3", "-t", "2", "-x", "-i", "0", "-s", "128k", "-r", "16k"), "--study", "study"
+    )
+    (entry,) = StudyFolder.open(tmp_path / "study").content().runs()
+    for result in entry.record.results:
+        children = [thread.elapsed_ns - thread.computed_ns for thread in result.record.threads]
+        assert [child.ns for child in result.workers.children] == children
+        assert result.workers.parent.ns >= 8 * 3_000_000
+    total = re.search(r"Children see throughput for  2 initial writers \t= +([0-9.]+) ", text)
+    record = entry.record.results[0].record
+    rates = [128 * 1e9 / (thread.elapsed_ns - thread.computed_ns) for thread in record.threads]
+    assert total is not None
+    assert float(total[1]) == pytest.approx(sum(rates), abs=0.01)
+
+
+@pytest.mark.parametrize("words", [("-J", "0"), ("-J", "-3"), ("-+J",)], ids=" ".join)
+def test_compute_cycles_of_no_time_are_reported(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = mileage("iozone", *words, "-i", "0", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"mileage: {' '.join(words)}" in done.stderr
+    assert "no effect" in done.stderr
+    assert ("Compute time 0.000000 seconds" in done.stdout) == (words == ("-J", "0"))
+
+
 def test_children_write_and_read_by_pwrite_and_pread_without_being_asked(tmp_path: Path) -> None:
     text = printed(tmp_path, "-t", "2", "-s", "64k", "-r", "16k", "-R", "-F", "a", "b")
     for words in ("pwrite writers", "pread readers"):
@@ -143,7 +190,10 @@ def test_what_cannot_be_together_is_refused(tmp_path: Path, words: str, reason: 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("key", "value", "needed"), [("copied", "false", "depth"), ("line", "64", "purge")])
+@pytest.mark.parametrize(
+    ("key", "value", "needed"),
+    [("copied", "false", "depth"), ("line", "64", "purge"), ("compute_timed", "true", "compute")],
+)
 def test_a_key_without_effect_is_refused(tmp_path: Path, key: str, value: str, needed: str) -> None:
     (tmp_path / "s.toml").write_text(
         f"""name = "s"

@@ -196,6 +196,12 @@ stored! {
         /// Operations that it had completed by then; `None` likewise.
         #[serde(default)]
         pub first_done_ops: Option<u64>,
+        /// Compute cycles between its operations (IOzone's `-J`), in `elapsed_ns` and in no latency.
+        #[serde(default)]
+        pub computed_ns: u64,
+        /// Those by the time when the first thread was done; `None` likewise.
+        #[serde(default)]
+        pub first_done_computed_ns: Option<u64>,
     }
 }
 

@@ -144,6 +144,14 @@ _MANNER: Final = (
         trap="it empties the caches of processors only where -S is their size",
     ),
     Flag(
+        "-J",
+        "Compute cycle: keep the processor busy for this many milliseconds before each operation. Printed rates leave "
+        "this time out, except that of the parent with -t; those of the study include it.",
+        "MS",
+        example="5",
+    ),
+    Flag("-+J", "With -J: rates include the compute cycles."),
+    Flag(
         "-P",
         "Bind the stream, or the first child, to this processor, and further children to the next ones in turn.",
         "CPU",
@@ -198,7 +206,6 @@ _CONTENT: Final = (
 )
 _REFUSED: Final = (
     Flag("-A", "Like -a with all records.", instead="-az -i 0 -i 1, as the original itself advises."),
-    Flag("-J", "A pause before each operation.", "MS", instead="`mileage measure --think 10ms`."),
     Flag(
         "-m",
         "Uses several buffers.",
@@ -235,7 +242,6 @@ _REFUSED: Final = (
     Flag("-+b", "Pauses between bursts.", "KB,MS", instead="`mileage measure --burst N --think TIME`."),
     Flag("-+E", "Reads a file that IOzone did not make.", instead="-i 1 -f FILE reads any file."),
     Flag("-+F", "Truncates files before the mix.", instead="omit it."),
-    Flag("-+J", "Counts the pause in the time.", instead="`mileage measure --think 10ms`."),
     Flag("-+K", "Steers the mix by hand.", "N", instead="-+p PERCENT."),
     Flag("-+O", "Limits the rate.", "OPS", instead="`mileage measure --rate N` or --cap."),
     Flag("-+T", "Prints time stamps.", instead="the study folder has the time of every run."),

@@ -1,6 +1,6 @@
 """Flags of IOzone that say how records are moved, or what is done around them, as keys of a study.
 
-Scope: `-B -D -G -H -k -K -p -P -Q`, and the byte of `-V` and `-+Z`.
+Scope: `-B -D -G -H -k -J -K -p -P -Q -+J`, and the byte of `-V` and `-+Z`.
 What it refuses: what IOzone refuses together, and a processor that is not there.
 """
 
@@ -21,6 +21,7 @@ _OLD_BYTE: Final = 0xA5
 _PATTERN_BYTE: Final = 0x20
 """Byte of IOzone's data, which `-V 0` means."""
 _DEPTH_MAX: Final = 65_535
+_COMPUTE_MS_MAX: Final = 86_400_000
 
 
 def is_without_streams(given: GivenFlags) -> bool:
@@ -31,7 +32,7 @@ def is_without_streams(given: GivenFlags) -> bool:
 def manner_of(given: GivenFlags, *, modelled: bool) -> MannerKeys:
     """The manner that the flags ask for. `modelled`: of files on a modelled host, which has none. Raises Refused."""
     _refuse_combinations(given)
-    asked = [flag for flag in (*MAPPING, *ASYNCHRONOUS, "-K", "-p", "-P", "-Q") if given.has(flag)]
+    asked = [flag for flag in (*MAPPING, *ASYNCHRONOUS, "-J", "-K", "-p", "-P", "-Q") if given.has(flag)]
     if asked and modelled:
         raise Refused(
             f"iozone: {asked[0]}", "a modelled host", expected="a file of this machine", code="not-built"
@@ -51,7 +52,17 @@ def manner_of(given: GivenFlags, *, modelled: bool) -> MannerKeys:
         line=_whole(given.last("-L") or "32") or 32 if given.has("-p") else None,
         logs=str(Path.cwd()) if given.has("-Q") else None,
         first_cpu=_first_cpu(given),
+        compute=f"{compute_ms(given)} ms" if compute_ms(given) else None,
+        compute_timed=bool(compute_ms(given)) and given.has("-+J"),
     )
+
+
+def compute_ms(given: GivenFlags) -> int:
+    """Milliseconds of -J, 0 for none. Raises Refused."""
+    text = given.last("-J") or "0"
+    if (found := _whole(text)) > _COMPUTE_MS_MAX:
+        raise Refused(f"iozone: -J {text}", expected="a day or less, in milliseconds", code="out-of-range")
+    return found
 
 
 def pattern_of(given: GivenFlags) -> str | None:
@@ -74,6 +85,10 @@ def manner_notes(given: GivenFlags) -> list[str]:
         notes.append(
             "-H, -k: writes go to the records' own offsets, as in IOzone 3.489; those of 3.471 go to wrong ones"
         )
+    if given.has("-J") and not compute_ms(given):
+        notes.append(f"-J {given.last('-J')}: IOzone computes for no time, and so it has no effect")
+    if given.has("-+J") and not compute_ms(given):
+        notes.append("-+J has no effect without -J of 1 ms or more")
     if given.has("-G") and not any(given.has(flag) for flag in MAPPING):
         notes.append("-G has no effect without -B, in the original too")
     return notes

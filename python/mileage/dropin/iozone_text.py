@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.iozone_manner import is_without_streams, verify_splash
+from mileage.dropin.iozone_manner import compute_ms, is_without_streams, verify_splash
 from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.dropin.iozone_tests import is_unknown
 from mileage.formats import iozone_print as layout
@@ -46,6 +46,7 @@ _SPLASH: Final = {
     "-+n": "No retest option selected",
     "-+D": ">>> O_DSYNC mode enabled. <<<",
     "-+B": ">>> Sequential Mixed workload. <<<",
+    "-+J": ">>> Think time is included in throughput cal. <<<",
     "-+u": "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled",
     "-B": "Using mmap files",
     "-D": "Using msync(MS_ASYNC) on mmap files",
@@ -105,6 +106,8 @@ def head_text(given: GivenFlags, asked: IozoneRequest) -> str:
     lines.append(f"\tCommand line used: {_command(given)}")
     if not given.has("-O") and not given.has("-N"):
         lines.append("\tOutput is in kBytes/sec")
+    if given.has("-J") and not (given.last("-J") or "").strip().startswith("-"):
+        lines.append(f"\tCompute time {compute_ms(given) / 1000:.6f} seconds for reads and writes.")
     lines += [
         "\tTime Resolution = 0.000001 seconds.",
         f"\tProcessor cache size set to {given.last('-S') or 1024} kBytes.",
@@ -257,7 +260,9 @@ def row_of(given: GivenFlags, suite: SuiteValue, results: Sequence[TestResult]) 
 
 def _figure(given: GivenFlags, record: RunRecord) -> float:
     """Kilobytes per second, operations per second, or microseconds per operation; 0 when no time passed."""
-    seconds = record.elapsed_s
+    # The compute cycles of -J, which the single thread has.
+    computed_ns = 0 if given.has("-+J") else sum(thread.computed_ns for thread in record.threads)
+    seconds = (record.elapsed_ns - computed_ns) / _S
     ops = record.ops_read + record.ops_written
     if not seconds or not ops:
         return 0.0

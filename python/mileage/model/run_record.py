@@ -132,6 +132,8 @@ class ThreadRecord(msgspec.Struct, frozen=True):
     elapsed_ns: Count = 0
     first_done_bytes: Count | None = None
     first_done_ops: Count | None = None
+    computed_ns: Count = 0
+    first_done_computed_ns: Count | None = None
 
 
 class Mismatch(msgspec.Struct, frozen=True):

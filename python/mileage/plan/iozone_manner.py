@@ -18,6 +18,7 @@ from mileage.plan.ranges import Count
 Depth = Annotated[int, Meta(ge=0, le=65_535)]
 Cpu = Annotated[int, Meta(ge=0, le=65_535)]
 _CACHE_BYTES_MAX = 1 << 30
+_COMPUTE_NS_MAX = 86_400 * 10**9
 
 
 class Mapping(msgspec.Struct, frozen=True):
@@ -55,6 +56,8 @@ class Manner(msgspec.Struct, frozen=True, omit_defaults=True):
     purge: CacheSize | None = None
     logs: str | None = None
     first_cpu: int | None = None
+    compute_ns: int = 0
+    compute_timed: bool = False
 
 
 class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -77,6 +80,10 @@ class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Directory of the files of offsets and latencies (-Q)."""
     first_cpu: Cpu | None = None
     """Processor of the first child; the others' follow in turn (-P)."""
+    compute: str | None = None
+    """Compute cycle before each record, such as "5 ms": the processor is kept busy (-J)."""
+    compute_timed: bool = False
+    """Children's rates include the compute cycles (-+J); needs `compute`."""
 
 
 def problem_of_manner(keys: MannerKeys) -> Refusal | None:
@@ -86,9 +93,12 @@ def problem_of_manner(keys: MannerKeys) -> Refusal | None:
     for key, needed, is_given in (
         ("copied", "depth", keys.copied is not None and keys.depth is None),
         ("line", "purge", keys.line is not None and keys.purge is None),
+        ("compute_timed", "compute", keys.compute_timed and keys.compute is None),
     ):
         if is_given:
             return Refusal(key, found=f"no {needed}", expected=f"both, or no {key}", code="no-effect")
+    if keys.compute is not None and not 0 < sizes.parse_time_ns(keys.compute) <= _COMPUTE_NS_MAX:
+        return Refusal("compute", found=keys.compute, expected="up to 1 day", code="out-of-range")
     if keys.purge is not None:
         size = sizes.size_bytes(keys.purge)
         if not _line_bytes(keys) <= size <= _CACHE_BYTES_MAX:
@@ -106,7 +116,8 @@ def manner_of(keys: MannerKeys) -> Manner | UnsetType:
     elif keys.depth is not None:
         transport = Transport(posix=Posix(keys.depth, keys.copied is not False))
     purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), _line_bytes(keys))
-    return Manner(transport, keys.jitter, purge, keys.logs, keys.first_cpu)
+    compute_ns = 0 if keys.compute is None else sizes.parse_time_ns(keys.compute)
+    return Manner(transport, keys.jitter, purge, keys.logs, keys.first_cpu, compute_ns, keys.compute_timed)
 
 
 def _line_bytes(keys: MannerKeys) -> int:

@@ -33,6 +33,8 @@ pub(crate) trait Transfer {
     const KEEPS_BACK: bool = false;
     /// Whether [`Transfer::finish`] always belongs to the run's time.
     const ENDS_IN_TIME: bool = false;
+    /// Whether [`Transfer::compute_ns`] may be more than 0.
+    const COMPUTES: bool = false;
 
     /// Read at `offset_bytes`; how many bytes came, 0 at the end of the target.
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno>;
@@ -45,6 +47,11 @@ pub(crate) trait Transfer {
 
     /// Do an operation that moves no bytes and is no sync.
     fn command(&mut self, op: &Op) -> Result<(), Errno>;
+
+    /// Time for which the processor is kept busy before each operation; no latency includes it.
+    fn compute_ns(&mut self) -> u64 {
+        0
+    }
 
     /// Drop the target from the page cache, where this API goes through it and can.
     fn drop_cache(&mut self) -> Result<(), Errno> {

@@ -84,6 +84,8 @@ pub(crate) struct TestFile {
     pub(super) ending: TestEnd,
     pub(super) ends: Arc<TestTimes>,
     pub(super) extras: Option<Box<RecordExtras>>,
+    /// Compute cycle before each record.
+    pub(super) compute_ns: u64,
     /// The record for which the position was moved last; a call that is made again does not move it again.
     pub(super) sought: Option<u64>,
     pub(super) began: bool,
@@ -167,6 +169,7 @@ impl TestFile {
 impl Transfer for TestFile {
     const CALLS: u64 = 1;
     const ENDS_IN_TIME: bool = true;
+    const COMPUTES: bool = true;
 
     #[inline]
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
@@ -214,6 +217,14 @@ impl Transfer for TestFile {
     fn command(&mut self, _op: &Op) -> Result<(), Errno> {
         // IOzone has no test that discards; only the trait asks for this method.
         Err(Errno::OPNOTSUPP)
+    }
+
+    #[inline]
+    fn compute_ns(&mut self) -> u64 {
+        if self.compute_ns > 0 && !self.began {
+            self.ends.began_ns.fetch_min(clock::now_ns(), Ordering::Relaxed);
+        }
+        self.compute_ns
     }
 
     fn finish(&mut self) -> Result<(), Errno> {

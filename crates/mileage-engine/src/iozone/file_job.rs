@@ -58,7 +58,7 @@ pub fn iozone_results(suite: &Iozone, records: Vec<RunRecord>, interrupted: bool
             test: step.test,
             name: step.test.name().to_owned(),
             reported: !step.unreported,
-            workers: suite.workers.map(|_| WorkerRates::of(&record, record.elapsed_ns, suite.stonewall, leave)),
+            workers: suite.workers.map(|_| WorkerRates::of(&record, record.elapsed_ns, suite.stonewall, leave, false)),
             record,
         }
     };

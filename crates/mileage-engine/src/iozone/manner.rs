@@ -48,6 +48,9 @@ pub struct CacheSize {
     pub line_bytes: u32,
 }
 
+/// Longest compute cycle: a day.
+const COMPUTE_NS_MAX: u64 = 86_400_000_000_000;
+
 /// The manner of a suite's tests; by default that of IOzone without flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -63,6 +66,10 @@ pub struct Manner {
     pub logs: Option<PathBuf>,
     /// Processor of the first worker, the others' follow in turn (`-P`).
     pub first_cpu: Option<u32>,
+    /// Compute cycle: time for which the processor is kept busy before each record (`-J`), at most a day.
+    pub compute_ns: u64,
+    /// The compute cycles count in the rates (`-+J`).
+    pub compute_timed: bool,
 }
 
 impl Manner {
@@ -76,6 +83,12 @@ impl Manner {
             && (cache.line_bytes == 0 || cache.bytes < cache.line_bytes)
         {
             return refused("purge", "a line that the cache cannot hold", "lines of 1 byte or more in a larger cache");
+        }
+        if self.compute_ns > COMPUTE_NS_MAX {
+            return refused("compute_ns", "more than a day", "a day or less");
+        }
+        if self.compute_timed && self.compute_ns == 0 {
+            return refused("compute_timed", "no compute_ns", "both, or no compute_timed");
         }
         Ok(())
     }

@@ -138,6 +138,7 @@ impl Workers {
             last_seek_bytes: offset_after(&workload, worker)?,
             ending: TestEnd { flush_reads: step.ending.flush_reads && !workload.writes(), ..step.ending },
             ends: Arc::clone(&self.ends),
+            compute_ns: self.suite.manner.compute_ns,
             extras: RecordExtras::of(&self.suite, step.test, worker)?.map(Box::new),
             sought: None,
             began: false,

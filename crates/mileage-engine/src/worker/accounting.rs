@@ -178,7 +178,7 @@ impl<'a> Accounting<'a> {
         }
         let part = &mut *self.part;
         if complete_ns > self.signals.first_done_ns() && part.at_first_done.is_none() {
-            part.note_first_done(op);
+            part.note_first_done(op, self.signals.first_done_ns());
         }
         let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
         let (is_read, is_write) = (op.kind == OpKind::Read, op.kind == OpKind::Write);

@@ -80,6 +80,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 // include it.
                 at_ns = clock.now_ns();
             }
+            at_ns = self.compute(at_ns, ready, clock);
             let halt = signals.halted();
             if halt != 0 {
                 self.accounting.part.interrupted = halt & STOPPED != 0;
@@ -155,6 +156,22 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         self.accounting.part.fill_ns += if counted { filled_ns - *at_ns } else { 0 };
         *at_ns = filled_ns;
         true
+    }
+
+    /// Keep the processor busy before an operation, if one is ready and the API asks for that; the time at the end.
+    #[inline]
+    fn compute(&mut self, began_ns: u64, ready: usize, clock: RunClock) -> u64 {
+        let compute_ns = if T::COMPUTES && ready > 0 { self.transfer.compute_ns() } else { 0 };
+        if compute_ns == 0 {
+            return began_ns;
+        }
+        let mut now_ns = clock.now_ns();
+        while now_ns < began_ns.saturating_add(compute_ns) && !self.accounting.is_halted(now_ns) {
+            std::hint::spin_loop();
+            now_ns = clock.now_ns();
+        }
+        self.accounting.part.computed(began_ns, now_ns);
+        now_ns
     }
 
     /// Do one operation whole.

@@ -54,6 +54,9 @@ pub(crate) struct Part {
     pub(crate) stuck: u32,
     /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
     pub(crate) at_first_done: Option<(u64, u64)>,
+    /// Start and end of the last compute cycle.
+    #[serde(skip)]
+    pub(super) last_computed_ns: (u64, u64),
     /// Current work of this thread, for the watchdog.
     #[serde(skip)]
     pub(crate) current_work: Option<CurrentWork>,
@@ -110,6 +113,7 @@ impl Part {
             kernel_workers_ns: 0,
             stuck: 0,
             at_first_done: None,
+            last_computed_ns: (0, 0),
             current_work: None,
         }
     }
@@ -164,13 +168,26 @@ impl Part {
         })
     }
 
-    /// Another thread was done before `op`, whose bytes are booked already, was complete.
+    /// A compute cycle is over.
+    #[inline]
+    pub(super) fn computed(&mut self, began_ns: u64, ended_ns: u64) {
+        if self.first_ns.is_none() {
+            (self.first_ns, self.last_ns) = (Some(began_ns), began_ns);
+        }
+        self.record.computed_ns += ended_ns - began_ns;
+        self.last_computed_ns = (began_ns, ended_ns);
+    }
+
+    /// Another thread was done at `at_ns`, before `op`, whose bytes are booked already, was complete.
     #[cold]
-    pub(super) fn note_first_done(&mut self, op: &Op) {
+    pub(super) fn note_first_done(&mut self, op: &Op, at_ns: u64) {
         let record = &self.record;
         let bytes = record.bytes_read + record.bytes_written;
         let late = if op.kind.moves_bytes() { u64::from(op.length_bytes) } else { 0 };
         self.at_first_done = Some((bytes - late, self.operations()));
+        let (began_ns, ended_ns) = self.last_computed_ns;
+        let later_ns = ended_ns.saturating_sub(at_ns.max(began_ns));
+        self.record.first_done_computed_ns = Some(self.record.computed_ns - later_ns);
     }
 
     /// Operations that are complete, without syncs.
