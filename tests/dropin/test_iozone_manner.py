@@ -171,6 +171,40 @@ def test_columns_are_those_of_the_original_with_these_flags(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        ("-i 11", "no Linux build of IOzone has pwritev"),
+        ("-i 9 -R", "IOzone leaves this test out without -E"),
+        ("-i 8", "mix: IOzone leaves this test out without -t"),
+        ("-B -i 6", "with mmap or asynchronous I/O"),
+        ("-i 4 -t 2", "record_rewrite: IOzone leaves this test out with -t"),
+    ],
+)
+def test_tests_that_the_original_does_not_do_give_a_row_without_figures(
+    tmp_path: Path, words: str, note: str
+) -> None:
+    done = mileage("iozone", *words.split(), "-s", "64k", "-r", "4k", cwd=tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (0, [])
+    assert note in done.stderr
+    assert "nothing is measured" in done.stderr
+    if "-t" in words:
+        end = "\tEach process writes a 64 kByte file in 4 kByte records\n\n\n\niozone test complete.\n"
+    else:
+        blanks = 83 if "-B" in words else 118
+        end = f"\n              64       4{' ' * blanks}\n\niozone test complete.\n"
+    assert re.search(end + r"\Z", done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("words", ["-i 12", "-i 99", "-i x", "-i 11 -i 12"])
+def test_numbers_that_the_original_does_not_have_are_test_0(tmp_path: Path, words: str) -> None:
+    done = mileage("iozone", *words.split(), "-s", "64k", "-r", "4k", cwd=tmp_path)
+    assert done.returncode == 0
+    assert ("Selected test not available on the version." in done.stdout) == ("x" not in words)
+    assert re.search(r"\n              64       4 +[0-9]+ +[0-9]+ +\n\niozone test complete\.\n", done.stdout)
+    assert "mileage: -i " in done.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [
         ("-B -H 2", "mmap or async, not both"),
@@ -178,9 +212,9 @@ def test_columns_are_those_of_the_original_with_these_flags(tmp_path: Path) -> N
         ("-V 3 -+Z", "each says what is written"),
         ("-U /nowhere", "not supported"),
         ("-P 70000", "processors"),
-        ("-i 11 -i 11", "pwritev"),
         ("-K -f virtual:plain-64gib@server-2025", "-K: a modelled host"),
-        ("-i 9", "leaves"),
+        ("-i 9 -b sheet", "nothing to report"),
+        ("-i 11 -t 2 -R", "nothing to report"),
     ],
 )
 def test_what_cannot_be_together_is_refused(tmp_path: Path, words: str, reason: str) -> None:

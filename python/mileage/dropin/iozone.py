@@ -56,6 +56,9 @@ def run(given: GivenFlags) -> None:
         sys.stdout.write(version_text())
         return
     asked = asked_of(given)
+    if not asked.tests:
+        _print_nothing(given, asked)
+        return
     for sheet in given.every("-b"):
         refuse_unwritable(Path(sheet))
     study = study_of(given, asked)
@@ -63,9 +66,7 @@ def run(given: GivenFlags) -> None:
     given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
     if not makes:
         _refuse_missing(asked)
-    print_notes(
-        [*given.traps, *_unused_notes(given), *_differences(given, asked), *_memory_notes(given, asked)]
-    )
+    _print_notes_before(given, asked)
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
@@ -108,6 +109,27 @@ def run(given: GivenFlags) -> None:
         diagnosis.check()
     print_end(given, asked, done)
     print_notes(_data_notes(done))
+
+
+def _print_notes_before(given: GivenFlags, asked: IozoneRequest) -> None:
+    print_notes(
+        [*given.traps, *_unused_notes(given), *_differences(given, asked), *_memory_notes(given, asked)]
+    )
+
+
+def _print_nothing(given: GivenFlags, asked: IozoneRequest) -> None:
+    """Print what IOzone prints where it does no test. Raises Refused for reports, which would be of nothing."""
+    from mileage.dropin.iozone_text import head_text, nothing_text
+
+    if given.has("-b") or given.has("--study") or (given.has("-R") and asked.children):
+        raise Refused(
+            "iozone: -i",
+            "IOzone does none of these tests, and so there is nothing to report",
+            advice="give tests that it does, or no -b, -R and --study",
+            code="no-effect",
+        )
+    print_notes(["no test is done, as in IOzone itself, and so nothing is measured"])
+    sys.stdout.write(head_text(given, asked) + nothing_text(given, asked))
 
 
 def _refuse_missing(asked: IozoneRequest) -> None:

@@ -202,6 +202,22 @@ class PartialText:
         return more
 
 
+def nothing_text(given: GivenFlags, asked: IozoneRequest) -> str:
+    """What follows the head where no test is done: rows without figures, and the end."""
+    if asked.children:
+        sizes = asked.sizes[0][0] // _KB, asked.sizes[0][1] // _KB
+        rows = [
+            f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n\n\n"
+            for _ in asked.children
+        ]
+    else:
+        rows = [
+            layout.table_row(layout.Row(file // _KB, record // _KB, {}), _columns(given))
+            for file, record in asked.sizes
+        ]
+    return "".join([*rows, "\niozone test complete.\n"])
+
+
 def print_end(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> None:
     """Print IOzone's closing lines, and write the Excel worksheet if -b was given. Raises Refused."""
     if asked.children:
