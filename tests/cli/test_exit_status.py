@@ -126,7 +126,7 @@ NAMED = (
 def test_a_name_that_is_too_long_is_wrong_usage(line: str, tmp_path: Path) -> None:
     done = mileage(*line.format(LONG).split(), cwd=tmp_path)
     assert done.returncode == 2, done.stderr
-    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("mileage-iozone-")]
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("mileage-one-off-")]
 
 
 def test_a_long_name_is_counted_and_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -146,6 +147,33 @@ def test_iometer_has_given_a_row_before_the_next_specification_ends(tmp_path: Pa
     assert [line.split(",")[2] for line in place.read_text().splitlines() if line.startswith("ALL")] == [
         "Mix"
     ]
+
+
+@pytest.mark.parametrize("words", [["-f", "file"], ["-t", "2", "-F", "file", "other"]], ids=["one", "two"])
+def test_a_killed_iozone_leaves_the_named_files_alone(tmp_path: Path, words: list[str]) -> None:
+    place, temporary = tmp_path / "place", tmp_path / "temporary"
+    place.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    run = subprocess.Popen(
+        [PROGRAM, "iozone", "-s", "1g", "-r", "4k", "-i", "0", "-o", *words],
+        cwd=place,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not ((place / "file").exists() and (place / "file").stat().st_blocks):
+        assert run.poll() is None
+        time.sleep(0.005)
+    run.kill()
+    run.wait()
+    assert {path.name for path in place.iterdir()} <= {"file", "other"}
+    # The next command removes the folder of the one that was killed.
+    assert [path.name for path in temporary.glob("mileage-*")]
+    next_one = [PROGRAM, "iozone", "-s", "64k", "-r", "4k", "-i", "0", "-f", "next"]
+    subprocess.run(next_one, cwd=place, env=environment, check=True, capture_output=True)
+    assert not [path.name for path in temporary.glob("mileage-*")]
+    assert {path.name for path in place.iterdir()} <= {"file", "other"}
 
 
 def test_ior_has_printed_a_write_before_the_read_ends(tmp_path: Path) -> None:

@@ -52,7 +52,14 @@ def facts_of(
 
 
 def _open(
-    target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1, *, probe: bool = False
+    target: str,
+    plan_hash: str,
+    destroy: str | None,
+    state: State,
+    seed: int = 1,
+    *,
+    probe: bool = False,
+    bare: bool = False,
 ) -> Target:
     """The target as the state of a study wants it. Raises Refused."""
     for fault in check_state(state, target):
@@ -68,7 +75,15 @@ def _open(
         purge=state.purge,
         used=used(state, seed),
         probe=probe,
+        bare=bare,
     )
+
+
+def _is_bare(resolved: Plan, place: str) -> bool:
+    """Whether every run on a place names its own files, so that the study needs no work file there."""
+    runs = [run for run in resolved.runs if resolved.setting_of(run).place == place]
+    works = [run for run in runs if run.workload is not None or run.job is not None]
+    return bool(works) and all(run.job is not None and run.job.names_its_files for run in works)
 
 
 def _hash_at(resolved: Plan, setting: Setting) -> str:
@@ -89,7 +104,14 @@ def targets_of(resolved: Plan) -> Iterator[Target]:
         if kind.simulated or not (kind.has_work_file or kind.is_made):
             continue
         with suppress(Refused):
-            yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)
+            yield _open(
+                setting.target,
+                _hash_at(resolved, setting),
+                None,
+                setting.state,
+                resolved.study.seed,
+                bare=_is_bare(resolved, setting.place),
+            )
 
 
 def refuse_another(resolved: Plan, target: str, opened: Target) -> None:
@@ -218,7 +240,12 @@ def do(
         if setting.place in shared:
             return shared[setting.place]
         opened = _open(
-            setting.target, _hash_at(resolved, setting), destroy, setting.state, resolved.study.seed
+            setting.target,
+            _hash_at(resolved, setting),
+            destroy,
+            setting.state,
+            resolved.study.seed,
+            bare=_is_bare(resolved, setting.place),
         )
         refuse_another(resolved, setting.place, opened)
         if not opened.is_virtual:

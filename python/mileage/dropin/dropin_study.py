@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mileage.app.measurement import Measurement, measure, planned, refuse_existing
+from mileage.app.temporary_studies import one_off_folder
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_values import KEEP_IN
 from mileage.errors import RunFailed
@@ -64,10 +63,11 @@ def folder_of(given: GivenFlags) -> Path:
     """
     named = given.last("--study") or os.environ.get(KEEP_IN)
     if named is None:
-        # Figures are read back from the folder, so that there is one in any case.
-        place = tempfile.mkdtemp(prefix=f"mileage-{given.tool.name}-")
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-        return Path(place, "study")
+        # Figures are read back from the folder, so that there is one in any case. What a killed command leaves is found
+        # by the next one through its folder.
+        held = ExitStack()
+        atexit.register(held.close)
+        return held.enter_context(one_off_folder())
     if not given.has("--study"):
         stem = time.strftime(f"mileage-{given.tool.name}-%Y%m%d-%H%M%S")
         found, number = Path(named, stem), 1

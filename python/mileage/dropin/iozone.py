@@ -312,7 +312,7 @@ def _table(
             mix_reads=number(given, "-+p", 50, 0, 100) if given.has("-+p") and asked.children else None,
             mix_sequential=given.has("-+B") and bool(asked.children),
             pause=_pause(given) if asked.children else None,
-            manner=manner_of(given, modelled=is_modelled(asked.place)),
+            manner=manner_of(given, asked.place),
             keep=given.has("-w") or given.has("-+d"),
             compare=(given.has("-+d") or given.has("-V"))
             and any(test == "mix" or "read" in test for test in asked.tests),

@@ -150,6 +150,12 @@ _MANNER: Final = (
         "MS",
         example="5",
     ),
+    Flag(
+        "-U",
+        "Unmount this mount point and mount it again before each test, by `umount` and `mount`: as root, with a line "
+        "of /etc/fstab. The file must be below it, the working directory must not.",
+        "MOUNT",
+    ),
     Flag("-+J", "With -J: rates include the compute cycles."),
     Flag(
         "-P",
@@ -210,12 +216,6 @@ _REFUSED: Final = (
         "-m",
         "Uses several buffers.",
         instead="omit it: Mileage always writes from several buffers.",
-    ),
-    Flag(
-        "-U",
-        "Unmounts and mounts between tests.",
-        "MOUNT",
-        instead='a study on loop: or block: with carryover = "remount"; a file of Mileage is in use there meanwhile.',
     ),
     Flag("-W", "Locks the file while it is used.", instead="omit it; no workload here locks."),
     Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),

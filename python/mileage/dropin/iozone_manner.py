@@ -1,6 +1,6 @@
 """Flags of IOzone that say how records are moved, or what is done around them, as keys of a study.
 
-Scope: `-B -D -G -H -k -J -K -p -P -Q -+J`, and the byte of `-V` and `-+Z`.
+Scope: `-B -D -G -H -k -J -K -p -P -Q -U -+J`, and the byte of `-V` and `-+Z`.
 What it refuses: what IOzone refuses together, and a processor that is not there.
 """
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.iozone_remount import remount_of
+from mileage.dropin.task_values import is_modelled
 from mileage.errors import Refused
 from mileage.plan.iozone_manner import MannerKeys
 
@@ -29,10 +31,13 @@ def is_without_streams(given: GivenFlags) -> bool:
     return any(given.has(flag) for flag in (*MAPPING, *ASYNCHRONOUS))
 
 
-def manner_of(given: GivenFlags, *, modelled: bool) -> MannerKeys:
-    """The manner that the flags ask for. `modelled`: of files on a modelled host, which has none. Raises Refused."""
+def manner_of(given: GivenFlags, place: Path) -> MannerKeys:
+    """The manner that the flags ask for. `place`: the files' directory; a modelled host's has none. Raises Refused."""
+    modelled = is_modelled(place)
     _refuse_combinations(given)
-    asked = [flag for flag in (*MAPPING, *ASYNCHRONOUS, "-J", "-K", "-p", "-P", "-Q") if given.has(flag)]
+    asked = [
+        flag for flag in (*MAPPING, *ASYNCHRONOUS, "-J", "-K", "-p", "-P", "-Q", "-U") if given.has(flag)
+    ]
     if asked and modelled:
         raise Refused(
             f"iozone: {asked[0]}", "a modelled host", expected="a file of this machine", code="not-built"
@@ -53,6 +58,7 @@ def manner_of(given: GivenFlags, *, modelled: bool) -> MannerKeys:
         logs=str(Path.cwd()) if given.has("-Q") else None,
         first_cpu=_first_cpu(given),
         compute=f"{compute_ms(given)} ms" if compute_ms(given) else None,
+        remount=remount_of(given, place),
         compute_timed=bool(compute_ms(given)) and given.has("-+J"),
     )
 

@@ -110,6 +110,16 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     limit_bytes: int = 0
     """Memory within which it is done; 0 for all that there is."""
 
+    @property
+    def names_its_files(self) -> bool:
+        """Whether all its files have names of the user's, so that it needs none of the target's."""
+        return False
+
+    @property
+    def privileged_steps(self) -> tuple[str, ...]:
+        """What it does that needs root, in words."""
+        return ()
+
     tests: ClassVar[dict[str, str]] = {}
     """Its named workloads, without its own name, and what each does."""
     tool: ClassVar[str] = ""

@@ -58,6 +58,7 @@ class Manner(msgspec.Struct, frozen=True, omit_defaults=True):
     first_cpu: int | None = None
     compute_ns: int = 0
     compute_timed: bool = False
+    remount: str | None = None
 
 
 class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -84,6 +85,8 @@ class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Compute cycle before each record, such as "5 ms": the processor is kept busy (-J)."""
     compute_timed: bool = False
     """Children's rates include the compute cycles (-+J); needs `compute`."""
+    remount: str | None = None
+    """Mount point below which the target's directory is, unmounted and mounted again before each test (-U)."""
 
 
 def problem_of_manner(keys: MannerKeys) -> Refusal | None:
@@ -117,7 +120,9 @@ def manner_of(keys: MannerKeys) -> Manner | UnsetType:
         transport = Transport(posix=Posix(keys.depth, keys.copied is not False))
     purge = None if keys.purge is None else CacheSize(sizes.size_bytes(keys.purge), _line_bytes(keys))
     compute_ns = 0 if keys.compute is None else sizes.parse_time_ns(keys.compute)
-    return Manner(transport, keys.jitter, purge, keys.logs, keys.first_cpu, compute_ns, keys.compute_timed)
+    return Manner(
+        transport, keys.jitter, purge, keys.logs, keys.first_cpu, compute_ns, keys.compute_timed, keys.remount
+    )
 
 
 def _line_bytes(keys: MannerKeys) -> int:

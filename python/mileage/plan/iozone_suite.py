@@ -93,6 +93,18 @@ class Suite(Job, tag="iozone", frozen=True):
     has_size: ClassVar = True
     is_set: ClassVar = True
 
+    @property
+    def names_its_files(self) -> bool:
+        """See `Job.names_its_files`."""
+        return bool(self.options.name or self.options.files)
+
+    @property
+    def privileged_steps(self) -> tuple[str, ...]:
+        """See `Job.privileged_steps`."""
+        manner = self.value.manner
+        place = None if manner is UNSET else manner.remount
+        return () if place is None else (f"unmount {place} and mount it again before each of IOzone's tests",)
+
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
         """Build the set of IOzone tests from the keys of a study (see `Job.of`)."""

@@ -7,6 +7,8 @@ Whether they may be taken, `resolve` says.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import msgspec
 
 from mileage.model.target_facts import TargetFacts
@@ -74,6 +76,11 @@ _PURGES = {
 
 
 def _of_runs(runs: tuple[PlannedRun, ...]) -> list[PrivilegedStep]:
+    jobs = (run.job.privileged_steps for run in runs if run.job is not None)
+    return [*map(PrivilegedStep, chain.from_iterable(jobs)), *_of_caches(runs)]
+
+
+def _of_caches(runs: tuple[PlannedRun, ...]) -> list[PrivilegedStep]:
     counts: dict[Caching, int] = {}
     for run in runs:
         caching = run.action.caching

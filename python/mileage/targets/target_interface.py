@@ -69,6 +69,7 @@ class OpenOptions:
     purge: str
     used: FillState | None
     root: Path
+    bare: bool = False
 
 
 class Target(ABC):

@@ -37,6 +37,7 @@ CLASSES: Final = {
 _WITH_FILE_SYSTEM: Final = "filesystem_setup.PlacedTarget"
 _HOSTED: Final = "host_target.HostTarget"
 _IN_PLACE: Final = "in_place_target.KeptTarget"
+_BARE: Final = "place.PlaceTarget"
 
 
 def open_target(
@@ -51,6 +52,7 @@ def open_target(
     used: FillState | None = None,
     root: Path = ROOT,
     probe: bool = False,
+    bare: bool = False,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
 
@@ -62,7 +64,8 @@ def open_target(
     `settings`: those of the device's request queue meanwhile. `purge`: how a device is
     made as good as new.
     `root` is where /proc and /sys are looked for. `probe`: only its facts are asked: nothing is opened for writing,
-    nothing is made, and what an earlier session left is neither locked nor taken over. Raises Refused.
+    nothing is made, and what an earlier session left is neither locked nor taken over. `bare`: every run names its own
+    files, so that a directory needs no work file. Raises Refused.
     """
     spec = parse_target(target) if isinstance(target, str) else target
     if not _HASH.fullmatch(plan_hash):
@@ -71,7 +74,7 @@ def open_target(
     if capabilities_of(spec.scheme).is_real:
         # Repair first: mounts and loop devices of a killed study would block its own target.
         repair()
-    how = OpenOptions(plan_hash, destroy, keep, made, settings, purge, used, root)
+    how = OpenOptions(plan_hash, destroy, keep, made, settings, purge, used, root, bare)
     found = _class_of(spec, how).as_asked(spec, how)
     if probe:
         return found
@@ -100,6 +103,8 @@ def _class_of(spec: TargetSpec, how: OpenOptions | None = None) -> type[Target]:
         place = _HOSTED
     elif how is not None and how.keep and kind.in_place:
         place = _IN_PLACE
+    elif how is not None and how.bare and spec.scheme == "dir":
+        place = _BARE
     else:
         place = CLASSES[spec.scheme]
     module, name = place.split(".")

@@ -70,6 +70,8 @@ pub struct Manner {
     pub compute_ns: u64,
     /// The compute cycles count in the rates (`-+J`).
     pub compute_timed: bool,
+    /// Mount point that is unmounted and mounted again before each test of a single stream (`-U`).
+    pub remount: Option<PathBuf>,
 }
 
 impl Manner {

@@ -6,7 +6,8 @@
 //! differ. [`start_iozone`] does the tests one after the other; each is a run of a
 //! [`Workload`](mileage_workload::Workload) like any other and leaves a record.
 //!
-//! `suite` is the value, `manner` what moves the records, `record_extras` what is done before and after each, `steps`
+//! `suite` is the value, `manner` what moves the records, `record_extras` what is done before and after each,
+//! `remount` what is done to the file system between tests, `steps`
 //! what each test does before, inside and after its clock, `workers` what happens before, `calls` what happens inside
 //! and after, `run` the sequence, `process_share` the part of a test that one of several processes does, `results` the rates
 //! that IOzone prints, `differences` the text, `file_job` the same tests for a modelled host.
@@ -25,6 +26,7 @@ mod file_job;
 mod manner;
 mod process_share;
 mod record_extras;
+mod remount;
 mod results;
 mod run;
 mod steps;
@@ -86,6 +88,11 @@ fn checked_paths(suite: &Iozone, path: PathBuf) -> Result<Vec<PathBuf>, Error> {
     let paths = paths_of(suite, path);
     let makes = suite.order().first().is_some_and(|test| test.makes_the_file());
     for path in &paths {
+        if let Some(mount_point) = suite.manner.remount.as_deref().filter(|mount_point| !path.starts_with(mount_point))
+        {
+            let (found, expected) = (mount_point.display().to_string(), "a mount point that the file is below");
+            return Err(mileage_workload::Error::Refused { what: "remount", found, expected }.into());
+        }
         check_file(suite, path, makes)?;
     }
     Ok(paths)

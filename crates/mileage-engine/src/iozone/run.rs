@@ -1,6 +1,7 @@
 //! Run a set of IOzone's tests one after the other on a background thread.
 
 use super::calls::TestTimes;
+use super::remount::remount;
 use super::results::{IozoneResults, TestResult};
 use super::steps::{Step, steps};
 use super::suite::{Iozone, Mode};
@@ -104,6 +105,10 @@ impl Tests {
     }
 
     fn run_step(&self, step: &Step) -> Result<TestResult, Error> {
+        if let Some(Err(error)) = self.suite.manner.remount.as_deref().map(remount) {
+            let record = RunRecord { error: Some(error), ..RunRecord::default() };
+            return Ok(TestResult::of(&self.suite, step, record, 0));
+        }
         let ends = Arc::new(TestTimes::default());
         let workers = Workers {
             suite: Arc::clone(&self.suite),

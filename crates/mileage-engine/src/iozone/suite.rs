@@ -322,6 +322,9 @@ impl Iozone {
     pub fn check(&self) -> Result<(), Error> {
         let fidelity = self.mode == Mode::Fidelity;
         self.manner.check(fidelity)?;
+        if self.manner.remount.is_some() && self.workers.is_some() {
+            return refused("remount", "given", "a single stream");
+        }
         if self.stride_records == 0 {
             return refused("stride_records", 0, "1 or more");
         }
