@@ -58,6 +58,7 @@ def test_each_block_is_trimmed_and_then_written(tmp_path: Path, words: tuple[str
         (("--rw=trimwrite", "--loops=2"), 32),
         (("--rw=trimwrite", "--io_size=16k"), 4),
         (("--rw=randtrimwrite", "--norandommap"), 16),
+        (("--rw=randtrimwrite", "--norandommap", "--bs=4k,4k,8k"), 8),
     ],
 )
 def test_limits_count_what_is_written(tmp_path: Path, words: tuple[str, ...], pairs: int) -> None:
