@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.dropin.test_iometer import ICF
+from tests.dropin.written_files import has_blocks
 
 PROGRAM = str(Path(sys.executable).with_name("mileage"))
 
@@ -21,7 +22,7 @@ def _dd_that_writes(path: Path) -> subprocess.Popen[str]:
     """A copy in the middle: each write waits for the device, so that the file is far from full."""
     words = ["dd", "if=/dev/zero", f"of={path.name}", "bs=4k", "count=100000", "oflag=dsync"]
     run = subprocess.Popen([PROGRAM, *words], cwd=path.parent, stderr=subprocess.PIPE, text=True)
-    while not (path.exists() and path.stat().st_blocks):
+    while not has_blocks(path):
         assert run.poll() is None
         time.sleep(0.002)
     return run
@@ -162,7 +163,7 @@ def test_a_killed_iozone_leaves_the_named_files_alone(tmp_path: Path, words: lis
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not ((place / "file").exists() and (place / "file").stat().st_blocks):
+    while not has_blocks(place / "file"):
         assert run.poll() is None
         time.sleep(0.005)
     run.kill()

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.dropin.test_iometer import ICF
+from tests.dropin.written_files import has_blocks, has_entries
 
 MILEAGE = str(Path(sys.executable).with_name("mileage"))
 INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
@@ -38,11 +39,11 @@ def _printed(pattern: str) -> Callable[[Path, str], bool]:
 
 
 def _written(name: str) -> Callable[[Path, str], bool]:
-    return lambda place, _text: (place / name).exists() and (place / name).stat().st_blocks > 0
+    return lambda place, _text: has_blocks(place / name)
 
 
 def _in_directory(name: str) -> Callable[[Path, str], bool]:
-    return lambda place, _text: (place / name).is_dir() and any((place / name).iterdir())
+    return lambda place, _text: has_entries(place / name)
 
 
 @dataclass(frozen=True)
