@@ -119,15 +119,15 @@ test-all:
 
 # The unit tests of mileage-drive need a second build of the largest crate: `make test-rest` has them, and `make quick` after
 # a change of that crate. Always the whole workspace: with other features the dependencies would be built again.
-test-rust: need-rust packages ## Rust tests: in tests/, and unit tests but for those of mileage-drive
-	cargo test --locked --workspace --test '*'
-	cargo test --locked --workspace --exclude mileage-drive --lib
+test-rust: $(STAMPS)/dev packages ## Rust tests: in tests/, and unit tests but for those of mileage-drive
+	$(CARGO_TEST) --workspace --test '*'
+	$(CARGO_TEST) --workspace --exclude mileage-drive --lib
 
 LONG_RUST := a_shingled_disk_is_as_fast_as_one_that_is_simulated a_counter_of_duplicates_finds_the_nominal_share
-test-rust-rest: need-rust ## Rust tests: all unit tests, of documents, benchmarks on small sizes, the longest ones in full
-	cargo test --locked --workspace --lib --benches --examples
-	cargo test --locked --workspace --doc
-	MILEAGE_TEST_PROFILE=thorough cargo test --locked --workspace --test '*' -- $(LONG_RUST)
+test-rust-rest: $(STAMPS)/dev ## Rust tests: all unit tests, of documents, benchmarks on small sizes, the longest ones in full
+	$(CARGO_TEST) --workspace --lib --benches --examples
+	$(CARGO_TEST) --workspace --doc
+	MILEAGE_TEST_PROFILE=thorough $(CARGO_TEST) --workspace --test '*' -- $(LONG_RUST)
 
 test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
@@ -146,9 +146,11 @@ durations: $(STAMPS)/dev packages ## run all Python tests and accept their durat
 
 lint: lint-rust lint-python check-stubs ## format, clippy, rustdoc, ruff, mypy, generated stubs
 
-# The settings of `maturin develop`: with others, clippy would build pyo3 again, and so would the next maturin.
-CLIPPY = PYO3_BUILD_EXTENSION_MODULE=1 \
-	PYO3_CONFIG_FILE="$$(ls -t "$(abspath $(CARGO_OUT))"/maturin/pyo3-config-*.txt | head -n 1)" cargo clippy --locked
+# The settings of `maturin develop`: with others, clippy and tests would build pyo3 again, and so would the next maturin.
+AS_MATURIN = PYO3_BUILD_EXTENSION_MODULE=1 \
+	PYO3_CONFIG_FILE="$$(ls -t "$(abspath $(CARGO_OUT))"/maturin/pyo3-config-*.txt | head -n 1)"
+CLIPPY = $(AS_MATURIN) cargo clippy --locked
+CARGO_TEST = $(AS_MATURIN) cargo test --locked
 
 lint-rust: need-lints $(STAMPS)/dev
 	cargo fmt --all --check
