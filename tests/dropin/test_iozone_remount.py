@@ -54,7 +54,7 @@ def test_the_file_system_is_mounted_anew_before_each_test_and_each_pass(
         place = tmp_path / name
         place.mkdir()
         watch = f"strace -f -qq -e trace=mount,umount2,openat -P {place}/mp -P {place}/mp/file -P mp/file -o trace"
-        done = _inside(place, f"{watch} {program} {words}; test -s mp/file && echo kept")
+        done = _inside(place, f"{watch} {program} {words} && test -s mp/file && echo kept")
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith("kept\n")
         lines = (place / "trace").read_text().splitlines()
@@ -62,6 +62,31 @@ def test_the_file_system_is_mounted_anew_before_each_test_and_each_pass(
         calls = [line for line in lines if re.search(r"(umount2\(|[ ]mount\(|[/\"]file\").*= [0-9]+", line)]
         kinds = "".join("u" if "umount2(" in line else "o" if "openat(" in line else "m" for line in calls)
         assert re.fullmatch(rf"o*(umo+){{{passes}}}o*", kinds), kinds
+
+
+MOUNT = """#!/bin/sh
+# Takes the loop device that was free a moment ago, as another program may.
+losetup --find --show "{place}/taken" >> "{place}/devices"
+exec {mount} "$@"
+"""
+
+
+@needs_mounts
+@pytest.mark.xdist_group("devices")
+def test_a_file_system_may_come_back_on_another_device(tmp_path: Path) -> None:
+    real = shutil.which("mount")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "mount"
+    program.write_text(MOUNT.format(place=tmp_path, mount=real))
+    program.chmod(0o755)
+    (tmp_path / "taken").write_bytes(bytes(1 << 20))
+    command = f"PATH={tmp_path}/bin:$PATH {PROGRAM} iozone {ARGUMENTS} -U mp -i 0 -i 1 -r 32k; echo status $?; ls mp"
+    try:
+        done = _inside(tmp_path, command)
+    finally:
+        for device in (tmp_path / "devices").read_text().split():
+            subprocess.run(["losetup", "--detach", device], check=True)
+    assert "status 0\nlost+found\n" in done.stdout, done.stdout + done.stderr
 
 
 @needs_mounts

@@ -45,6 +45,11 @@ impl Identity {
         Ok(Self { device: Some(stat.st_rdev), inode: 0, disk_sequence: disk_sequence(file.as_fd()) })
     }
 
+    /// The same file where its file system may get another device number: one that is mounted anew from a loop device.
+    pub(crate) fn on_any_device(self) -> Self {
+        Self { device: None, ..self }
+    }
+
     /// Whether the object at a path may be this one: all but the disk's sequence number agrees, which only an open
     /// device shows.
     pub(crate) fn may_be(self, stat: &Stat) -> bool {
@@ -90,7 +95,7 @@ impl Identity {
 
     /// Whether a path means this file. A symbolic link is not followed.
     pub(crate) fn is_at(self, path: &Path) -> bool {
-        rustix::fs::lstat(path).is_ok_and(|stat| Self::from(&stat) == self)
+        rustix::fs::lstat(path).is_ok_and(|stat| self.may_be(&stat))
     }
 }
 

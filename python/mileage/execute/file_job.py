@@ -76,6 +76,10 @@ def perform_suite(
     more: dict[str, object] = {}
     if target.place_identity is not None:
         directory = target.place_identity.to_json()
+        manner = job.value.manner
+        if manner is not msgspec.UNSET and manner.remount is not None:
+            # A file system on a loop device may get another one, and so another number, whenever it is mounted.
+            directory["device"] = None
         more["directory"] = directory
     path, files = _own_files(target, job)
     if files:

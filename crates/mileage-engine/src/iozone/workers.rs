@@ -249,7 +249,8 @@ impl Workers {
         let opened = spot.open(flags.difference(OFlags::TRUNC), Mode::from_raw_mode(mode))?;
         if let Ok(file) = &opened {
             let own = Identity::of(file).map_err(failed("examine", path))?;
-            self.known.lock().insert(path.to_owned(), own);
+            let moves = self.suite.manner.remount.is_some();
+            self.known.lock().insert(path.to_owned(), if moves { own.on_any_device() } else { own });
             if flags.contains(OFlags::TRUNC) {
                 rustix::fs::ftruncate(file, 0).map_err(failed("truncate", path))?;
             }
