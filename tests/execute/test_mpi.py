@@ -142,6 +142,48 @@ def test_two_hosts_in_network_namespaces(tmp_path: Path, files: str, ahead_s: in
             assert result["record"]["elapsed_ns"] < 60 * 10**9
 
 
+IOZONE_CHILDREN = """
+[measure.children]
+workload = ["iozone.write", "iozone.read"]
+record = "64KiB"
+threads = 4
+repeat = 1
+fidelity = true
+iozone = { file = "1MiB", processes = true }
+"""
+
+
+@needs_mpi
+@pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
+def test_children_of_iozone_are_ranks_of_two_hosts_with_other_clocks(tmp_path: Path) -> None:
+    target, out = tmp_path / "target", tmp_path / "out"
+    target.mkdir()
+    with hosts(tmp_path, time_offset_s=5000) as launcher:
+        file = study(tmp_path / "s.toml", target, IOZONE_CHILDREN)
+        said = run(4, "run", file, "--out", str(out), launcher=launcher)
+    (output,) = entries(out, "ranks")
+    assert len({rank["host"] for rank in output["ranks"]}) == 2, said
+    (entry,) = entries(out, "run")
+    results = {result["name"]: result for result in entry["record"]["results"]}
+    assert list(results) == ["iozone.write", "iozone.read"]
+    for result in results.values():
+        parent = result["workers"]["parent"]
+        assert 0 < parent["ns"] < 60 * 10**9
+        assert result["record"]["elapsed_ns"] < 60 * 10**9
+    assert results["iozone.write"]["record"]["bytes_written"] == 4 << 20
+    assert not list(target.iterdir())
+
+
+@needs_mpi
+def test_more_children_of_iozone_than_ranks_are_refused(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    file = study(tmp_path / "s.toml", target, IOZONE_CHILDREN)
+    status, said = finished(started(2, "run", file, "--out", str(tmp_path / "out")))
+    assert status == 2
+    assert "4 tasks are needed and this MPI run has 2 ranks" in " ".join(said.split())
+
+
 @needs_mpi
 @pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
 def test_a_machine_file_of_two_hosts_starts_a_task_of_metarates_per_line_on_each(tmp_path: Path) -> None:

@@ -40,10 +40,12 @@ pub struct TestShare {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestShareResult {
+    /// The instant at which the workers began, on `CLOCK_MONOTONIC_RAW`; 0 without a `share`.
+    origin_ns: u64,
     /// `None` when a file could not be prepared; `error` has the reason then.
     share: Option<ShareResult>,
     error: Option<RunError>,
-    /// First call of any worker and last close of any, on `CLOCK_MONOTONIC_RAW`.
+    /// First call of any worker and last close of any, since `origin_ns`; `u64::MAX` and 0 without one.
     span_ns: (u64, u64),
     known: Vec<(PathBuf, Identity)>,
 }
@@ -84,10 +86,14 @@ impl TestShareHandle {
                 Err(error) => return Some(Err(error)),
             },
         };
+        let origin_ns = share.as_ref().map_or(0, |share| share.origin_ns);
+        let (began_ns, ended_ns) = self.times.span_ns();
+        let began_ns = if began_ns == u64::MAX { began_ns } else { began_ns.saturating_sub(origin_ns) };
         Some(Ok(TestShareResult {
+            origin_ns,
             share,
             error: error.or_else(|| self.times.error()),
-            span_ns: self.times.span_ns(),
+            span_ns: (began_ns, ended_ns.saturating_sub(origin_ns)),
             known: self.known.all(),
         }))
     }
