@@ -93,6 +93,10 @@ def manner_notes(given: GivenFlags) -> list[str]:
         )
     if given.has("-J") and not compute_ms(given):
         notes.append(f"-J {given.last('-J')}: IOzone computes for no time, and so it has no effect")
+    if compute_ms(given) and not given.has("-+J") and given.has("--study"):
+        notes.append(
+            "-J: printed rates leave the compute cycles out, those of the study's report include them"
+        )
     if given.has("-+J") and not compute_ms(given):
         notes.append("-+J has no effect without -J of 1 ms or more")
     if given.has("-G") and not any(given.has(flag) for flag in MAPPING):

@@ -82,9 +82,10 @@ class MannerKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     first_cpu: Cpu | None = None
     """Processor of the first child; the others' follow in turn (-P)."""
     compute: str | None = None
-    """Compute cycle before each record, such as "5 ms": the processor is kept busy (-J)."""
+    """Compute cycle before each record, such as "5 ms": the processor is kept busy (-J). It is in no latency, and in
+    the rates of a report."""
     compute_timed: bool = False
-    """Children's rates include the compute cycles (-+J); needs `compute`."""
+    """The rates that IOzone's text has for children include the compute cycles (-+J); needs `compute`."""
     remount: str | None = None
     """Mount point below which the target's directory is, unmounted and mounted again before each test (-U)."""
 
