@@ -416,7 +416,7 @@ def test_commands_for_one_are_refused_under_several(tmp_path: Path) -> None:
     status, said = finished(started(2, "plan"))
     assert status == 2
     assert said.count("is not done by several ranks") == 1
-    assert "Under it: run, measure, sweep, metarates\n" in said
+    assert "Under it: run, measure, sweep, metarates, iozone\n" in said
     status, said = finished(started(2, "ior", "-b", "64k", "-t", "4k"))
     assert status == 2
     assert said.count("mileage mpirun -np 2 ior") == 1

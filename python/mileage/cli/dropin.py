@@ -78,10 +78,12 @@ def dropin_command(name: str) -> DropinCommand:
 
 def _end_as(tool: Tool, number: int) -> None:
     """End by a signal as the tool does, once everything is undone and printed; return where that is not known."""
-    # A rank of a launcher must take leave of the others first.
-    if not number or launched(os.environ) is not None:
+    if not number:
         return
     if tool.statuses.dies_by(number):
+        if launched(os.environ) is not None:
+            # A rank must take leave of the others first: it ends with the status that a shell has for the signal.
+            raise click.exceptions.Exit(128 + number)
         from mileage.dropin.termination import end_by_signal
 
         end_by_signal(number)

@@ -31,7 +31,7 @@ def is_first(environment: Mapping[str, str]) -> bool:
     return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
 
 
-_TOGETHER: Final = ("run", "measure", "sweep", "metarates")
+_TOGETHER: Final = ("run", "measure", "sweep", "metarates", "iozone")
 """Commands that the ranks of an MPI run do together."""
 _ALONE: Final = ("ior", "mdtest")
 """Commands that start their tasks themselves, and say so under a launcher."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.iozone_clients import client_files, client_notes
+from mileage.dropin.iozone_clients import check_ranks, client_files, client_notes
 from mileage.dropin.iozone_duplicates import duplicates_text
 from mileage.dropin.iozone_manner import manner_notes, manner_of, pattern_of
 from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, size_of
@@ -233,6 +233,7 @@ def asked_of(given: GivenFlags) -> IozoneRequest:
     """Convert the flags to a request. Raises Refused."""
     _refuse_combinations(given)
     children = _children(given)
+    check_ranks(given, children)
     tests = tests_of(given, bool(children))
     sizes, records_kb = _sizes(given, children)
     named = given.last("-f")

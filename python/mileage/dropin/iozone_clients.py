@@ -1,21 +1,27 @@
 """Children on clients (`-+m`): the file that lists them, and the files that they use.
 
 Scope: each line has a host, a directory, IOzone's program there and possibly a file's name; a line that begins with #
-is none. Child N is on the Nth client and uses `iozone.DUMMY.N` in its directory, as IOzone has it. Every client is
-this machine, where its child is started without `rsh`.
-What it refuses: what IOzone refuses, with its statuses; other machines, which `mileage merge` is for.
+is none. Child N is on the Nth client and uses `iozone.DUMMY.N` in its directory, as IOzone has it. Under an MPI
+launcher rank N is child N, on whichever host it was started; without one every client is this machine. Nothing is
+started by `rsh`.
+What it refuses: what IOzone refuses, with its statuses; a client on another host than its child's; under a launcher
+what is of one process, such as a single stream.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import os
+import shlex
+import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from mileage.dropin.dropin_study import print_notes
 from mileage.dropin.flags import GivenFlags
+from mileage.dropin.task_values import is_modelled
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
+from mileage.execute.host_names import is_this_machine
+from mileage.execute.workers import ranks_here
 
 _UNREADABLE: Final = 176
 _EMPTY: Final = 178
@@ -40,14 +46,7 @@ def client_files(given: GivenFlags, children: tuple[int, ...]) -> tuple[Path, ..
         return ()
     if max(children) > len(listed):
         raise _refusal("more children than the file has clients", _TOO_FEW)
-    for client in listed:
-        if not _is_this_machine(client.host):
-            raise Refused(
-                "iozone: -+m",
-                f"{client.host} is another machine",
-                advice="one `mileage` on each machine and `mileage merge`",
-                code="not-built",
-            )
+    _refuse_elsewhere([client.host for client in listed[: max(children)]])
     return tuple(client.file(number) for number, client in enumerate(listed))
 
 
@@ -57,9 +56,67 @@ def client_notes(given: GivenFlags, *, together: bool) -> list[str]:
         return ["-+h has no effect without -+m"] if given.has("-+h") else []
     if not together:
         return ["-+m has no effect without -t"]
+    if ranks_here() is not None:
+        return ["-+m: the ranks of this MPI run are the children; nothing is started by rsh"]
     return [
         "-+m: every client is this machine; children are started here, without rsh and a program of theirs"
     ]
+
+
+def check_ranks(given: GivenFlags, children: tuple[int, ...]) -> None:
+    """Under an MPI launcher refuse what its ranks do not do: all but children that are processes, a rank for each."""
+    ranks = ranks_here()
+    if ranks is None:
+        return
+    named = given.last("-f")
+    modelled = named is not None and is_modelled(Path(named))
+    if not children or modelled or given.has("-T"):
+        what = "-T: children that are threads are" if children else "a single stream is"
+        what = f"-f {named}: a modelled host is" if modelled else what
+        raise Refused(
+            f"iozone: {what} of one process",
+            found=f"{ranks.size} ranks",
+            advice="start it without the launcher, or give children that are processes (-t without -T)",
+            code="unsupported",
+        )
+    ranks.workers(max(children))
+    if ranks.size > max(children):
+        print_notes([f"{ranks.size - max(children)} of {ranks.size} ranks have no child to be"])
+
+
+def _refuse_elsewhere(hosts: list[str]) -> None:
+    """Refuse the first client that is not the host of its child. Raises Refused."""
+    ranks = ranks_here()
+    if ranks is not None:
+        ranks.workers(len(hosts))
+        number = ranks.first_elsewhere(hosts)
+    else:
+        number = next((child for child, host in enumerate(hosts) if not is_this_machine(host)), None)
+    if number is None:
+        return
+    if ranks is not None:
+        found = f"{hosts[number]}, and rank {number} is on {ranks.identities[number].host}"
+    else:
+        found = f"{hosts[number]}, another machine than this one"
+    command = shlex.join(
+        [
+            "mpiexec",
+            "-n",
+            str(len(hosts)),
+            "--host",
+            ",".join(hosts),
+            "--map-by",
+            "seq",
+            "mileage",
+            *sys.argv[1:],
+        ]
+    )
+    raise Refused(
+        f"iozone: -+m: client {number + 1}",
+        found=found,
+        advice=f"start a rank for each client, in the order of the lines; with Open MPI: {command}",
+        code="mismatch",
+    )
 
 
 def _clients(path: str) -> list[_Client]:
@@ -82,12 +139,3 @@ def _clients(path: str) -> list[_Client]:
 
 def _refusal(text: str, status: int) -> ToolRefusal:
     return ToolRefusal("iozone", "iozone: -+m", text, code="wrong-value", status=status)
-
-
-def _is_this_machine(host: str) -> bool:
-    if host in ("localhost", os.uname().nodename):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

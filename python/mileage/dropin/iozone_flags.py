@@ -70,7 +70,8 @@ _CHILDREN: Final = (
     Flag(
         "-+m",
         "With -t: the children are on the clients of this file, whose lines have a host, a directory, a program and "
-        "possibly a file's name. Every client must be this machine, and all must have one directory.",
+        "possibly a file's name, and all have one directory. Clients on other hosts need a rank each, in their order: "
+        "mpiexec --host A,B --map-by seq -n 2 mileage iozone -+m FILE -t 2 ...; nothing is started by rsh.",
         "FILE",
     ),
     Flag("-+h", "With -+m: the name of this machine, printed in the head.", "HOST", example="here"),
@@ -254,8 +255,18 @@ _REFUSED: Final = (
     ),
     Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="omit it."),
     Flag("-+s", "Clients are silent.", instead="omit it."),
-    Flag("-+H", "Sets a time server.", "HOST", instead="omit it: one machine has one clock."),
-    Flag("-+P", "Sets the port of a time server.", "PORT", instead="omit it: one machine has one clock."),
+    Flag(
+        "-+H",
+        "Sets a time server.",
+        "HOST",
+        instead="omit it: clocks of several hosts are compared without one.",
+    ),
+    Flag(
+        "-+P",
+        "Sets the port of a time server.",
+        "PORT",
+        instead="omit it: clocks of several hosts are compared without one.",
+    ),
     Flag("-+U", "Uses a call of Windows.", instead="-I."),
 )
 
@@ -269,8 +280,8 @@ IOZONE: Final = Tool(
     notes=(
         "Calls, offsets and content are those of IOzone 3.471, as with `mileage measure --fidelity`; a kB is 1024 "
         "bytes. Children are processes, or threads with -T. They stay from test to test, where IOzone starts new "
-        "ones; on a modelled host they are threads of the simulation. Rows of several sizes are measured in "
-        "IOzone's order, and each figure is printed when its test is done.",
+        "ones; on a modelled host they are threads of the simulation, and under an MPI launcher its ranks, one each. "
+        "Rows of several sizes are measured in IOzone's order, and each figure is printed when its test is done.",
         "With -+w, -+y and -+C IOzone generates the expected data inside the time of each read. Mileage does not, so "
         "its reads from the page cache are two to three times as fast; the output says so. "
         "With -+d every read is compared inside its time, as IOzone does.",

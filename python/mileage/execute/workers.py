@@ -101,6 +101,9 @@ class Ranks(Protocol):
     def check(self, size: int) -> None:
         """Raise RunFailed, with its name, when one of the first `size` ranks is lost."""
 
+    def first_elsewhere(self, hosts: Sequence[str]) -> int | None:
+        """The first rank that is not on the host of its number, a name or an address; None when all are."""
+
     def on_loss(self, handler: Callable[[str], None]) -> AbstractContextManager[None]:
         """In this block, have a handler called with the message when a rank is lost, before `check` raises it.
 

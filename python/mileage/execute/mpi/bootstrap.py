@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from mileage import _core
 from mileage.errors import Refused
+from mileage.execute.host_names import is_own_address
 from mileage.execute.mpi.leader import Leader
 from mileage.execute.mpi.local_share import LocalShare
 from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Introduction, Message, Messages
@@ -207,6 +208,8 @@ class _Server:
         elif "see" in message:
             path = message["see"]
             self._messages.send(0, {"seen": Path(path).is_file(), "path": path})
+        elif "own" in message:
+            self._messages.send(0, {"owned": any(map(is_own_address, message["own"]))})
         elif "spread" in message:
             from mileage.execute.mpi.futures import serve_spread
 

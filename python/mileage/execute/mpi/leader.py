@@ -15,12 +15,13 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mileage.errors import Refused, RunFailed
+from mileage.execute.host_names import addresses_of, is_loopback, is_own_address
 from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.local_share import LocalShare
@@ -45,7 +46,7 @@ _ANSWER_S: Final = 10.0
 
 
 def _message(reason: str) -> str:
-    return f"{reason}; resume the study with as many ranks"
+    return f"{reason}; start it again with as many ranks"
 
 
 def _now_ns() -> int:
@@ -224,10 +225,34 @@ class Leader:
         token = place / f".mileage-seen-{secrets.token_hex(8)}"
         token.touch()
         try:
-            self._ask_all(size, {"see": str(token)}, self._refuse_unseen)
+            question: See = {"see": str(token)}
+            for rank, answer in self._ask(dict.fromkeys(range(1, size), question), "seen"):
+                self._refuse_unseen(rank, answer)
         finally:
             token.unlink(missing_ok=True)
         self._seen.add(str(place))
+
+    def first_elsewhere(self, hosts: Sequence[str]) -> int | None:
+        """The first rank that is not on the host of its number, a name or an address; None when all are.
+
+        Names are resolved here, so that "localhost" is the leader's machine.
+        """
+        found = self.identities
+        asked: dict[int, Message] = {}
+        elsewhere = []
+        for rank, (host, own) in enumerate(zip(hosts, found, strict=False)):
+            addresses = addresses_of(host)
+            if is_loopback(addresses):
+                is_there = (own.boot, own.host) == (found[0].boot, found[0].host)
+            elif rank == 0:
+                is_there = host == own.host or any(map(is_own_address, addresses))
+            else:
+                is_there = True
+                if host != own.host:
+                    asked[rank] = {"own": addresses}
+            elsewhere += [] if is_there else [rank]
+        elsewhere += [rank for rank, answer in self._ask(asked, "owned") if not answer["owned"]]
+        return min(elsewhere, default=None)
 
     def _refuse_unseen(self, rank: int, message: Seen) -> None:
         if not message["seen"]:
@@ -239,16 +264,17 @@ class Leader:
                 code="mismatch",
             )
 
-    def _ask_all(self, size: int, message: See, each: Callable[[int, Seen], None]) -> None:
-        for rank in range(1, size):
-            self.send(rank, message)
-        missing = set(range(1, size))
+    def _ask(self, questions: Mapping[int, Message], kind: str) -> Iterator[tuple[int, Any]]:
+        """Ask ranks, each its question, and yield each rank's answer of this kind when it comes."""
+        for rank, question in questions.items():
+            self.send(rank, question)
+        missing = set(questions)
         while missing:
-            self.check(size)
+            self.check(max(questions) + 1)
             rank, answer = self.next() or (0, None)
-            if answer is not None and "seen" in answer:
+            if answer is not None and kind in answer:
                 missing.discard(rank)
-                each(rank, answer)
+                yield rank, answer
 
 
 class RankWorkers(Workers):

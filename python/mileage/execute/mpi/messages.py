@@ -186,6 +186,20 @@ class Seen(TypedDict):
 
 
 @final
+class OwnQuestion(TypedDict):
+    """To a rank: is one of these addresses your machine's?"""
+
+    own: list[str]
+
+
+@final
+class OwnAnswer(TypedDict):
+    """To the leader: whether one of the addresses is the sender's."""
+
+    owned: bool
+
+
+@final
 class Spread(TypedDict):
     """To a rank: take part in a computation of all ranks."""
 
@@ -213,6 +227,8 @@ Message = (
     | Now
     | See
     | Seen
+    | OwnQuestion
+    | OwnAnswer
     | Spread
     | End
 )
