@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -140,6 +141,27 @@ def test_the_page_cache_is_dropped_before_each_pass(tmp_path: Path) -> None:
         command = ["strace", "-f", "-o", str(trace), "-e", "trace=fadvise64", *words, *more.split()]
         subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
         assert trace.read_text().count("POSIX_FADV_DONTNEED") == count
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        # Calls of fio 3.33.
+        ("--rw=read", "POSIX_FADV_SEQUENTIAL"),
+        ("--rw=randread", "POSIX_FADV_RANDOM"),
+        ("--rw=randrw --ioengine=io_uring --iodepth=4", "POSIX_FADV_RANDOM"),
+        ("--rw=randread --ioengine=mmap", "POSIX_FADV_RANDOM MADV_RANDOM"),
+        ("--rw=randread --fadvise_hint=sequential", "POSIX_FADV_SEQUENTIAL"),
+        ("--rw=randread --fadvise_hint=0", ""),
+    ],
+)
+def test_the_kernel_is_advised_on_the_order_of_reads(tmp_path: Path, words: str, advice: str) -> None:
+    command = [sys.executable, "-m", "mileage", "fio", "--name=a", "--size=64k", *words.split()]
+    watch = ["strace", "-f", "-o", "trace", "-e", "trace=fadvise64,madvise"]
+    subprocess.run([*watch, *command], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    kinds = "POSIX_FADV_RANDOM|POSIX_FADV_SEQUENTIAL|MADV_RANDOM|MADV_SEQUENTIAL"
+    assert re.findall(kinds, (tmp_path / "trace").read_text()) == advice.split()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mileage.model.histogram import Histogram
 
 TYPES: dict[str, type[msgspec.Struct]] = {
     "RunRecord": run_record.RunRecord,
+    "SplitLatencyData": run_record.SplitLatency,
     "HistogramData": Histogram,
     "SeriesData": run_record.Series,
     "Usage": run_record.Usage,

@@ -91,7 +91,7 @@ pub use kernel_io_audit::ThreadIo;
 pub use merge::{RunResult, ShareResult, merge_shares};
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use option_checks::check;
-pub use options::{Api, Options};
+pub use options::{Advice, Api, Options};
 pub use process_share::{Share, start_share};
 pub use run_handle::{Handle, start, start_observed};
 pub use start_barrier::StartBarrier;

@@ -7,9 +7,9 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::kernel_io_audit::ThreadIo;
 use crate::run_context::Facts;
-use crate::worker::Part;
+use crate::worker::{Part, SplitLatency};
 use mileage_measure::{
-    Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, Series, ThreadRecord, Usage,
+    Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, Series, SplitLatencyData, ThreadRecord, Usage,
 };
 use mileage_workload::{OpKind, Workload};
 use serde::{Deserialize, Serialize};
@@ -126,6 +126,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
             response: together(&|part: &Part| Cow::Borrowed(&part.response)),
             ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), latency(kind))))
         },
+        split_latency: split_latency(parts),
         series: joined(|part| Some(&part.series)).unwrap_or_default(),
         warm_up: joined(|part| part.warm_up.as_deref()),
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
@@ -143,6 +144,21 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
     record.usage.limited_by = limited_by(&record, &workload.load, facts.processors).to_owned();
     let audit: Option<Vec<ThreadIo>> = parts.iter().map(|part| part.io).collect();
     RunResult { record, audit }
+}
+
+/// The latencies of all threads in their parts, where they were asked for.
+fn split_latency(parts: &[Part]) -> Option<SplitLatencyData> {
+    let together = |of: fn(&SplitLatency) -> &Histogram| {
+        LatencyData::of(OpKind::ALL.map(|kind| {
+            let mut all = Histogram::default();
+            parts.iter().filter_map(|part| part.split.as_ref()).for_each(|split| all.merge(of(&split[kind])));
+            (kind.name(), all.to_data())
+        }))
+    };
+    parts.iter().any(|part| part.split.is_some()).then(|| SplitLatencyData {
+        submission: together(|split| &split.submission),
+        completion: together(|split| &split.completion),
+    })
 }
 
 /// Reads that did not return what was written end a run as failed, whatever else befell it.

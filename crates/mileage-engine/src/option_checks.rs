@@ -3,7 +3,7 @@
 use crate::cpu_affinity;
 use crate::data::{Laps, UNITS_MAX};
 use crate::error::Error;
-use crate::options::{Api, Options};
+use crate::options::{Advice, Api, Options};
 use mileage_workload::{Files, Sync, Verify, Workload};
 
 /// Most buffers of one vectored call (`IOV_MAX`).
@@ -96,6 +96,7 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
         }));
     }
     check_cache_drop(options)?;
+    check_advice(options)?;
     check_touch(workload, options)?;
     check_comparison(workload, options)?;
     cpu_affinity::check(&options.pin_cpus)
@@ -113,6 +114,18 @@ fn check_cache_drop(options: &Options) -> Result<(), Error> {
     };
     let (api, found) = (name(options.api), options.drop_cache_every_bytes.to_string());
     Err(Error::Api { api, what: "drop_cache_every_bytes", found, because })
+}
+
+/// Check that the kernel can use advice on the order of reads.
+fn check_advice(options: &Options) -> Result<(), Error> {
+    let because = match options.api {
+        _ if options.advice == Advice::None => return Ok(()),
+        Api::Null => "which opens nothing",
+        _ if options.direct => "whose direct I/O has the kernel read nothing ahead",
+        _ => return Ok(()),
+    };
+    let (api, found) = (name(options.api), format!("{:?}", options.advice).to_lowercase());
+    Err(Error::Api { api, what: "advice", found, because })
 }
 
 /// Check that the read data can be touched.

@@ -40,12 +40,30 @@ pub struct Options {
     /// Each time a thread has moved this many bytes, the target is dropped from the page cache before its next call; in
     /// bytes, 0 for never. With the span: before each pass but the first. For `positioned`, `seek`, `vectored` and `uring`.
     pub drop_cache_every_bytes: u64,
+    /// Latencies of all but syncs also in two parts: until the return of the call that handed the operation to the kernel,
+    /// and from there to its completion. Where one call does both, the second is the time of another reading of the clock.
+    pub split_latency: bool,
+    /// The order in which the kernel is to expect reads through the page cache: it reads ahead accordingly.
+    pub advice: Advice,
     /// Expected identity of the target, or with a file for each thread those of `PATH.0`, `PATH.1` and so on. Symbolic
     /// links are not followed then. Empty: any target is accepted.
     pub expects: Vec<Identity>,
     /// Expected identity of the directory of the file; the file is opened, or created, by its name in it. A symbolic
     /// link is not followed then, and a file that has other names is refused.
     pub directory: Option<Identity>,
+}
+
+/// Advice to the kernel on the order of reads, `posix_fadvise(2)` and for a mapping also `madvise(2)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// None is given: the kernel finds out.
+    #[default]
+    None,
+    /// In order: the kernel reads ahead twice as far.
+    Sequential,
+    /// At random: the kernel reads nothing ahead.
+    Random,
 }
 
 /// The calls by which bytes are moved.

@@ -55,6 +55,9 @@ pub(crate) fn open(
             files.push(Some(TargetFile::new(again, block_device)));
         }
     }
+    for file in files.iter().flatten() {
+        file.advise(options.advice).map_err(failed("advise the kernel on", &options.path))?;
+    }
     created.iter_mut().for_each(|created| created.0 = None);
     Ok(files)
 }

@@ -18,7 +18,8 @@ mod sparse_histogram;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
 pub use record::{
-    Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, ThreadRecord, Usage,
+    Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, SplitLatencyData,
+    ThreadRecord, Usage,
 };
 pub use schema::{Fields, schema};
 pub use series::{CompletedOperation, Series, SeriesData, SeriesState};

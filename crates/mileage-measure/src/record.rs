@@ -50,6 +50,17 @@ impl LatencyData {
 }
 
 stored! {
+    /// Latencies of one run in their two parts. Syncs are not among them.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct SplitLatencyData {
+        /// From submission to the return of the call that handed the operation to the kernel.
+        pub submission: LatencyData,
+        /// From there to completion.
+        pub completion: LatencyData,
+    }
+}
+
+stored! {
     /// Resources that a run used on its machine.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
@@ -245,6 +256,9 @@ stored! {
         pub elapsed_ns: u64,
         /// Latency histograms.
         pub latency: LatencyData,
+        /// Latencies in their parts; `None` unless the options ask for them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub split_latency: Option<SplitLatencyData>,
         /// Rate, latency and counters over time.
         pub series: SeriesData,
         /// Rate and latency over time of the warm-up, from its first submission: what began in it and is nowhere else in

@@ -5,7 +5,7 @@
 
 use crate::{
     Concurrency, ContentData, HistogramData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord,
-    SeriesData, ThreadRecord, Usage,
+    SeriesData, SplitLatencyData, ThreadRecord, Usage,
 };
 
 /// The fields of a type in the order in which they are written: name, and Rust type as its definition has it.
@@ -25,10 +25,11 @@ macro_rules! stored {
 }
 
 /// Every type that a run record consists of, by its name; `RunRecord` is the first.
-pub const fn schema() -> [(&'static str, Fields); 12] {
+pub const fn schema() -> [(&'static str, Fields); 13] {
     [
         ("RunRecord", RunRecord::FIELDS),
         ("LatencyData", LatencyData::FIELDS),
+        ("SplitLatencyData", SplitLatencyData::FIELDS),
         ("HistogramData", HistogramData::FIELDS),
         ("SeriesData", SeriesData::FIELDS),
         ("Usage", Usage::FIELDS),

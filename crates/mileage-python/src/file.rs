@@ -23,7 +23,7 @@ const INTERIM_TIMEOUT: Duration = Duration::from_millis(100);
 /// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
 /// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`,
-/// `touch_bytes`, `drop_cache_every_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty
+/// `touch_bytes`, `drop_cache_every_bytes`, `split_latency`, `advice`, `create`; all are off by default. `poll(bytes, operations)` is called twenty
 /// times a second; when it answers true the run is interrupted. `interim()` is called as often; when it returns a function,
 /// that is called with the record (JSON) of what has completed so far. An I/O error is in the record. Its key `audit` has the
 /// kernel's own count of bytes and calls for each worker thread, or null where the kernel keeps none. Raises

@@ -135,6 +135,12 @@ _JOB: Final = (
     ),
     _option("direct", "Bypass the page cache.", "ON", "1"),
     _option("buffered", "0 is direct=1.", "ON", "1"),
+    _option(
+        "fadvise_hint",
+        "Order of reads that the kernel is to expect: 1, that of the job (default); random; sequential; 0, none.",
+        "ORDER",
+        "0",
+    ),
     _option("invalidate", "Drop the files from the page cache before each pass.", "ON", "1"),
     _option("sync", "none, or sync and dsync (O_DSYNC in both cases).", "KIND", "0"),
     _option("fsync", "fsync after every N writes.", "N", "0"),
@@ -306,26 +312,23 @@ _JOB: Final = (
     _option("fixedbufs", "Registered buffers of io_uring.", "ON", "1"),
     _option("sqthread_poll", "A thread of the kernel submits.", "ON", "0"),
     _option("hipri", "Completions are polled for.", "ON", "0"),
-    _option("gtod_reduce", "Take fewer times.", "ON", "1", ignored="times are taken all the same"),
+    _option("gtod_reduce", "Print no latencies; times are taken all the same.", "ON", "1"),
+    _option("disable_slat", "Print no latencies of submission.", "ON", "1"),
+    _option("disable_clat", "Print no latencies of completion.", "ON", "1"),
+    _option("disable_lat", "Print no whole latencies.", "ON", "1"),
     *(
-        _option(name, "Print less.", "ON", "1", ignored="it is printed all the same")
-        for name in ("disable_lat", "disable_clat", "disable_slat", "disable_bw", "disable_bw_measurement")
+        _option(name, "Measure no rates of intervals.", "ON", "1", ignored="fio 3.33 measures them too")
+        for name in ("disable_bw", "disable_bw_measurement")
     ),
     _option("clat_percentiles", "Percentiles of completion; on by default.", "ON", "0"),
     _option("lat_percentiles", "Percentiles of whole latencies.", "ON", "0"),
-    _option(
-        "slat_percentiles",
-        "Percentiles of submission.",
-        "ON",
-        "0",
-        ignored="submission is a part of completion",
-    ),
+    _option("slat_percentiles", "Percentiles of submission.", "ON", "0"),
     _option("percentile_list", "Percentiles to print, joined by colons.", "LIST", "50:99"),
     _option("write_bw_log", "Write rates of intervals to NAME_bw.N.log.", "NAME", "log"),
     _option("write_iops_log", "Write operations per second of intervals to NAME_iops.N.log.", "NAME", "log"),
     _option(
         "write_lat_log",
-        "Write mean latencies of intervals to NAME_lat.N.log and NAME_clat.N.log; NAME_slat.N.log is empty.",
+        "Write mean whole latencies of intervals to NAME_lat.N.log and NAME_clat.N.log; NAME_slat.N.log is empty.",
         "NAME",
         "log",
     ),
@@ -384,8 +387,10 @@ FIO: Final = Tool(
         "is read and is not there is written before, as fio does. The state of a verification is not saved. "
         "Devices and files that are only read need no "
         "permission; a device is written only with --destroy PATH.",
-        "Latencies of submission (slat) are part of those of completion (clat); standard deviations come from a "
-        "histogram whose buckets are 0.4 % wide. An option of fio that is not listed is refused with 2.",
+        "libaio, io_uring and posixaio are done by io_uring: slat is until its call has returned, clat from there on. "
+        "libaio through the page cache is done in the call itself, as by the kernel's libaio. "
+        "Standard deviations come from a histogram whose buckets are 0.4 % wide. An option of fio that is not listed "
+        "is refused with 2.",
     ),
     examples=(
         "--name=a --rw=randrw --bs=4k --size=1m --numjobs=2 --group_reporting",

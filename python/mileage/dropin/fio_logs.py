@@ -2,8 +2,8 @@
 
 Scope: a line for each interval and direction: milliseconds, value, direction, block size and priority. Intervals are
 those of `log_avg_msec`, at least 10 ms; without it 10 ms, where fio writes every operation. Latencies are means of an
-interval and only written for jobs of one direction. The log of submission latencies is empty, as fio's own is with an
-engine that submits and waits in one call.
+interval and only written for jobs of one direction. They are whole: the log of submission latencies is empty, and that
+of completion has what the log of whole latencies has.
 """
 
 from __future__ import annotations

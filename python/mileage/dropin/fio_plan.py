@@ -488,12 +488,26 @@ def _options(job: FioJob) -> dict[str, Any]:
             expected=f"one of {', '.join((*_API, *_RINGS, *FILE_CALLS, 'cpuio'))}",
             code="unsupported",
         )
+    has_readahead = engine != "null" and not is_direct(job)
     return {
         "create": api not in ("null", "mmap"),
+        "advice": _advice(job) if has_readahead else "none",
         "api": api,
         "direct": is_direct(job) and engine != "null",
         "dsync": job.text("sync", "0") not in ("0", "none"),
+        # fio's null engine submits at depth 1 by no call of its own.
+        "split_latency": engine in _RINGS or (engine == "null" and job.number("iodepth", 1) > 1),
     }
+
+
+def _advice(job: FioJob) -> str:
+    """The order of reads that fio announces to the kernel: its own, or that of `fadvise_hint`. Raises Refused."""
+    hint = job.text("fadvise_hint", "1")
+    own = "random" if job.text("rw", "read").startswith("rand") else "sequential"
+    found = {"0": "none", "1": own, "random": "random", "sequential": "sequential"}.get(hint)
+    if found is None:
+        raise job.refuse("fadvise_hint", expected="0, 1, random or sequential")
+    return found
 
 
 def _processors(job: FioJob, number: int) -> list[int]:

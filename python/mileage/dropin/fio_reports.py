@@ -12,7 +12,7 @@ from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED
 from mileage.dropin.fio_run import FioResult
 from mileage.formats import fio_print
-from mileage.formats.fio_results import PERCENTILES, JobResult
+from mileage.formats.fio_results import KINDS, PERCENTILES, JobResult
 
 MOST_PERCENTILES: Final = 20
 
@@ -72,7 +72,8 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
                     percentiles_of=_kinds_of_percentiles(job),
                     description=job.text("description"),
                     unified=UNIFIED[job.text("unified_rw_reporting", "none")],
-                    kinds=("clat",) if work.options["api"] == "files" else ("clat", "lat"),
+                    kinds=_kinds(job),
+                    is_grouped=work.options["api"] != "files",
                     is_submitted=job.text("ioengine") != "null" or job.number("iodepth", 1) > 1,
                 )
             )
@@ -102,8 +103,15 @@ def _percentiles(job: FioJob) -> tuple[float, ...]:
     return tuple(found) or PERCENTILES
 
 
+def _kinds(job: FioJob) -> tuple[str, ...]:
+    """Latencies that are printed: those that are not off."""
+    if job.text("ioengine") in FILE_CALLS:
+        return ("clat",)
+    off = job.is_on("gtod_reduce")
+    return tuple(kind for kind in KINDS if not (off or job.is_on(f"disable_{kind}")))
+
+
 def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
-    """Latencies of which percentiles are printed: clat, unless it is off; lat, when it is on."""
-    wanted = {"clat": job.is_on("clat_percentiles", True), "lat": job.is_on("lat_percentiles")}
-    measured = ("clat",) if job.text("ioengine") in FILE_CALLS else tuple(wanted)
-    return tuple(kind for kind, is_wanted in wanted.items() if is_wanted and kind in measured)
+    """Latencies of which percentiles are printed: clat, unless it is off; slat and lat, when they are on."""
+    shown = _kinds(job)
+    return tuple(kind for kind in KINDS if kind in shown and job.is_on(f"{kind}_percentiles", kind == "clat"))

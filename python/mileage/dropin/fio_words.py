@@ -12,7 +12,7 @@ alloc-size allow_file_create allow_mounted_write atomic aux-path block_error_per
 buffer_compress_chunk busy_poll cgroup cgroup_nodelete cgroup_weight client clientname clocksource
 clustername cmd_type cmdprio cmdprio_bssplit cmdprio_class cmdprio_percentage conf cpuclock-test cpumask crctest
 daemonize debug dedupe_global dedupe_mode dedupe_working_set_percentage disk_util enghelp error_dump exec_postrun
-exec_prerun exit_on_io_done fadvise_hint file_append fill_device flow flow_id flow_sleep force_async gtod_cpu
+exec_prerun exit_on_io_done file_append fill_device flow flow_id flow_sleep force_async gtod_cpu
 hipri_percentage hostname hugepage-size idle-prof ignore_error ignore_zone_limits inflate-log interface ioscheduler
 job_max_open_zones latency_percentile latency_run latency_target latency_window listen lockfile lockmem
 log_alternate_epoch log_alternate_epoch_clock_id log_compression log_compression_cpus log_entries
@@ -47,6 +47,7 @@ WORDS: Final = {
     "file_service_type": "random roundrobin sequential zipf pareto normal gauss",
     "random_distribution": "random zipf pareto normal zoned zoned_abs",
     "unit_base": "0 1 8",
+    "fadvise_hint": "0 1 random sequential",
 }
 """Words that fio takes for an option; what follows a colon is looked at elsewhere."""
 _ANY_VALUE: Final = ("bssplit", "cpus_allowed", "cpuload", "wait_for", "offset", "offset_increment")

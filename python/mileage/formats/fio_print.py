@@ -1,7 +1,6 @@
 """fio's own output, normal, terse versions 2 to 5 and JSON, from the results of jobs.
 
-Scope: the lines and fields of fio 3.33. Latencies are whole: slat is 0 and clat is lat, since the engine takes one time
-for each operation. The disk statistics of fio are omitted.
+Scope: the lines and fields of fio 3.33. The disk statistics of fio are omitted.
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ from typing import Any, Final
 
 from mileage.formats.fio_results import (
     DIRECTIONS,
+    KINDS,
     DirectionResult,
     JobResult,
+    Latencies,
     RateSamples,
     group_rates,
 )
@@ -89,7 +90,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
             lines += _direction(name, result, one, rates[one.group, name])
     for unit, shares in one.latency_shares().items():
         lines += _shares({"latency_ns": "nsec", "latency_us": "usec", "latency_ms": "msec"}[unit], shares)
-    if one.sync.operations:
+    if one.sync.count:
         lines.append("  fsync/fdatasync/sync_file_range:")
         lines += _latency("sync", one.sync)
         lines += _percentiles(one.sync, one.wanted, "sync")
@@ -103,7 +104,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
     lines += [f"     submit    : {every}", f"     complete  : {every}"]
     each = [one.directions[name].operations for name in DIRECTIONS]
     counts = ",".join(str(count) for count in (each if one.unified != "mixed" else (sum(each), 0, 0)))
-    lines.append(f"     issued rwts: total={counts},{one.sync.operations} short=0,0,0,0 dropped=0,0,0,0")
+    lines.append(f"     issued rwts: total={counts},{one.sync.count} short=0,0,0,0 dropped=0,0,0,0")
     lines.append(f"     latency   : target=0, window=0, percentile=100.00%, depth={one.depth}")
     return "\n".join(lines) + "\n"
 
@@ -137,9 +138,11 @@ def _direction(name: str, result: DirectionResult, one: JobResult, group_rate: i
         f"  {name}: IOPS={iops}, BW={binary} ({decimal})({_moved(result.moved)[0]}/{result.runtime_ms}msec){zones}"
     ]
     for kind in one.kinds:
-        lines += _latency(f"{kind:>4}", result)
+        if result.latencies[kind].count:
+            lines += _latency(f"{kind:>4}", result.latencies[kind])
     for kind in one.percentiles_of:
-        lines += _percentiles(result, one.wanted, kind)
+        if result.latencies[kind].count:
+            lines += _percentiles(result.latencies[kind], one.wanted, kind)
     if (rates := result.kib_per_s).count:
         scale, unit = (1024, "MiB") if rates.mean > 1 << 20 else (1, "KiB")
         lines.append(
@@ -162,7 +165,7 @@ def _share_of_group(rates: RateSamples, group_rate: int) -> float:
     return min(rates.mean * 1024 * 100 / group_rate, 100.0) if group_rate > 1024 else 100.0
 
 
-def _latency(name: str, result: DirectionResult) -> list[str]:
+def _latency(name: str, result: Latencies) -> list[str]:
     unit, scale = "nsec", 1
     for longer, own, least, most, deviation in _LATENCIES:
         if result.least_ns > least and result.most_ns > most and result.deviation_ns > deviation:
@@ -175,7 +178,7 @@ def _latency(name: str, result: DirectionResult) -> list[str]:
     ]
 
 
-def _percentiles(result: DirectionResult, wanted: Sequence[float], kind: str) -> list[str]:
+def _percentiles(result: Latencies, wanted: Sequence[float], kind: str) -> list[str]:
     values = result.percentiles(wanted)
     unit, scale = "nsec", 1
     for longer, own, least, most, _ in _LATENCIES:
@@ -246,21 +249,15 @@ def _terse(one: JobResult, group_rates: dict[tuple[int, str], int], version: int
 
 
 def _terse_direction(one: JobResult, result: DirectionResult, group_rate: int, version: int) -> list[str]:
-    us = [
-        f"{result.least_ns // 1000}",
-        f"{result.most_ns // 1000}",
-        f"{result.mean_ns / 1000:f}",
-        f"{result.deviation_ns / 1000:f}",
-    ]
+    slat, clat, lat = (_terse_latency(one, result, kind) for kind in KINDS)
     parts = [f"{result.moved // 1024}", f"{result.bytes_per_s // 1024}"]
     parts += [f"{int(result.iops)}", f"{result.runtime_ms}"]
-    parts += ["0", "0", "0.000000", "0.000000", *us]
-    wanted = one.wanted if one.percentiles_of else ()
-    values = result.percentiles(wanted) if result.operations else [0] * len(wanted)
+    parts += [*slat, *clat]
+    kind = "lat" if "lat" in one.percentiles_of else "clat"
+    wanted = one.wanted if kind in one.percentiles_of else ()
+    values = result.latencies[kind].percentiles(wanted) if result.operations else [0] * len(wanted)
     parts += [f"{percent:f}%={value // 1000}" for percent, value in zip(wanted, values, strict=True)]
-    parts += ["0%=0"] * (20 - len(wanted)) + (
-        us if "lat" in one.kinds else ["0", "0", "0.000000", "0.000000"]
-    )
+    parts += [*["0%=0"] * (20 - len(wanted)), *lat]
     rates, ops = result.kib_per_s, result.ops_per_s
     share = _share_of_group(rates, group_rate)
     parts += [f"{int(rates.least)}", f"{int(rates.most)}", f"{share:f}%"]
@@ -269,6 +266,17 @@ def _terse_direction(one: JobResult, result: DirectionResult, group_rate: int, v
         parts += [f"{rates.count}", f"{int(ops.least)}", f"{int(ops.most)}"]
         parts += [f"{ops.mean:f}", f"{ops.deviation:f}", f"{ops.count}"]
     return parts
+
+
+def _terse_latency(one: JobResult, result: DirectionResult, kind: str) -> list[str]:
+    """Least, greatest, mean and deviation in microseconds; zeros for what is not printed."""
+    found = result.latencies[kind] if kind in one.kinds else Latencies()
+    return [
+        f"{found.least_ns // 1000}",
+        f"{found.most_ns // 1000}",
+        f"{found.mean_ns / 1000:f}",
+        f"{found.deviation_ns / 1000:f}",
+    ]
 
 
 def document(
@@ -289,9 +297,6 @@ def document(
     return json.dumps(whole, indent=2) + "\n"
 
 
-_NONE: Final = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
-
-
 def _json(
     one: JobResult, rates: dict[tuple[int, str], int], elapsed_s: float, *, plus: bool
 ) -> dict[str, Any]:
@@ -302,7 +307,7 @@ def _json(
     }
     if one.unified != "mixed":
         sync = {
-            "total_ios": one.sync.operations,
+            "total_ios": one.sync.count,
             "lat_ns": _json_latency(one.sync, one.wanted if percentiles else (), plus=plus),
         }
         mixed = {"mixed": found.pop("mixed")} if "mixed" in found else {}
@@ -332,7 +337,7 @@ def _json(
     }
 
 
-def _json_latency(result: DirectionResult, wanted: Sequence[float], *, plus: bool) -> dict[str, Any]:
+def _json_latency(result: Latencies, wanted: Sequence[float], *, plus: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "min": result.least_ns,
         "max": result.most_ns,
@@ -340,12 +345,12 @@ def _json_latency(result: DirectionResult, wanted: Sequence[float], *, plus: boo
         "stddev": result.deviation_ns,
         "N": result.count,
     }
-    if result.operations and wanted:
+    if result.count and wanted:
         values = result.percentiles(wanted)
         found["percentile"] = {f"{percent:f}": value for percent, value in zip(wanted, values, strict=True)}
         if plus:
             found["bins"] = {
-                str(sum(bounds_of(bucket)) // 2): count for bucket, count in sorted(result.latencies.items())
+                str(sum(bounds_of(bucket)) // 2): count for bucket, count in sorted(result.buckets.items())
             }
     return found
 
@@ -364,12 +369,13 @@ def _json_direction(
         "total_ios": result.operations,
         "short_ios": 0,
         "drop_ios": 0,
-        "slat_ns": dict(_NONE),
         **{
-            f"{kind}_ns": _json_latency(result, one.wanted if kind in one.percentiles_of else (), plus=plus)
-            if kind in one.kinds
-            else dict(_NONE)
-            for kind in ("clat", "lat")
+            f"{kind}_ns": _json_latency(
+                result.latencies[kind] if kind in one.kinds else Latencies(),
+                one.wanted if kind in one.percentiles_of else (),
+                plus=plus,
+            )
+            for kind in KINDS
         },
         "bw_min": int(bandwidth.least),
         "bw_max": int(bandwidth.most),

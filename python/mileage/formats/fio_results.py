@@ -63,86 +63,56 @@ class RateSamples:
 
 
 @dataclass
-class DirectionResult:
-    """Reads or writes of a job."""
+class Latencies:
+    """Latencies of one kind, in nanoseconds."""
 
-    operations: int = 0
-    moved: int = 0
-    runtime_ms: int = 0
-    latencies: dict[int, int] = field(default_factory=dict)
+    buckets: dict[int, int] = field(default_factory=dict)
     """Counts by bucket."""
     least_ns: int = 0
     most_ns: int = 0
     sum_ns: int = 0
-    kib_per_s: RateSamples = field(default_factory=RateSamples)
-    ops_per_s: RateSamples = field(default_factory=RateSamples)
-
-    def add(self, moved: int, operations: int, found: dict[str, Any]) -> None:
-        """Add the operations and latencies of a record."""
-        if not operations:
-            return
-        self.least_ns = min(self.least_ns or found["min_ns"], found["min_ns"])
-        self.most_ns = max(self.most_ns, found["max_ns"])
-        self.sum_ns += found["sum_ns"]
-        self.operations += operations
-        self.moved += moved
-        for bucket, count in found["buckets"]:
-            self.latencies[bucket] = self.latencies.get(bucket, 0) + count
 
     @staticmethod
-    def merged(parts: Sequence[DirectionResult]) -> DirectionResult:
-        """All directions as one, as fio adds them: their rates too, since they were done at the same time."""
-        whole = DirectionResult()
-        for part in parts:
-            if part.latencies:
-                whole.least_ns = min(whole.least_ns or part.least_ns, part.least_ns)
-            whole.most_ns = max(whole.most_ns, part.most_ns)
-            whole.sum_ns += part.sum_ns
-            whole.operations += part.operations
-            whole.moved += part.moved
-            whole.runtime_ms = max(whole.runtime_ms, part.runtime_ms)
-            for bucket, count in part.latencies.items():
-                whole.latencies[bucket] = whole.latencies.get(bucket, 0) + count
-            whole.kib_per_s.add(part.kib_per_s)
-            whole.ops_per_s.add(part.ops_per_s)
-        return whole
+    def of(found: dict[str, Any]) -> Latencies:
+        """Those of a record."""
+        return Latencies(dict(found["buckets"]), found["min_ns"], found["max_ns"], found["sum_ns"])
+
+    def add(self, other: Latencies) -> None:
+        """Pool them with others."""
+        if not other.buckets:
+            return
+        self.least_ns = min(self.least_ns, other.least_ns) if self.buckets else other.least_ns
+        self.most_ns = max(self.most_ns, other.most_ns)
+        self.sum_ns += other.sum_ns
+        for bucket, count in other.buckets.items():
+            self.buckets[bucket] = self.buckets.get(bucket, 0) + count
 
     @property
     def count(self) -> int:
-        """Latencies."""
-        return sum(self.latencies.values())
-
-    @property
-    def bytes_per_s(self) -> int:
-        """Rate in bytes."""
-        return 1000 * self.moved // self.runtime_ms if self.runtime_ms else 0
-
-    @property
-    def iops(self) -> float:
-        """Rate in operations."""
-        return 1000 * self.operations / self.runtime_ms if self.runtime_ms else 0.0
+        """How many there are."""
+        return sum(self.buckets.values())
 
     @property
     def mean_ns(self) -> float:
-        """Mean latency."""
+        """Their mean."""
         return self.sum_ns / self.count if self.count else 0.0
 
     @property
     def deviation_ns(self) -> float:
-        """Standard deviation of the latencies, from the histogram."""
+        """Their standard deviation, from the histogram."""
         count = self.count
         if count < 2:
             return 0.0
         mean = self.mean_ns
         squares = math.fsum(
-            n * (sum(bounds_of(bucket)) / 2 - mean) ** 2 for bucket, n in self.latencies.items()
+            n * (sum(bounds_of(bucket)) / 2 - mean) ** 2 for bucket, n in self.buckets.items()
         )
         return math.sqrt(squares / (count - 1))
 
     def percentiles(self, wanted: Sequence[float]) -> list[int]:
         """Nearest-rank percentiles in nanoseconds; `wanted` ascending."""
         count, found, passed = self.count, [], 0
-        buckets = iter(sorted(self.latencies.items()))
+        buckets = iter(sorted(self.buckets.items()))
         bucket = 0
         for percent in wanted:
             while passed < max(math.ceil(count * percent / 100), 1):
@@ -153,6 +123,59 @@ class DirectionResult:
                 passed += step[1]
             found.append(min(max(bounds_of(bucket)[1], self.least_ns), self.most_ns))
         return found
+
+
+KINDS: Final = ("slat", "clat", "lat")
+"""fio's latencies: of submission, of completion from there on, and of both."""
+
+
+@dataclass
+class DirectionResult:
+    """Reads or writes of a job."""
+
+    operations: int = 0
+    moved: int = 0
+    runtime_ms: int = 0
+    latencies: dict[str, Latencies] = field(default_factory=lambda: {kind: Latencies() for kind in KINDS})
+    """By kind. Without a submission of its own an operation has no slat, and its clat is its lat."""
+    kib_per_s: RateSamples = field(default_factory=RateSamples)
+    ops_per_s: RateSamples = field(default_factory=RateSamples)
+
+    def add(
+        self, moved: int, operations: int, whole: dict[str, Any], parts: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """Add the operations and latencies of a record; `parts`: those of submission and of completion."""
+        if not operations:
+            return
+        self.operations += operations
+        self.moved += moved
+        for kind, found in zip(KINDS, (*parts, whole) if parts else (None, whole, whole), strict=True):
+            if found is not None:
+                self.latencies[kind].add(Latencies.of(found))
+
+    @staticmethod
+    def merged(parts: Sequence[DirectionResult]) -> DirectionResult:
+        """All directions as one, as fio adds them: their rates too, since they were done at the same time."""
+        whole = DirectionResult()
+        for part in parts:
+            whole.operations += part.operations
+            whole.moved += part.moved
+            whole.runtime_ms = max(whole.runtime_ms, part.runtime_ms)
+            for kind in KINDS:
+                whole.latencies[kind].add(part.latencies[kind])
+            whole.kib_per_s.add(part.kib_per_s)
+            whole.ops_per_s.add(part.ops_per_s)
+        return whole
+
+    @property
+    def bytes_per_s(self) -> int:
+        """Rate in bytes."""
+        return 1000 * self.moved // self.runtime_ms if self.runtime_ms else 0
+
+    @property
+    def iops(self) -> float:
+        """Rate in operations."""
+        return 1000 * self.operations / self.runtime_ms if self.runtime_ms else 0.0
 
 
 @dataclass
@@ -173,7 +196,7 @@ class JobResult:
     directions: dict[str, DirectionResult] = field(
         default_factory=lambda: {name: DirectionResult() for name in DIRECTIONS}
     )
-    sync: DirectionResult = field(default_factory=DirectionResult)
+    sync: Latencies = field(default_factory=Latencies)
     user_ns: int = 0
     system_ns: int = 0
     switches: int = 0
@@ -186,10 +209,13 @@ class JobResult:
     percentiles_of: tuple[str, ...] = ("clat",)
     """Latencies of which percentiles are printed."""
     description: str = ""
-    kinds: tuple[str, ...] = ("clat", "lat")
-    """Latencies that were measured."""
+    kinds: tuple[str, ...] = KINDS
+    """Latencies that are printed where there are any."""
     is_submitted: bool = True
     """Whether operations are handed on at all: fio's null engine does each at once."""
+
+    is_grouped: bool = True
+    """Whether operations are grouped by their latency: fio's engines of calls on files do not."""
 
     unified: str = "none"
     """What is printed: `none`, each direction; `mixed`, all together; `both`."""
@@ -214,13 +240,14 @@ class JobResult:
                 moved, operations = record[f"bytes_{ending}"], record[f"ops_{ending}"]
                 if moved:
                     times_ms[name] += record["elapsed_ns"] / 1e6
-                self.directions[name].add(moved, operations, record["latency"][name])
+                self.directions[name].add(moved, operations, *_latencies(record, name))
             if trimmed := record.get("ops_discarded", 0):
                 times_ms["trim"] += record["elapsed_ns"] / 1e6
-                self.directions["trim"].add(record["bytes_discarded"], trimmed, record["latency"]["discard"])
-            syncs = record["latency"]["sync"]
+                self.directions["trim"].add(
+                    record["bytes_discarded"], trimmed, *_latencies(record, "discard")
+                )
             if counts_syncs:
-                self.sync.add(0, syncs["count"], syncs)
+                self.sync.add(Latencies.of(record["latency"]["sync"]))
             usage = record["usage"]
             self.user_ns += usage["user_ns"]
             self.system_ns += usage["system_ns"]
@@ -239,15 +266,16 @@ class JobResult:
         return used_ns / 1e4 / self.process_ms if self.process_ms else 0.0
 
     def latency_shares(self) -> dict[str, dict[str, float]]:
-        """Percent of operations by latency, as fio groups them."""
-        results = self.directions.values() if "lat" in self.kinds else ()
+        """Percent of operations by their latency of completion, as fio groups them."""
+        is_counted = "clat" in self.kinds and self.is_grouped
+        results = [one.latencies["clat"] for one in self.directions.values()] if is_counted else ()
         total = sum(result.count for result in results) or 1
         counts = {
             f"latency_{unit}": dict.fromkeys([*map(str, limits), *([">=2000"] if unit == "ms" else [])], 0)
             for unit, limits in _LIMITS.items()
         }
         for result in results:
-            for bucket, count in result.latencies.items():
+            for bucket, count in result.buckets.items():
                 unit, limit = _group_of(bounds_of(bucket)[0])
                 counts[f"latency_{unit}"][limit] += count
         return {
@@ -257,6 +285,14 @@ class JobResult:
             }
             for unit, own in counts.items()
         }
+
+
+def _latencies(record: dict[str, Any], kind: str) -> tuple[dict[str, Any], Sequence[dict[str, Any]]]:
+    """The latencies of a kind of operation, and their parts where they were split."""
+    split = record.get("split_latency")
+    return record["latency"][kind], [
+        split[part][kind] for part in ("submission", "completion")
+    ] if split else ()
 
 
 def _rates(records: Sequence[dict[str, Any]], ending: str, sample_ms: float) -> list[tuple[float, float]]:

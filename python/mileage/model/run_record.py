@@ -231,6 +231,15 @@ class TestResult(msgspec.Struct, frozen=True):
         return self.name.partition(".")[2]
 
 
+class SplitLatency(msgspec.Struct, frozen=True, kw_only=True):
+    """Latencies by kind of operation, in two parts that add up to those of the record; without syncs."""
+
+    submission: dict[str, Histogram]
+    """From submission to the return of the call that handed the operation to the kernel."""
+    completion: dict[str, Histogram]
+    """From there to completion."""
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The record of one run; for a set of tests the sums, with the record of each test in `results`.
 
@@ -254,6 +263,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `response` counts from the time when an operation was due, in the open loop.
     """
+    split_latency: SplitLatency | None = None
+    """Latencies in their parts; None unless they were asked for."""
     series: Series
     warm_up: Series | None = None
     """Series of the operations that began in the warm-up, which no other part of the record counts.

@@ -1,6 +1,7 @@
 //! One thread's open file or device, and the operations that all APIs do on it alike: sync, discard and close.
 
 use crate::descriptor_table;
+use crate::options::Advice;
 use mileage_workload::{Op, OpKind, Sync};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FallocateFlags;
@@ -59,6 +60,15 @@ impl TargetFile {
     /// Drop the whole file or device from the page cache; what is not written back yet stays.
     pub(crate) fn drop_cache(&self) -> Result<(), Errno> {
         rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed)
+    }
+
+    /// Advise the kernel on the order in which the whole file or device is read.
+    pub(crate) fn advise(&self, advice: Advice) -> Result<(), Errno> {
+        match advice {
+            Advice::None => Ok(()),
+            Advice::Sequential => rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Sequential),
+            Advice::Random => rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::Random),
+        }
     }
 
     /// Do an operation that moves no bytes and is no sync.

@@ -6,11 +6,12 @@
 use super::Transfer;
 use super::file::TargetFile;
 use super::sigbus::{self, PAGE_BYTES};
+use crate::options::Advice;
 use mileage_workload::{Op, Sync};
 use rustix::fd::AsFd;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
+use rustix::mm::{Advice as MadviseAdvice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 use std::ptr::NonNull;
 
 /// The part of the target that is mapped into memory at present.
@@ -58,6 +59,17 @@ impl MappedWindow {
         let mapped = unsafe { mmap(std::ptr::null_mut(), length, access, flags, &file, offset_bytes - lead) };
         let start = NonNull::new(mapped?.cast::<u8>()).ok_or(Errno::NOMEM)?;
         Ok(Self { file, start, length, offset_bytes: offset_bytes - lead, broken: None })
+    }
+
+    /// Advise the kernel on the order in which the mapping is read.
+    pub(crate) fn advise(&self, advice: Advice) -> Result<(), Errno> {
+        let advice = match advice {
+            Advice::None => return Ok(()),
+            Advice::Sequential => MadviseAdvice::Sequential,
+            Advice::Random => MadviseAdvice::Random,
+        };
+        // SAFETY: the range is this mapping, and neither advice changes what is in it.
+        unsafe { madvise(self.start.as_ptr().cast(), self.length, advice) }
     }
 
     /// The address of `length` bytes of the target at `offset_bytes`, which must lie in the mapping.

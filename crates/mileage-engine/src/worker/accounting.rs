@@ -72,11 +72,10 @@ pub(super) trait Loop<'a> {
 impl<'a> Accounting<'a> {
     /// An empty accounting for the calling thread, thread number `thread` of a run of `workload`.
     pub(crate) fn new(shared: &'a SharedState, thread: u32, workload: &Workload) -> Self {
+        let mut part = Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0);
+        part.split = shared.options.split_latency.then(Box::default);
         Self {
-            part: InFlight::new(
-                Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0),
-                shared.hand_overs.get(shared.place_of(thread)).cloned(),
-            ),
+            part: InFlight::new(part, shared.hand_overs.get(shared.place_of(thread)).cloned()),
             tally: &shared.tally[shared.place_of(thread)].0,
             interim: &shared.interim,
             place: shared.place_of(thread),

@@ -16,7 +16,7 @@ mod thread_result;
 pub(crate) mod timed_wait;
 
 pub(crate) use run_state::{SharedState, Tally};
-pub(crate) use thread_result::{CurrentWork, Part};
+pub(crate) use thread_result::{CurrentWork, Part, SplitLatency};
 
 use crate::api::cache_drop::CacheDropper;
 use crate::api::file::TargetFile;
@@ -86,6 +86,7 @@ pub(crate) fn work<O: Observer>(
         Api::Mmap => work_loop(shared, thread, || {
             let (start, length) = (workload.span_start_bytes, workload.span_bytes);
             let mapped = MappedWindow::new(file, start, length, workload.writes()).map_err(cannot("map"))?;
+            mapped.advise(options.advice).map_err(cannot("advise the kernel on"))?;
             SyncLoop::new(shared, thread, mapped, observer)
         }),
         Api::Stdio { buffer_bytes } => work_loop(shared, thread, || {

@@ -58,6 +58,8 @@ struct OutstandingOp {
     op: Op,
     due_ns: Option<u64>,
     submit_ns: u64,
+    /// When the call that handed it to the kernel had returned; only known where latencies are split.
+    handed_ns: u64,
     /// Bytes of it that were moved.
     done: u32,
     /// Whether the operation counts in the record.
@@ -83,6 +85,8 @@ pub(super) struct RingLoop<'a, O> {
     /// Slots that hold what the next operations write, in their order.
     prepared: VecDeque<u32>,
     reaped: Vec<ReturnedCall>,
+    /// Operations that are queued and not handed to the kernel yet; always empty unless latencies are split.
+    queued: Vec<u32>,
     /// Call by which the target discards space.
     discard: Call,
     /// Time of the last look for operations that take too long.
@@ -145,6 +149,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             spare,
             prepared: VecDeque::with_capacity(slots as usize),
             reaped: Vec::with_capacity(depth as usize),
+            queued: Vec::with_capacity(slots as usize),
             discard: if block { Call::Discard } else { Call::Allocate(PUNCH) },
             looked_ns: 0,
             workers: Workers::default(),
@@ -274,12 +279,15 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
             let due_ns = self.execution.due_ns().get(number).copied();
             self.flights[slot as usize] =
-                Some(OutstandingOp { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
+                Some(OutstandingOp { op: *op, due_ns, submit_ns: at_ns, handed_ns: 0, done: 0, counted: self.counted });
             if op.kind == OpKind::Sync && self.settings.iopoll {
                 self.sync_aside(slot, op, at_ns, clock)?;
                 continue;
             }
             self.queue(slot, op, 0);
+            if self.shared.options.split_latency {
+                self.queued.push(slot);
+            }
             if together > 0 && (number + 1) % together == 0 {
                 self.enter(0, 0, clock)?;
             }
@@ -380,12 +388,28 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         // One call may submit and complete many operations: it is counted here as a call without bytes, and the bytes
         // when their completions are found.
         let entered = self.accounting.part.blocking_call(|| self.ring.enter(want, Duration::from_nanos(wait_ns)));
-        entered.map_err(|errno| (clock.now_ns(), self.broken(errno)))
+        entered.map_err(|errno| (clock.now_ns(), self.broken(errno)))?;
+        if !self.queued.is_empty() {
+            self.note_handed(clock.now_ns());
+        }
+        Ok(())
+    }
+
+    /// What was queued is with the kernel since `now_ns`.
+    #[cold]
+    fn note_handed(&mut self, now_ns: u64) {
+        for slot in self.queued.drain(..) {
+            self.flights[slot as usize].as_mut().expect(IN_FLIGHT).handed_ns = now_ns;
+        }
     }
 
     /// Submit what is queued, wait for `want` completions, for no longer than `wait_ns`, and book all there are.
     #[inline(always)]
     fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), FailureAt> {
+        if !self.queued.is_empty() {
+            // A call that submits and waits would make the wait a part of the submission.
+            self.enter(0, 0, clock)?;
+        }
         self.enter(want, wait_ns, clock)?;
         let now_ns = clock.now_ns();
         self.settle_all(now_ns, clock)?;
@@ -450,8 +474,15 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline(always)]
     fn finish(&mut self, slot: u32, now_ns: u64, clock: RunClock) {
         let flight = self.flights[slot as usize].as_ref().expect(IN_FLIGHT);
-        let OutstandingOp { ref op, due_ns, submit_ns, counted, .. } = *flight;
+        let OutstandingOp { ref op, due_ns, submit_ns, handed_ns, counted, .. } = *flight;
         self.accounting.completed(CompletedOp { op, due_ns, submit_ns, complete_ns: now_ns, counted });
+        if self.shared.options.split_latency && counted {
+            self.accounting.part.record_split(
+                op.kind,
+                handed_ns.saturating_sub(submit_ns),
+                now_ns.saturating_sub(handed_ns),
+            );
+        }
         self.execution.complete(now_ns);
         self.observer.completed(&Completion {
             thread: self.thread,

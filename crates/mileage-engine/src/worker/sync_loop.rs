@@ -115,7 +115,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             // Before the call as well: a concurrent reader must see that this range may change.
             self.data.submit(&op, 0);
             let done = self.perform(&op, counted);
-            let end_ns = clock.now_ns();
+            let end_ns = self.end_of(&op, at_ns, counted && done.is_ok(), clock);
             if let Err(failure) = done {
                 return self.give_up(end_ns, failure);
             }
@@ -145,6 +145,20 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 self.accounting.part.verify_ns += at_ns - began_ns;
             }
         }
+    }
+
+    /// Read the clock at the end of an operation that was begun at `at_ns`, and once more where latencies are split.
+    #[inline]
+    fn end_of(&mut self, op: &Op, at_ns: u64, counted: bool, clock: RunClock) -> u64 {
+        let handed_ns = clock.now_ns();
+        if !self.shared.options.split_latency {
+            return handed_ns;
+        }
+        let end_ns = clock.now_ns();
+        if counted {
+            self.accounting.part.record_split(op.kind, handed_ns - at_ns, end_ns - handed_ns);
+        }
+        end_ns
     }
 
     /// Generate what the next operation carries, before it is released; `at_ns` moves on. False when none is left.

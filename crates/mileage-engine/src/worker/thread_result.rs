@@ -19,6 +19,8 @@ pub(crate) struct Part {
     /// each of which has a histogram of its own; [`Part::latency`] chooses.
     pub(super) one_way: Option<OpKind>,
     latency: PerKind<Histogram>,
+    /// Latencies in their two parts, where the options ask for them.
+    pub(crate) split: Option<Box<PerKind<SplitLatency>>>,
     /// Latencies of reads and writes from the instant when they were due.
     pub(crate) response: Histogram,
     pub(crate) series: Series,
@@ -62,6 +64,13 @@ pub(crate) struct Part {
     pub(crate) current_work: Option<CurrentWork>,
 }
 
+/// Latencies of one kind in their two parts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SplitLatency {
+    pub(crate) submission: Histogram,
+    pub(crate) completion: Histogram,
+}
+
 /// Current work of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CurrentWork {
@@ -93,6 +102,7 @@ impl Part {
             record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
             one_way,
             latency: PerKind::default(),
+            split: None,
             response: Histogram::default(),
             warm_up: warms_up.then(|| Box::new(series.clone())),
             series,
@@ -152,6 +162,15 @@ impl Part {
     /// The latency of an operation of a thread that does several kinds.
     pub(super) fn record_apart(&mut self, kind: OpKind, latency_ns: u64) {
         self.latency[kind].record(latency_ns);
+    }
+
+    /// The two parts of an operation's latency, where they are asked for.
+    #[cold]
+    pub(super) fn record_split(&mut self, kind: OpKind, submission_ns: u64, completion_ns: u64) {
+        if let Some(split) = self.split.as_mut().filter(|_| kind != OpKind::Sync) {
+            split[kind].submission.record(submission_ns);
+            split[kind].completion.record(completion_ns);
+        }
     }
 
     /// An operation of the warm-up is complete; as in the run itself, syncs are not in the series. True if that closed

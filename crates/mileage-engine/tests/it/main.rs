@@ -23,6 +23,7 @@ mod run_record;
 mod scratch;
 mod shares;
 mod sparse;
+mod split_latency;
 mod stop_rules;
 mod strace;
 mod timing;

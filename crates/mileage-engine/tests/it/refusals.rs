@@ -1,7 +1,7 @@
 //! What cannot be honoured is refused before anything is done.
 
 use crate::scratch::{file_of, folder, has_direct, plain};
-use mileage_engine::{Api, Error, Options, start};
+use mileage_engine::{Advice, Api, Error, Options, start};
 use mileage_workload::{Stop, Verify, Workload};
 use std::path::Path;
 
@@ -180,6 +180,22 @@ fn a_touch_without_effect_or_that_spoils_a_comparison() {
         assert!(refused.starts_with("touch_bytes is ") && refused.contains(because), "{refused}");
     }
     assert!(start(reads(), touched(plain().record_bytes, Api::Positioned)).is_ok());
+}
+
+#[test]
+fn advice_where_nothing_is_read_ahead() {
+    let (_folder, path) = file_of(4 << 20);
+    let advised = |api, direct| Options { advice: Advice::Random, api, direct, ..Options::new(&path) };
+    for (api, direct, because) in [
+        (Api::Positioned, true, "direct I/O has the kernel read nothing ahead"),
+        (Api::Null, false, "which opens nothing"),
+    ] {
+        let refused = refusal(reads(), advised(api, direct));
+        assert!(refused.starts_with("advice is random") && refused.contains(because), "{refused}");
+    }
+    for api in [Api::Positioned, Api::Mmap, Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false }] {
+        assert!(start(reads(), advised(api, false)).is_ok());
+    }
 }
 
 #[test]
