@@ -257,7 +257,7 @@ stored! {
         /// Latency histograms.
         pub latency: LatencyData,
         /// Latencies in their parts; `None` unless the options ask for them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         pub split_latency: Option<SplitLatencyData>,
         /// Rate, latency and counters over time.
         pub series: SeriesData,
