@@ -107,11 +107,17 @@ def _kinds(job: FioJob) -> tuple[str, ...]:
     """Latencies that are printed: those that are not off."""
     if job.text("ioengine") in FILE_CALLS:
         return ("clat",)
-    off = job.is_on("gtod_reduce")
-    return tuple(kind for kind in KINDS if not (off or job.is_on(f"disable_{kind}")))
+    if job.is_on("gtod_reduce"):
+        return ()
+    off = {"slat": "disable_slat", "clat": "disable_clat", "lat": "disable_lat"}
+    return tuple(kind for kind in KINDS if not job.is_on(off[kind]))
 
 
 def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
     """Latencies of which percentiles are printed: clat, unless it is off; slat and lat, when they are on."""
-    shown = _kinds(job)
-    return tuple(kind for kind in KINDS if kind in shown and job.is_on(f"{kind}_percentiles", kind == "clat"))
+    wanted = {
+        "slat": job.is_on("slat_percentiles"),
+        "clat": job.is_on("clat_percentiles", True),
+        "lat": job.is_on("lat_percentiles"),
+    }
+    return tuple(kind for kind in _kinds(job) if wanted[kind])
