@@ -186,14 +186,14 @@ class Seen(TypedDict):
 
 
 @final
-class OwnQuestion(TypedDict):
+class AddressQuestion(TypedDict):
     """To a rank: is one of these addresses your machine's?"""
 
     own: list[str]
 
 
 @final
-class OwnAnswer(TypedDict):
+class AddressAnswer(TypedDict):
     """To the leader: whether one of the addresses is the sender's."""
 
     owned: bool
@@ -227,8 +227,8 @@ Message = (
     | Now
     | See
     | Seen
-    | OwnQuestion
-    | OwnAnswer
+    | AddressQuestion
+    | AddressAnswer
     | Spread
     | End
 )
