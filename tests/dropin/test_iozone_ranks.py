@@ -85,8 +85,8 @@ def test_ranks_in_another_order_than_the_clients_are_refused_with_a_command_that
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "a single stream is of one process: found 2 ranks; start it without the launcher"),
-        (("-t", "2", "-T"), "children that are threads are of one process"),
+        ((), "a single stream is the work of one process: found 2 ranks; start it without the launcher"),
+        (("-t", "2", "-T"), "-T: threads are the work of one process"),
         (("-t", "3"), "3 tasks are needed and this MPI run has 2 ranks"),
     ],
 )
@@ -102,7 +102,7 @@ def test_ranks_without_children_are_said(tmp_path: Path) -> None:
     process = started(3, "iozone", "-t", "2", *LINE, launcher=("--oversubscribe", "--wdir", str(tmp_path)))
     status, said = finished(process)
     assert status == 0, said
-    assert "mileage: 1 of 3 ranks have no child to be\n" in said
+    assert "mileage: 1 of 3 ranks have nothing to do: 2 are children\n" in said
     assert "\tChildren see throughput for  2 initial writers " in said
 
 

@@ -71,24 +71,27 @@ def check_ranks(given: GivenFlags, children: tuple[int, ...]) -> None:
     named = given.last("-f")
     modelled = named is not None and is_modelled(Path(named))
     if not children or modelled or given.has("-T"):
-        what = "-T: children that are threads are" if children else "a single stream is"
+        what = "-T: threads are" if children else "a single stream is"
         what = f"-f {named}: a modelled host is" if modelled else what
         raise Refused(
-            f"iozone: {what} of one process",
+            f"iozone: {what} the work of one process",
             found=f"{ranks.size} ranks",
             advice="start it without the launcher, or give children that are processes (-t without -T)",
             code="unsupported",
         )
     ranks.workers(max(children))
     if ranks.size > max(children):
-        print_notes([f"{ranks.size - max(children)} of {ranks.size} ranks have no child to be"])
+        print_notes(
+            [
+                f"{ranks.size - max(children)} of {ranks.size} ranks have nothing to do: {max(children)} are children"
+            ]
+        )
 
 
 def _refuse_elsewhere(hosts: list[str]) -> None:
     """Refuse the first client that is not the host of its child. Raises Refused."""
     ranks = ranks_here()
     if ranks is not None:
-        ranks.workers(len(hosts))
         number = ranks.first_elsewhere(hosts)
     else:
         number = next((child for child, host in enumerate(hosts) if not is_this_machine(host)), None)
