@@ -84,6 +84,20 @@ def test_what_is_off_is_not_printed(
     assert bool(re.search(r"^  lat \([a-z]+\) +: ", text, re.MULTILINE)) == ("clat" in kinds)
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"), [((), True), (("--disable_clat=1",), False), (("--disable_lat=1",), True)]
+)
+def test_syncs_have_latencies_where_completions_have(
+    tmp_path: Path, words: tuple[str, ...], shown: bool
+) -> None:
+    """fio 3.33 counts the syncs in any case."""
+    line = ("--fsync=2", "--rw=write", "--ioengine=psync", *words)
+    (job,) = jobs(tmp_path, *line)
+    assert job["sync"]["total_ios"] == 31
+    assert job["sync"]["lat_ns"]["N"] == (31 if shown else 0)
+    assert ("fsync/fdatasync/sync_file_range:" in said(tmp_path, *line)) == shown
+
+
 def test_the_terse_line_has_all_three(tmp_path: Path) -> None:
     fields = said(tmp_path, *RING, "--rw=randread", "--output-format=terse").strip().split(";")
     slat, clat = (float(fields[at]) for at in (11, 15))

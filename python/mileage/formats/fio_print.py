@@ -90,7 +90,7 @@ def _job(one: JobResult, rates: dict[tuple[int, str], int]) -> str:
             lines += _direction(name, result, one, rates[one.group, name])
     for unit, shares in one.latency_shares().items():
         lines += _shares({"latency_ns": "nsec", "latency_us": "usec", "latency_ms": "msec"}[unit], shares)
-    if one.sync.count:
+    if one.sync.count and "clat" in one.kinds:
         lines.append("  fsync/fdatasync/sync_file_range:")
         lines += _latency("sync", one.sync)
         lines += _percentiles(one.sync, one.wanted, "sync")
@@ -308,7 +308,9 @@ def _json(
     if one.unified != "mixed":
         sync = {
             "total_ios": one.sync.count,
-            "lat_ns": _json_latency(one.sync, one.wanted if percentiles else (), plus=plus),
+            "lat_ns": _json_latency(
+                one.sync if "clat" in one.kinds else Latencies(), one.wanted if percentiles else (), plus=plus
+            ),
         }
         mixed = {"mixed": found.pop("mixed")} if "mixed" in found else {}
         found = {**found, "sync": sync, **mixed}
