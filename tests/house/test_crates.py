@@ -12,8 +12,9 @@ MAY_KNOW = {
     "mileage-memory": set(),
     "mileage-workload": {"units"},
     "mileage-measure": {"units"},
+    "mileage-profile": {"units"},
     "mileage-engine": {"units", "workload", "measure"},
-    "mileage-drive": {"units", "memory", "workload", "measure"},
+    "mileage-drive": {"units", "memory", "workload", "measure", "profile"},
     "mileage-host": {"units", "workload", "measure", "drive"},
     "mileage-serve": {"measure", "drive"},
     "mileage-python": {"units", "workload", "measure", "engine", "drive", "host", "serve"},
@@ -22,7 +23,7 @@ UNSAFE_ALLOWED = {"mileage-engine", "mileage-memory", "mileage-python"}
 CLOCK_BANNED = {"mileage-workload", "mileage-drive", "mileage-host"}
 #: The crates that others may use from Rust, and what these need.
 PUBLIC = ("mileage-units", "mileage-measure", "mileage-workload", "mileage-drive")
-PUBLISHED = {*PUBLIC, "mileage-memory"}
+PUBLISHED = {*PUBLIC, "mileage-memory", "mileage-profile"}
 EXAMPLES_MIN = 2
 PURE_DEPENDENCIES = {"serde", "thiserror", "rand", "rand_xoshiro"}
 LINES_PER_FUNCTION_MAX = 70

@@ -10,7 +10,7 @@
 //! device.
 //!
 //! # A new kind of device
-//! 1. Its profile: a file in [`profile`], a variant of [`Profile`] and a row of its kinds.
+//! 1. Its profile: a file in `mileage-profile`, which is [`profile`] here, a variant of [`Profile`] and a row of its kinds.
 //! 2. The device: a file that implements [`BlockDevice`] and [`ManagedDevice`] ([`ConstantTime`] is the smallest example),
 //!    or [`Immediate`] and [`ManagedImmediate`], a variant of [`Device`], and a test that runs [`conformance`] on it.
 //!
@@ -51,8 +51,8 @@ pub mod immediate_device;
 mod lap;
 mod lookahead;
 mod management;
+mod number_hasher;
 mod page_sizes;
-pub mod profile;
 mod queued_drive;
 mod run;
 mod run_error;
@@ -62,7 +62,6 @@ mod single_host;
 mod smr_disk;
 mod splitmix;
 mod status_words;
-mod tag_hasher;
 mod tournament_tree;
 mod xpoint;
 
@@ -88,6 +87,7 @@ pub use flash::read_priority::ReadPriorityDrive;
 pub use general_drive::general_drive;
 pub use immediate_device::Immediate;
 pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
+pub use mileage_profile as profile;
 pub use page_sizes::PageSizes;
 pub use profile::{ArrayProfile, DiskProfile, FlashProfile, Profile, ProfileError, XpointProfile};
 pub use queued_drive::{QueuedDrive, queued_drive};

@@ -37,10 +37,10 @@ use crate::block_device::{
 };
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
+use crate::number_hasher::NumberHashing;
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, DiskProfile};
 use crate::saved_state::StateError;
-use crate::tag_hasher::TagHashing;
 use controller::{Command, Controller, Decision, Kind};
 pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
 use counters::{Counter, SERIES_NAMES};
@@ -73,7 +73,7 @@ pub struct DiskDrive {
     /// Behind the last sector of the last read or write.
     last_end: u64,
     /// Outstanding requests by tag; completed ones are removed now and then.
-    outstanding: HashMap<u64, OutstandingRequest, TagHashing>,
+    outstanding: HashMap<u64, OutstandingRequest, NumberHashing>,
     /// Number of entries above which completed ones are removed.
     crowded: usize,
     /// Requests submitted at `last_submit_ns` that will be refused.

@@ -15,6 +15,7 @@ pub(super) mod saved_state;
 
 use super::map::NOWHERE;
 use crate::management::{LostWrite, Undurable, UndurablePart};
+use crate::number_hasher::NumberHashing;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{Combining, Power, Reads};
 use std::collections::{HashMap, VecDeque};
@@ -58,7 +59,7 @@ pub(super) struct Buffer {
     page_shift: u32,
     pub places: Vec<Place>,
     /// The place of each page that is in one.
-    newest: HashMap<u32, u32>,
+    newest: HashMap<u32, u32, NumberHashing>,
     /// Write commands so far.
     pub writes: u64,
     /// The writes that may be lost, in their order.
@@ -74,7 +75,7 @@ impl Buffer {
             loses: rules.power == Some(Power::Volatile),
             page_shift: profile.mapping_bytes.trailing_zeros(),
             places: vec![EMPTY; profile.write_buffer_pages as usize],
-            newest: HashMap::new(),
+            newest: HashMap::default(),
             writes: 0,
             unkept: VecDeque::new(),
         }

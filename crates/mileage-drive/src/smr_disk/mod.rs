@@ -31,11 +31,11 @@ use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Status, check};
 use crate::disk::{COUNTER_NAMES as DISK_COUNTERS, DiskDrive, GAUGE_NAMES as DISK_GAUGES};
 use crate::management::PowerCutError;
+use crate::number_hasher::NumberHashing;
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::profile::disk::{DiskProfile, ShingleProfile};
 use crate::saved_state::StateError;
-use crate::tag_hasher::TagHashing;
 use band_cleaner::CleaningJob;
 use bands::Bands;
 use media_cache::MediaCache;
@@ -96,7 +96,7 @@ pub struct ShingledDrive {
     /// Behind the last sector of the host's last read or write.
     last_end: u64,
     /// Commands of the host by tag; completed ones are removed now and then.
-    commands: HashMap<u64, Command, TagHashing>,
+    commands: HashMap<u64, Command, NumberHashing>,
     crowded: usize,
     /// Number of the host's commands whose completion is not determined yet.
     undecided: u64,
@@ -105,7 +105,7 @@ pub struct ShingledDrive {
     /// Requests submitted at `last_submit_ns` that will be refused.
     refused: Vec<(u64, Refusal)>,
     /// Purpose of each request that the disk has not decided.
-    owners: HashMap<u64, Owner, TagHashing>,
+    owners: HashMap<u64, Owner, NumberHashing>,
     /// Writes to the log that are not durable, by the tag of the disk's request.
     logged: BTreeMap<u64, LoggedPart>,
     /// Tags of writes of which a part is not logged, for want of room.

@@ -28,11 +28,11 @@ use crate::block_device::{
 };
 use crate::device::{Life, Refusal, RequestKind, Status, check};
 use crate::management::PowerCutError;
+use crate::number_hasher::NumberHashing;
 use crate::page_sizes::PageSizes;
 use crate::profile::flash::choices::Trim;
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
-use crate::tag_hasher::TagHashing;
 use figures::Figures;
 use stations::Stations;
 use std::collections::HashMap;
@@ -51,7 +51,7 @@ pub struct ReadPriorityDrive {
     /// Submissions that were not refused.
     sequence: u64,
     /// Numbers of the commands in the drive, by tag.
-    tags: HashMap<u64, u32, TagHashing>,
+    tags: HashMap<u64, u32, NumberHashing>,
     /// What was submitted at `last_submit_ns` and will be refused.
     refused: Vec<(u64, Refusal)>,
 }

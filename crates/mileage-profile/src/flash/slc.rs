@@ -4,7 +4,7 @@ use super::FlashProfile;
 use super::choices::{Allocation, Cell, Frontiers, Mapping, PlaneWork, SlcDesign};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
+use crate::figure::{ProfileError, impossible, microseconds, or_default};
 
 /// Size of the SLC cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +56,7 @@ impl SlcCache {
                 SlcSize::Blocks(Self::blocks(key, bytes.unwrap_or(0), pages.saturating_mul(text.page_bytes.value))?)
             }
         };
-        let time = |key, figure: &Option<crate::profile::Figure<f64>>, least| {
+        let time = |key, figure: &Option<crate::Figure<f64>>, least| {
             figure.as_ref().map_or(Ok(0), |figure| microseconds(key, figure, least))
         };
         Ok(Some(Self {

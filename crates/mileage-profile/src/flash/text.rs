@@ -4,8 +4,8 @@ use super::choices::{
     Allocation, Cell, Combining, Copies, Duplex, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneReads,
     PlaneWork, Power, Reads, Scheduling, SlcDesign, Suspend, Trim, Victim,
 };
-use crate::profile::figure::Figure;
-use crate::profile::rates::PublishedRate;
+use crate::figure::Figure;
+use crate::rates::PublishedRate;
 use serde::Deserialize;
 
 /// The kind of these profiles; one that names none is of flash too.

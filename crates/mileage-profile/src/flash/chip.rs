@@ -3,7 +3,7 @@
 use super::choices::{Copies, Mapping, Pace, PlaneWork, Reads, Scheduling, Suspend};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
+use crate::figure::{ProfileError, impossible, microseconds, or_default};
 
 /// Capabilities of the chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

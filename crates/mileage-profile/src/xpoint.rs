@@ -1,12 +1,12 @@
 //! The profile of an `XPoint` drive: rates and latencies of its dies, and how its writes are counted.
 
-use super::basics::Basics;
-use super::faults::{FaultFigures, Faults};
-use super::figure::{
+use crate::basics::Basics;
+use crate::faults::{FaultFigures, Faults};
+use crate::figure::{
     Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, row, whole,
 };
-use super::link::{Link, link_rate, queue_depth};
-use super::rates::PublishedRate;
+use crate::link::{Link, link_rate, queue_depth};
+use crate::rates::PublishedRate;
 use serde::Deserialize;
 
 /// The kind of these profiles.

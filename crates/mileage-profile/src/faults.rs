@@ -1,6 +1,6 @@
 //! Profile of injected faults: the drive stalls, loses commands, or drops off the bus.
 
-use super::figure::{Figure, ProfileError, impossible};
+use crate::figure::{Figure, ProfileError, impossible};
 
 /// A periodic stall: once per period the drive answers nothing for a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Scheduling policy of a disk: the order in which it serves its queued commands.
 
-use crate::profile::flash::choices::choices;
+use crate::flash::choices::choices;
 
 choices! {
     /// How the next of the queued commands is chosen.

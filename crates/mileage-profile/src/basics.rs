@@ -1,8 +1,8 @@
 //! Fields that every drive profile has: name, capacity, rated endurance, injected faults and published rates.
 
-use super::faults::Faults;
-use super::figure::{FigureText, ProfileError, alternatives_hold, impossible};
-use super::rates::{PublishedRate, rates_hold};
+use crate::faults::Faults;
+use crate::figure::{FigureText, ProfileError, alternatives_hold, impossible};
+use crate::rates::{PublishedRate, rates_hold};
 
 /// The fields that profiles of all kinds of drives share.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Basics {
     pub capacity_bytes: u64,
     /// Rated endurance in bytes written by the host; `None` when the profile does not state it.
     pub rated_write_bytes: Option<u64>,
-    /// Injected faults; [`crate::Drive`] applies them.
+    /// Injected faults; the drive applies them.
     pub faults: Faults,
     /// Every figure with its source and confidence, in the order of the data sheet; a policy that the profile does not
     /// state has the confidence [`super::Confidence::Default`].

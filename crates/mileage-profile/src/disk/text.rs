@@ -2,9 +2,9 @@
 
 use super::queue_order::Scheduling;
 use super::zones::Zones;
-use crate::profile::faults::FaultFigures;
-use crate::profile::figure::{Figure, FigureText, row};
-use crate::profile::rates::PublishedRate;
+use crate::faults::FaultFigures;
+use crate::figure::{Figure, FigureText, row};
+use crate::rates::PublishedRate;
 use serde::Deserialize;
 
 /// The kinds of these profiles.

@@ -1,7 +1,7 @@
 //! Published rates that a profile quotes: each with the state and the workload it is meant for, and with what the
 //! simulated drive does, so that a test can hold both to it. They change nothing that a drive does.
 
-use super::figure::{Confidence, FigureText, ProfileError, impossible};
+use crate::figure::{Confidence, FigureText, ProfileError, impossible};
 use serde::{Deserialize, Serialize};
 
 /// Workload of a published rate.

@@ -3,7 +3,7 @@
 use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Victim};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{Figure, ProfileError, impossible, whole};
+use crate::figure::{Figure, ProfileError, impossible, whole};
 
 /// Compression and deduplication by the controller; neither by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneReads, PlaneWork, Victim};
 use super::text::Text;
-use crate::profile::figure::{Figure, ProfileError, impossible, microseconds, or_default, whole};
+use crate::figure::{Figure, ProfileError, impossible, microseconds, or_default, whole};
 
 /// Erased blocks that a plane keeps unless the profile says otherwise.
 pub(super) const FREE_BLOCKS_MIN: u64 = 1;

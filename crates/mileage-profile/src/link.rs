@@ -4,7 +4,7 @@
 //! 1200 (8 of 10 bits are payload in all of these); a PCI Express lane carries 250, 500 and 985 in generations 1 to 3 (8 of
 //! 10 bits, then 128 of 130), 1969 in the fourth.
 
-use super::figure::{Figure, ProfileError, impossible, megabytes_per_s, whole};
+use crate::figure::{Figure, ProfileError, impossible, megabytes_per_s, whole};
 
 /// Most commands that native command queueing of SATA numbers.
 const NCQ_TAGS: u32 = 32;

@@ -3,7 +3,7 @@
 use super::choices::{Combining, Flush, Power, Reads};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
+use crate::figure::{ProfileError, impossible, microseconds, or_default};
 
 /// Behaviour of the write buffer; it has [`super::FlashProfile::write_buffer_pages`] places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl WriteBuffer {
     }
 
     /// Whether the drive must know which page is in which place.
-    pub(crate) fn is_looked_into(&self) -> bool {
+    pub fn is_looked_into(&self) -> bool {
         self.power == Some(Power::Volatile) || self.combining == Combining::Rewrites || self.reads == Reads::Buffer
     }
 }

@@ -60,7 +60,7 @@ impl SeekCurve {
 
     /// The longest distance that takes `ns` at most, or a few cylinders more: what is farther takes longer.
     #[inline]
-    pub(crate) fn farthest(&self, ns: u64) -> u32 {
+    pub fn farthest(&self, ns: u64) -> u32 {
         // What is rounded to `ns` takes less than a nanosecond more; the cylinder is for the rounding of this inverse.
         let ns = ns as f64 + 1.0;
         let beyond = self.c_ns + self.e_ns * f64::from(self.knee);

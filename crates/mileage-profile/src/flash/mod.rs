@@ -209,18 +209,19 @@ impl FlashProfile {
     }
 
     /// Units of mapping in a page.
-    pub(crate) fn mapped_per_program(&self) -> u32 {
+    #[inline]
+    pub fn mapped_per_program(&self) -> u32 {
         self.page_bytes / self.mapping_bytes
     }
 
     /// Pages that a translation page describes: four bytes for each.
-    pub(crate) fn entries_per_map_page(&self) -> u32 {
+    pub fn entries_per_map_page(&self) -> u32 {
         self.page_bytes / 4
     }
 
     /// Pages that need a place: those of the host, those of a map that lies on flash, and what rounding to whole
     /// blocks, or to equal shares of all planes, adds.
-    pub(crate) fn mapped_pages(&self) -> u64 {
+    pub fn mapped_pages(&self) -> u64 {
         let logical = self.logical_pages();
         match self.policies.mapping {
             Mapping::Demand => self.in_equal_shares(logical + logical.div_ceil(u64::from(self.entries_per_map_page()))),

@@ -2,7 +2,7 @@
 
 use super::FlashProfile;
 use super::text::Text;
-use crate::profile::figure::{ProfileError, impossible, whole};
+use crate::figure::{ProfileError, impossible, whole};
 
 /// The bad blocks of a new drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The figures of a shingled disk: its conventional zone, its bands, and how it cleans.
 
 use super::text::Text;
-use crate::profile::figure::{Figure, ProfileError, impossible, whole};
+use crate::figure::{Figure, ProfileError, impossible, whole};
 
 /// Properties of a drive-managed shingled disk in addition to those of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

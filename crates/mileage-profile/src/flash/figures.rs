@@ -9,8 +9,8 @@ use super::packing::Packing;
 use super::policies::{FREE_BLOCKS_MIN, Policies};
 use super::slc::SlcCache;
 use super::text::Text;
-use crate::profile::figure::{Confidence, Figure, FigureText, ProfileError, row};
-use crate::profile::link::Link;
+use crate::figure::{Confidence, Figure, FigureText, ProfileError, row};
+use crate::link::Link;
 
 /// Source of a policy that a profile does not state.
 const NOT_STATED: &str = "the profile does not state it";

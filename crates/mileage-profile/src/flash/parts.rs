@@ -2,7 +2,7 @@
 
 use super::FlashProfile;
 use super::choices::{Allocation, Copies, Frontiers, Mapping};
-use crate::profile::figure::{ProfileError, impossible};
+use crate::figure::{ProfileError, impossible};
 
 impl FlashProfile {
     /// Check that several mapping units per page can be combined with the rest of the profile.

@@ -3,7 +3,7 @@
 use super::choices::{Frontiers, Levelling, Mapping};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{Figure, ProfileError, impossible, whole};
+use crate::figure::{Figure, ProfileError, impossible, whole};
 
 /// Raw bit error rate, and the number of wrong bits that the error correction corrects.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! A drive's profile: every figure with its unit, its source and how far to trust it.
+//! Profiles of virtual drives and arrays: every figure with its unit, its source and how far to trust it.
 //!
 //! A profile is a TOML text. `name`, `title` and `kind` are plain; every other key is a figure:
 //!
@@ -11,6 +11,13 @@
 //! `kind` says which keys there are; a profile without it is one of flash, as all were before there were kinds. Every
 //! figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is refused. All
 //! errors are one line that names the key, what was found and what is expected.
+//!
+//! `mileage-drive` builds what a profile describes, and has the tests of both.
+//!
+//! # Invariant
+//! A profile that was read can be built and run: what no drive can have is refused here. *Guard:* `random_drives` and
+//! `profile` of the tests of `mileage-drive`: drives of any shape run, and impossible ones are refused in one line.
+#![forbid(unsafe_code)]
 
 mod array;
 mod basics;

@@ -3,7 +3,7 @@
 use super::choices::{Combining, EndOfLife, Mapping, PlaneWork, Reads, Scheduling};
 use super::policies::Policies;
 use super::text::Text;
-use crate::profile::figure::{ProfileError, impossible, or_default};
+use crate::figure::{ProfileError, impossible, or_default};
 
 /// The scheduling that the profile names; refused next to what it does not have.
 pub(super) fn scheduling(text: &Text, policies: &Policies, packs: bool) -> Result<Scheduling, ProfileError> {

@@ -1,7 +1,7 @@
 //! The zones of a disk as a profile writes them: `"0:1272 9000:1200"` is 1272 sectors of 512 bytes a track from cylinder
 //! 0 on, and 1200 from cylinder 9000 on.
 
-use crate::profile::figure::{ProfileError, impossible};
+use crate::figure::{ProfileError, impossible};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -19,7 +19,7 @@ impl Zones {
     }
 
     /// Logical sectors of a disk with these zones.
-    pub(crate) fn sectors(&self, heads: u32, cylinders: u32) -> u64 {
+    pub fn sectors(&self, heads: u32, cylinders: u32) -> u64 {
         let ends = self.0.iter().skip(1).map(|zone| zone.0).chain([cylinders]);
         let of_zone = |(&(first, sectors), end): (&(u32, u32), u32)| u64::from(end - first) * u64::from(sectors);
         self.0.iter().zip(ends).map(of_zone).sum::<u64>() * u64::from(heads)

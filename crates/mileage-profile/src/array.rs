@@ -2,9 +2,9 @@
 //!
 //! A member is a whole profile of its own, of any kind, also an array: `[[member]]` with `count`, `spare` and `profile`.
 
-use super::basics::Basics;
-use super::faults::Faults;
-use super::figure::{Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, rated, row};
+use crate::basics::Basics;
+use crate::faults::Faults;
+use crate::figure::{Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, rated, row};
 use serde::Deserialize;
 
 /// The kind of these profiles.
