@@ -261,13 +261,25 @@ impl Drive {
         run(self, workload, observer, poll)
     }
 
-    /// Run a workload to its end, with nobody watching. Compiled once, here: each crate that calls [`Drive::run`] compiles
-    /// the loops of all kinds of devices again, for its observer.
+    /// Run a workload to its end, with nobody watching.
     ///
     /// # Errors
     /// Those of [`run()`].
     pub fn run_unobserved(&mut self, workload: &Workload) -> Result<RunRecord, Error> {
-        self.run(workload, &mut NoObserver, &mut |_, _| false)
+        self.run_polled(workload, &mut |_, _| false)
+    }
+
+    /// Run a workload without an observer; `poll` as [`run()`] calls it. Compiled once, here: each crate that calls
+    /// [`Drive::run`] compiles the loops of all kinds of devices again, for its observer.
+    ///
+    /// # Errors
+    /// Those of [`run()`].
+    pub fn run_polled(
+        &mut self,
+        workload: &Workload,
+        poll: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<RunRecord, Error> {
+        self.run(workload, &mut NoObserver, poll)
     }
 
     /// The counters with their names, since the drive was first powered on.

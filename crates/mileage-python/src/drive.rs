@@ -4,7 +4,6 @@ use crate::conversions::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
 use mileage_drive::profile::Level;
 use mileage_drive::{Drive, Error, Immediate, ManagedImmediate, Profile, Reliability, Request, RequestKind};
-use mileage_workload::NoObserver;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -208,7 +207,7 @@ impl PyDrive {
                     true
                 })
             };
-            drive.run(&workload, &mut NoObserver, &mut poll)
+            drive.run_polled(&workload, &mut poll)
         });
         match failure {
             Some(error) => Err(error),
