@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from mileage import app
 from mileage.errors import Interrupted, Refused
 from mileage.execute.progress import Progress
 from mileage.model.journal_entries import Choice
+from mileage.model.run_record import RunRecord
+from mileage.plan import PlannedRun
 from mileage.targets.profiles import drive_names, load_profile
 from mileage.targets.target_kinds import open_target
 from tests.command import mileage
@@ -24,6 +27,13 @@ CHOICES = {
     "gc_copies=copy-back",
 }
 """What the profile of the plain drive declares; the small drive has no room for a second frontier."""
+
+
+class EndsAfterRun(Progress):
+    """Interrupts a study after its first run."""
+
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
+        raise Interrupted()
 
 
 class ChoiceCount(Progress):
@@ -95,6 +105,25 @@ def test_an_interrupted_band_is_resumed(finished: FinishedStudies, tmp_path: Pat
     app.run(str(out), report="none", band=True)
     assert choices(out).keys() == CHOICES
     assert {name: choices(out)[name].at for name in before} == {name: one.at for name, one in before.items()}
+
+
+def test_variants_end_with_an_interrupted_study_and_are_the_same_afterwards(
+    small: Small, tmp_path: Path
+) -> None:
+    """Variants begin while cycles run. Truth: a band that is done after its study."""
+    study = small.virtual(cycles=3)[0]
+    with pytest.raises(Interrupted):
+        app.run(study, out=tmp_path / "out", report="none", band=True, progress=EndsAfterRun())
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("cycle")]
+    assert choices(tmp_path / "out") == {}
+    app.run(str(tmp_path / "out"), report="none", band=True)
+    app.run(study, out=tmp_path / "apart", report="none", band=False)
+    app.run(str(tmp_path / "apart"), report="none", band=True)
+    early, apart = choices(tmp_path / "out"), choices(tmp_path / "apart")
+    assert early.keys() == apart.keys() == CHOICES
+    assert {name: one.ratios for name, one in early.items()} == {
+        name: one.ratios for name, one in apart.items()
+    }
 
 
 def test_without_a_band_nothing_is_said(finished: FinishedStudies, tmp_path: Path) -> None:

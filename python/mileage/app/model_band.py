@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from mileage.app.plan_execution import check_built, do, facts_of_all
 from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute.concurrent_cycles import CyclePool, calibrates
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
 from mileage.model.journal_entries import Choice, ChoiceRatio, End
@@ -80,63 +81,98 @@ def _plan_of(resolved: Plan, choice: FigureAlternative) -> Plan | str:
         return f"not possible on this drive: {refusal}"
 
 
-def run_band(
-    plans: Choices, folder: StudyFolder, progress: Progress, compared: Callable[[], Comparison]
-) -> None:
-    """Do the choices that the journal of a finished study lacks, several at a time.
+class Band:
+    """The variants of a study: begun on the threads that are free when its last cycles run, ended after the study.
 
-    `compared`: the comparison of the study, whose sham arm is taken off each choice.
-
-    Raises:
-        Interrupted: Ctrl-C, SIGTERM or SIGHUP; the finished choices are kept.
-        Refused: another process runs the study.
+    A context manager around the study; its end stops the variants that still run. Choices that the journal has are not
+    done again.
     """
-    content = folder.content()
-    known = {(entry.figure, entry.value) for entry in content.of_kind(Choice)}
-    todo = [choice for choice in plans if (choice.figure, choice.alternative) not in known]
-    if not todo or not content.of_kind(End):
-        return
-    folder.lock()
-    try:
-        journal = Journal(folder.journal, folder.planned_runs())
+
+    def __init__(self, resolved: Plan, plans: Choices, folder: StudyFolder) -> None:
+        known: set[tuple[str, str]] = set()
+        cycles = resolved.study.cycles
+        if plans:
+            content = folder.content()
+            known = {(entry.figure, entry.value) for entry in content.of_kind(Choice)}
+            cycles = 0 if content.of_kind(End) else cycles
+        self._folder = folder
+        self._plans = {
+            choice: resolved
+            for choice, resolved in plans.items()
+            if (choice.figure, choice.alternative) not in known
+        }
+        self._stop = threading.Event()
+        workers = min(cycles + len(self._plans), os.cpu_count() or 1)
+        self._executor = ThreadPoolExecutor(max(workers, 1), thread_name_prefix="cycle")
+        self._futures: set[Future[Choice]] = set()
+        self.pool = (
+            CyclePool(self._executor, self._begin) if self._plans and not calibrates(resolved) else None
+        )
+        """What the cycles of the study run on; None if the variants wait for the end of the study."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._executor.shutdown(cancel_futures=True)
+
+    def _begin(self) -> None:
+        if not self._futures:
+            self._futures = {
+                self._executor.submit(_run_one, choice, resolved, self._stop)
+                for choice, resolved in self._plans.items()
+            }
+
+    def finish(self, progress: Progress, compared: Callable[[], Comparison]) -> None:
+        """Journal each variant of a finished study as it ends, several at a time.
+
+        `compared`: the comparison of the study, whose sham arm is taken off each choice.
+
+        Raises:
+            Interrupted: Ctrl-C, SIGTERM or SIGHUP; the finished choices are kept.
+            Refused: another process runs the study.
+        """
+        if not self._plans or not self._folder.content().of_kind(End):
+            return
+        self._folder.lock()
         try:
-            sham = {(cell.cell, cell.metric): cell.sham_ratio or 1.0 for cell in compared().cells}
-            _run_all(todo, plans, journal, progress, sham)
+            journal = Journal(self._folder.journal, self._folder.planned_runs())
+            try:
+                sham = {(cell.cell, cell.metric): cell.sham_ratio or 1.0 for cell in compared().cells}
+                self._journal_all(journal, progress, sham)
+            finally:
+                journal.close()
         finally:
-            journal.close()
-    finally:
-        folder.unlock()
+            self._folder.unlock()
 
-
-def _run_all(
-    todo: Sequence[FigureAlternative],
-    plans: Choices,
-    journal: Journal,
-    progress: Progress,
-    sham: Mapping[tuple[str, str], float],
-) -> None:
-    stop = threading.Event()
-    workers = min(len(todo), os.cpu_count() or 1)
-    with count_signals(stop) as received, ThreadPoolExecutor(workers, thread_name_prefix="choice") as pool:
-        progress.stage(f"variants of the drive model: 0 of {len(todo)}")
-        left = {pool.submit(_run_one, choice, plans[choice], sham, stop) for choice in todo}
-        try:
+    def _journal_all(
+        self, journal: Journal, progress: Progress, sham: Mapping[tuple[str, str], float]
+    ) -> None:
+        count = len(self._plans)
+        with count_signals(self._stop) as received:
+            self._begin()
+            left = self._futures
+            progress.stage(f"variants of the drive model: 0 of {count}")
             while left:
                 done, left = wait(left, _LOOK_S, FIRST_COMPLETED)
                 for future in done:
-                    journal.append(future.result())
-                progress.stage(f"variants of the drive model: {len(todo) - len(left)} of {len(todo)}")
+                    journal.append(_without_sham(future.result(), sham))
+                progress.stage(f"variants of the drive model: {count - len(left)} of {count}")
                 progress.advance(0)
-        except BaseException:
-            stop.set()
-            raise
-    if received:
-        raise Interrupted()
+        if received:
+            raise Interrupted()
 
 
-def _ratios(
-    resolved: Plan, sham: Mapping[tuple[str, str], float], stop: threading.Event
-) -> list[ChoiceRatio]:
+def _without_sham(choice: Choice, sham: Mapping[tuple[str, str], float]) -> Choice:
+    ratios = [
+        ChoiceRatio(one.cell, one.metric, one.ratio / sham.get((one.cell, one.metric), 1.0))
+        for one in choice.ratios
+    ]
+    return msgspec.structs.replace(choice, ratios=ratios)
+
+
+def _ratios(resolved: Plan, stop: threading.Event) -> list[ChoiceRatio]:
     from mileage.analysis.journal_reader import read
     from mileage.analysis.planned_comparison import comparison_of
 
@@ -144,11 +180,7 @@ def _ratios(
         folder = StudyFolder.create(place / "study", resolved.to_toml(), resolved.to_json().encode())
         do(resolved, folder, None, _BandEnd(stop), command="mileage run --band", keeps_states=False)
         found = comparison_of(resolved, read(resolved, folder.content()).samples, ())
-    return [
-        ChoiceRatio(cell.cell, cell.metric, cell.ratio / sham.get((cell.cell, cell.metric), 1.0))
-        for cell in found.cells
-        if cell.ratio is not None
-    ]
+    return [ChoiceRatio(cell.cell, cell.metric, cell.ratio) for cell in found.cells if cell.ratio is not None]
 
 
 class _BandEnd(Progress):
@@ -165,18 +197,13 @@ class _BandEnd(Progress):
         self.advance(0)
 
 
-def _run_one(
-    choice: FigureAlternative,
-    resolved: Plan | str,
-    sham: Mapping[tuple[str, str], float],
-    stop: threading.Event,
-) -> Choice:
+def _run_one(choice: FigureAlternative, resolved: Plan | str, stop: threading.Event) -> Choice:
     """One cycle of the study on a drive with another figure; a drive that fails is a result."""
     ratios: list[ChoiceRatio] = []
     failure = resolved if isinstance(resolved, str) else ""
     try:
         if not isinstance(resolved, str):
-            ratios = _ratios(resolved, sham, stop)
+            ratios = _ratios(resolved, stop)
     except Interrupted:
         raise
     except RunFailed as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -28,6 +28,7 @@ from mileage.targets.target_interface import Target
 from mileage.targets.target_kinds import open_target
 
 if TYPE_CHECKING:
+    from mileage.execute.concurrent_cycles import CyclePool
     from mileage.execute.stop_rules import Rules
 
 _PROVISIONAL_HASH = "0" * 16
@@ -222,13 +223,15 @@ def do(
     always_clean: bool = False,
     accept_change: bool = False,
     keeps_states: bool = True,
+    pool: CyclePool | None = None,
 ) -> tuple[str, ...]:
     """Do the remaining runs of a session of a plan; returns the sessions left after it.
 
     What Mileage put on the targets is removed when all is done.
 
     With `always_clean` it is removed after a failure too, so that the study cannot be resumed.
-    `accept_change`: a machine that changed since the study began is accepted. `keeps_states`: as `execute_study`.
+    `accept_change`: a machine that changed since the study began is accepted. `keeps_states`, `pool`: as
+    `execute_study`.
     Raises as :func:`run`.
     """
     from mileage.execute.study import execute_study
@@ -265,6 +268,7 @@ def do(
                 rules=_rules(resolved.study),
                 accept_change=accept_change,
                 keeps_states=keeps_states,
+                pool=pool,
             )
             done = not left
             return left
@@ -274,12 +278,16 @@ def do(
                 # A process killed after its last run was recorded did not clean up, and no run remains that would do
                 # it.
                 rest = targets_of(resolved) if done and not shared else ()
-                for opened in (*shared.values(), *rest):
-                    if done or always_clean:
-                        opened.cleanup()
-                    opened.close()
+                _close_all((*shared.values(), *rest), cleans=done or always_clean)
             if received and done:
                 raise Interrupted()
+
+
+def _close_all(targets: Iterable[Target], *, cleans: bool) -> None:
+    for opened in targets:
+        if cleans:
+            opened.cleanup()
+        opened.close()
 
 
 def _rules(study: Study) -> Rules | None:

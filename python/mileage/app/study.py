@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.analysis.machine_levels import session_now
-from mileage.app.model_band import Choices, choice_plans, run_band
+from mileage.app.model_band import Band, Choices, choice_plans
 from mileage.app.plan_execution import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult, load_plan
@@ -201,12 +201,10 @@ def run(
     `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
     `accept_change`: resume although kernel, firmware, scheduler, mount or memory changed; the journal records it.
     `allow_commands`: the programs that the study names may be run.
-    `report`: "none", "text" (page and tables without pictures) or "full"; None: as the study or the environment
-    variable MILEAGE_REPORT says, or "full".
+    `report`: "none", "text" (without pictures) or "full"; None: as the study or MILEAGE_REPORT says, or "full".
     `band`: whether the comparison is repeated over the choices that the profile of a virtual drive declares; None: as
     the study says. A finished study in a folder gets the band that it lacks.
-    `scale`: "1/N": sizes and counts of the study, virtual drives and the memory of their hosts are divided by N; None:
-    as the study says.
+    `scale`: "1/N" divides sizes and counts, virtual drives and the memory of their hosts by N; None: as the study says.
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used, or there can be no band.
@@ -230,17 +228,19 @@ def run(
     session = session_now(resolved, labels or {})
     here = shlex.quote(str(folder.path))
     try:
-        left = do(
-            resolved,
-            folder,
-            destroy,
-            reporter,
-            command=_command(study, resolved, quick, scale),
-            session=session,
-            accept_change=accept_change,
-        )
-        result = StudyResult(folder, resolved)
-        run_band(choices, folder, reporter, result.comparison)
+        with Band(resolved, choices, folder) as variants:
+            left = do(
+                resolved,
+                folder,
+                destroy,
+                reporter,
+                command=_command(study, resolved, quick, scale),
+                session=session,
+                accept_change=accept_change,
+                pool=variants.pool,
+            )
+            result = StudyResult(folder, resolved)
+            variants.finish(reporter, result.comparison)
         _report(result, report, reporter)
     except (MileageError, OSError) as error:
         reporter.note(f"To resume: mileage run {here}{_label_options(session)}")

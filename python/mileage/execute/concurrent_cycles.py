@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from mileage.plan import Plan
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+class CyclePool(NamedTuple):
+    """Threads that do the cycles of a study first, and then other work that waits for one of them."""
+
+    executor: Executor
+    all_queued: Callable[[], None]
+    """Called when every cycle has been handed to the executor."""
 
 
 def calibrates(plan: Plan) -> bool:

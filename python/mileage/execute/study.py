@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -13,7 +14,7 @@ import mileage
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute import environment_guard
 from mileage.execute.calibration import Calibration
-from mileage.execute.concurrent_cycles import cycles_at_once
+from mileage.execute.concurrent_cycles import CyclePool, cycles_at_once
 from mileage.execute.cycle import Cycle, SharedContext, stage_key
 from mileage.execute.device_failure import unfinished_arms
 from mileage.execute.environment_guard import START, EnvironmentGuard, changed_by
@@ -49,12 +50,13 @@ def execute_study(
     rules: Rules | None = None,
     accept_change: bool = False,
     keeps_states: bool = True,
+    pool: CyclePool | None = None,
 ) -> tuple[str, ...]:
     """Do every run of a session that the journal does not hold yet, each exactly once; returns the sessions left.
 
     `command` repeats the study; a new journal records it. `session` is one of the plan's: the levels of the labels
     that this machine has now. `rules` end repetition where the plan asks for that. `accept_change`: the present machine
-    becomes the reference. `keeps_states`: an interrupted study resumes within a cycle of a virtual drive.
+    becomes the reference. `keeps_states`: a study can resume within a cycle of a virtual drive. `pool`: of its cycles.
 
     Raises:
         RunFailed: a run failed; the finished runs are kept, and a second call resumes the study.
@@ -77,7 +79,6 @@ def execute_study(
         journal = Journal(folder.journal, folder.planned_runs())
         try:
             if not content.entries:
-                started = _now()
                 journal.append(
                     Study(
                         format=FORMAT,
@@ -85,7 +86,7 @@ def execute_study(
                         mileage=mileage.__version__,
                         command=command,
                         files=folder.plan_checksums(),
-                        started=started,
+                        started=_now(),
                     )
                 )
             loss = RankLoss(journal, mine[0].index if mine else 0)
@@ -96,7 +97,7 @@ def execute_study(
                 progress.start(plan, spent_s(content), cycles_at_once(plan))
                 how = (rules, accept_change, loss, keeps_states)
                 shared = _shared(plan, folder, journal, content, progress, *how)
-                _run_cycles(shared, mine, open_target)
+                _run_cycles(shared, mine, open_target, pool)
             if session:
                 journal.append(SessionEnd(session=session, finished=_now()))
             finished = {entry.session for entry in content.of_kind(SessionEnd)} | {session}
@@ -196,16 +197,20 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _run_cycles(shared: SharedContext, mine: list[PlannedRun], open_target: OpenTarget) -> None:
+def _run_cycles(
+    shared: SharedContext, mine: list[PlannedRun], open_target: OpenTarget, pool: CyclePool | None
+) -> None:
     cycles = [tuple(runs) for _, runs in groupby(mine, key=lambda run: run.cycle)]
     workers = cycles_at_once(shared.plan)
     # No signal raises before all cycles have ended: the journal stays open as long as one may write to it.
     with (
         shared.governor,
         count_signals(shared.stop) as received,
-        ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool,
+        nullcontext(pool.executor) if pool else ThreadPoolExecutor(workers, "cycle") as executor,
     ):
-        futures = [pool.submit(_run_cycle, shared, runs, open_target) for runs in cycles]
+        futures = [executor.submit(_run_cycle, shared, runs, open_target) for runs in cycles]
+        if pool:
+            pool.all_queued()
         _wait_for(futures, received, shared)
     if received and not any(_is_cause(future.exception()) for future in futures):
         if ranks := ranks_here():
