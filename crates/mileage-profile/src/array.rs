@@ -43,6 +43,7 @@ impl Level {
     ];
 
     /// Parities of a row.
+    #[inline]
     pub fn parities(self) -> usize {
         match self {
             Self::Raid5 => 1,
@@ -52,6 +53,7 @@ impl Level {
     }
 
     /// Whether it has copies.
+    #[inline]
     pub fn is_mirrored(self) -> bool {
         matches!(self, Self::Raid1 | Self::Raid10)
     }
