@@ -75,7 +75,7 @@ quick: need-rust need-python ## formats, lints, types, fast tests, and the tests
 	@$(BUILD_BOTH) $(STAMPS)/dev
 	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
 	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
-	$(call timed,Python tests,$(BIN)/pytest -q -n $(WORKERS) --tier=quick "--changed=$(CHANGED)")
+	$(call timed,Python tests,$(BIN)/pytest -q -n "$$(nproc)" --tier=quick "--changed=$(CHANGED)")
 
 quick-lint: $(STAMPS)/dev
 	@$(MAKE) --no-print-directory lint-python

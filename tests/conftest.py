@@ -98,7 +98,7 @@ def is_run_of_all(config: pytest.Config) -> bool:
 
 def is_drawn(nodeid: str, seed: str) -> bool:
     """Whether a case is in the tier `test`; a case of a long test that is not is in the tier `rest`."""
-    if durations.function_of(nodeid) not in durations.kept():
+    if durations.kept().get(durations.function_of(nodeid), 0.0) < durations.LONG_S:
         return True
     return random.Random(f"{seed} {nodeid.partition('@')[0]}").random() < DRAWN_SHARE
 

@@ -23,8 +23,10 @@ ROOT: Final = Path(__file__).parents[1]
 KEPT: Final = ROOT / "tests" / "durations.json"
 LAST: Final = ROOT / ".build" / "durations.json"
 
-FAST_S: Final = 0.5
-"""What takes longer is not in `make quick`, unless the change is in the package that it tests."""
+FAST_S: Final = 0.2
+"""What takes as long is not in `make quick`, unless the change is in the file that it tests."""
+LONG_S: Final = 0.5
+"""Of the cases of tests that take as long, `make test` runs a share."""
 SLOW_S: Final = 5.0
 """A new test that takes longer carries the mark `slow`."""
 FACTOR: Final = 3.0
@@ -78,7 +80,7 @@ def grown(before: Mapping[str, float], now: Mapping[str, float], slow: Iterable[
     marked = set(slow)
     lines = []
     for name, seconds in sorted(now.items(), key=lambda item: -item[1]):
-        was = max(before.get(name, 0.0), FAST_S)
+        was = max(before.get(name, 0.0), LONG_S)
         if name not in before and seconds > SLOW_S and name not in marked:
             lines.append(
                 f"{name}: {seconds:.1f} s, new or fast before; make it faster, or mark it slow and accept it"
