@@ -39,7 +39,9 @@ WORKERS ?= $(shell expr 2 '*' "$$(nproc)")
 # `make quick` tests what differs from this commit, with what is not committed yet.
 BASE ?= HEAD
 CHANGED = $(shell { git diff --name-only $(BASE) --; git ls-files --others --exclude-standard; } 2>/dev/null)
-CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))))
+# The tests of mileage-profile are in mileage-drive.
+CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))) \
+	$(if $(filter crates/mileage-profile/%,$(CHANGED)),mileage-drive))
 # The everyday build has no link-time optimisation; wheels and benchmarks have.
 BUILD ?= --profile dev
 # What a build says is shown when it fails.

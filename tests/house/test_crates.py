@@ -20,7 +20,7 @@ MAY_KNOW = {
     "mileage-python": {"units", "workload", "measure", "engine", "drive", "host", "serve"},
 }
 UNSAFE_ALLOWED = {"mileage-engine", "mileage-memory", "mileage-python"}
-CLOCK_BANNED = {"mileage-workload", "mileage-drive", "mileage-host"}
+CLOCK_BANNED = {"mileage-workload", "mileage-profile", "mileage-drive", "mileage-host"}
 #: The crates that others may use from Rust, and what these need.
 PUBLIC = ("mileage-units", "mileage-measure", "mileage-workload", "mileage-drive")
 PUBLISHED = {*PUBLIC, "mileage-memory", "mileage-profile"}

@@ -12,7 +12,7 @@
 //! figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is refused. All
 //! errors are one line that names the key, what was found and what is expected.
 //!
-//! `mileage-drive` builds what a profile describes, and has the tests of both.
+//! `mileage-drive` builds what a profile describes, and has most tests of both.
 //!
 //! # Invariant
 //! A profile that was read can be built and run: what no drive can have is refused here. *Guard:* `random_drives` and

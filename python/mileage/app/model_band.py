@@ -82,10 +82,10 @@ def _plan_of(resolved: Plan, choice: FigureAlternative) -> Plan | str:
 
 
 class Band:
-    """The variants of a study: begun on the threads that are free when its last cycles run, ended after the study.
+    """The variants of a study: begun on the threads that its cycles leave free, journalled after the study.
 
     A context manager around the study; its end stops the variants that still run. Choices that the journal has are not
-    done again.
+    done again. What ends before the study does is in memory until then: an interrupted study repeats it.
     """
 
     def __init__(self, resolved: Plan, plans: Choices, folder: StudyFolder) -> None:
@@ -115,7 +115,9 @@ class Band:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._executor.shutdown(cancel_futures=True)
+        # A second signal must not leave threads behind; the variants end at their next report of progress.
+        with count_signals(self._stop):
+            self._executor.shutdown(cancel_futures=True)
 
     def _begin(self) -> None:
         if not self._futures:
@@ -139,24 +141,23 @@ class Band:
         try:
             journal = Journal(self._folder.journal, self._folder.planned_runs())
             try:
-                sham = {(cell.cell, cell.metric): cell.sham_ratio or 1.0 for cell in compared().cells}
-                self._journal_all(journal, progress, sham)
+                self._journal_all(journal, progress, compared)
             finally:
                 journal.close()
         finally:
             self._folder.unlock()
 
-    def _journal_all(
-        self, journal: Journal, progress: Progress, sham: Mapping[tuple[str, str], float]
-    ) -> None:
+    def _journal_all(self, journal: Journal, progress: Progress, compared: Callable[[], Comparison]) -> None:
         count = len(self._plans)
         with count_signals(self._stop) as received:
             self._begin()
+            sham = {(cell.cell, cell.metric): cell.sham_ratio or 1.0 for cell in compared().cells}
             left = self._futures
             progress.stage(f"variants of the drive model: 0 of {count}")
             while left:
                 done, left = wait(left, _LOOK_S, FIRST_COMPLETED)
-                for future in done:
+                # One that failed comes last, so that the others are kept.
+                for future in sorted(done, key=lambda future: future.exception() is not None):
                     journal.append(_without_sham(future.result(), sham))
                 progress.stage(f"variants of the drive model: {count - len(left)} of {count}")
                 progress.advance(0)

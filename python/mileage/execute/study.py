@@ -208,10 +208,16 @@ def _run_cycles(
         count_signals(shared.stop) as received,
         nullcontext(pool.executor) if pool else ThreadPoolExecutor(workers, "cycle") as executor,
     ):
-        futures = [executor.submit(_run_cycle, shared, runs, open_target) for runs in cycles]
-        if pool:
-            pool.all_queued()
-        _wait_for(futures, received, shared)
+        futures: list[Future[None]] = []
+        try:
+            futures.extend(executor.submit(_run_cycle, shared, runs, open_target) for runs in cycles)
+            if pool:
+                pool.all_queued()
+            _wait_for(futures, received, shared)
+        except BaseException:
+            shared.stop.set()
+            wait(futures)
+            raise
     if received and not any(_is_cause(future.exception()) for future in futures):
         if ranks := ranks_here():
             ranks.check(ranks.size)

@@ -89,6 +89,7 @@ impl ShingleProfile {
 
     /// The most sectors of a host's write that are logged as one: an eighth of the media cache, so that its space suffices for
     /// a few of them.
+    #[inline]
     pub fn part_sectors(&self, physical_sectors: u64) -> u64 {
         let eighth = self.cache_sectors / 8;
         (eighth - eighth % physical_sectors).max(physical_sectors)

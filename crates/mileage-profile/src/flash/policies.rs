@@ -59,6 +59,7 @@ impl Policies {
     }
 
     /// Whether pages are mapped one by one.
+    #[inline]
     pub fn by_page(&self) -> bool {
         matches!(self.mapping, Mapping::Page | Mapping::Demand)
     }
