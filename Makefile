@@ -34,7 +34,7 @@ PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
 # Options of `make bench-devices`, such as DEVICES="--rounds 10 --folder /mnt/scratch".
 DEVICES ?=
-# Processes of the Python tests: more than processors, because many tests wait.
+# Processes of the Python tests, and threads of Rust tests in `make quick`: more than processors, because many tests wait.
 WORKERS ?= $(shell expr 2 '*' "$$(nproc)")
 # `make quick` tests what differs from this commit, with what is not committed yet.
 BASE ?= HEAD
@@ -53,7 +53,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help install mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-rust-rest test-python test-python-rest test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-tools bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help install mutants demo quick quick-lint quick-rust quick-python test-all thorough durations test test-rust test-rust-rest test-python test-python-rest test-rest lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-tools bench-scale bench-import bench-page bench-start wheel check-wheel docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -75,9 +75,10 @@ demo: install ## build, repeat a short form of a published study on a virtual dr
 
 quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; a minute
 	@$(BUILD_BOTH) $(STAMPS)/dev
-	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
-	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
-	$(call timed,Python tests,$(BIN)/pytest -q -n "$$(nproc)" --tier=quick "--changed=$(CHANGED)")
+	$(call at_once,quick-lint quick-rust,$(MAKE) --no-print-directory quick-python)
+
+quick-python: $(STAMPS)/dev
+	@$(BIN)/pytest -q -n "$$(nproc)" --tier=quick "--changed=$(CHANGED)"
 
 quick-lint: $(STAMPS)/dev
 	@$(MAKE) --no-print-directory lint-python
@@ -88,7 +89,7 @@ quick-lint: $(STAMPS)/dev
 
 quick-rust: need-rust
 	@if [ -n "$(filter-out mileage-python,$(CHANGED_CRATES))" ]; then \
-		cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))); \
+		RUST_TEST_THREADS=$(WORKERS) cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))) --tests; \
 	fi
 
 test: need-rust need-python ## all lints, types, stubs, Rust and Python tests; ten minutes
