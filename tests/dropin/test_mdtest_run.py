@@ -93,8 +93,8 @@ def test_the_first_task_makes_and_removes_the_files_of_all_in_the_timed_window(t
     status, text = run(tmp_path, f"--tasks 3 -c -F -n 300 -d {place}")
     assert (status, names(tmp_path)) == (0, [])
     rows = {line[3:25].strip(): line[25:].split() for line in text.splitlines() if line.startswith("   ")}
-    # Removal is the work of one task and cannot be faster than stat, which all tasks do.
-    assert float(rows["File removal"][0]) < float(rows["File stat"][0])
+    # A window without the removals would be nearly empty, and its rate hundreds of times that of stat.
+    assert float(rows["File removal"][0]) < 10 * float(rows["File stat"][0])
 
 
 def test_pairs_that_mdtest_does_not_do_are_refused(tmp_path: Path) -> None:
