@@ -39,7 +39,7 @@ WORKERS ?= $(shell expr 2 '*' "$$(nproc)")
 # `make quick` tests what differs from this commit, with what is not committed yet.
 BASE ?= HEAD
 CHANGED = $(shell { git diff --name-only $(BASE) --; git ls-files --others --exclude-standard; } 2>/dev/null)
-# The tests of mileage-profile are in mileage-drive.
+# Most tests of mileage-profile are in mileage-drive.
 CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))) \
 	$(if $(filter crates/mileage-profile/%,$(CHANGED)),mileage-drive))
 # The everyday build has no link-time optimisation; wheels and benchmarks have.
@@ -73,7 +73,7 @@ demo: install ## build, repeat a short form of a published study on a virtual dr
 	$(call step,running the study x25e-short on a virtual drive)
 	@$(BIN)/mileage run x25e-short --out "$(DEMO)"
 
-quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; a minute
+quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; one to four minutes
 	@$(BUILD_BOTH) $(STAMPS)/dev
 	$(call at_once,quick-lint quick-rust,$(MAKE) --no-print-directory quick-python)
 
