@@ -16,8 +16,8 @@ from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult, load_plan
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.concurrent_cycles import cycles_at_once
-from mileage.execute.signals import raise_on_signals
 from mileage.execute.progress import Progress, Silent
+from mileage.execute.signals import raise_on_signals
 from mileage.model.journal_entries import End
 from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study
 from mileage.plan.factors import kind_of
