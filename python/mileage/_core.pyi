@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "birth_time_ns", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -353,12 +353,12 @@ class StartBarrier:
 @final
 class TaskFile:
     """
-    A file that a task of IOR has open: `TaskFile(path, flags, mode, buffer_bytes)` opens it with the flags of `open`.
-    Raises `OSError`. It is closed when it is deleted.
+    A file that a task of IOR has open: `TaskFile(descriptor, buffer_bytes)` takes the descriptor over, and closes it when it
+    is deleted. Raises `OSError`.
     """
-    def __new__(cls, /, path: str | PathLike[str], flags: SupportsIndex, mode: SupportsIndex, buffer_bytes: SupportsIndex) -> TaskFile:
+    def __new__(cls, /, descriptor: SupportsIndex, buffer_bytes: SupportsIndex) -> TaskFile:
         """
-        Open the file, and allocate a buffer.
+        Take the descriptor over, and allocate a buffer.
         """
     def sync(self, /) -> None:
         """
@@ -375,6 +375,11 @@ def array_data_loss(profile: str, years: SupportsFloat | SupportsIndex, arrays: 
     loss of a set of copies or of the array, the exact probability, and the simulated one with the ends of its 95 % interval
     over `arrays` simulated arrays. `None` for other drives, and for arrays that do not state `member_afr_percent`. Raises
     `mileage.errors.Refused` when the text is no profile.
+    """
+
+def birth_time_ns(descriptor: SupportsIndex) -> int | None:
+    """
+    When a file came into being, in nanoseconds since 1970; None where the file system does not record it.
     """
 
 def check_drives(which: str, each: Any) -> bool:
@@ -583,10 +588,10 @@ def run_metadata_share(directory: str | PathLike[str], metadata: str, barrier: s
     `run_metadata`.
     """
 
-def run_names(work: str) -> str:
+def run_names(directory: SupportsIndex, work: str) -> str:
     """
-    Operations on names (JSON) as mdtest makes them; what was done, as JSON. Raises `mileage.errors.Refused` for a text that
-    describes none.
+    Operations on names (JSON) below an open directory, as mdtest makes them; what was done, as JSON. Raises
+    `mileage.errors.Refused` for a text that describes none.
     """
 
 def run_share(path: str | PathLike[str], workload: str, options: str, share: str, poll: Any | None = None) -> str:

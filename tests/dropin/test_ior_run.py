@@ -14,6 +14,7 @@ import pytest
 from mileage.dropin.ior_run import IorTest
 from mileage.dropin.ranks import Ranks
 from mileage.formats.ior_options import IorOptions
+from mileage.targets.door import Door
 from tests.command import mileage
 
 SIGNATURE = 27
@@ -175,7 +176,7 @@ def test_the_times_of_each_rank_are_saved(tmp_path: Path) -> None:
 
 def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"old")
-    line = "ior -w -k -t 4k -b 8k -o f"
+    line = "ior -w -k -t 4k -b 8k -o f --destroy f"
     assert ior(tmp_path, f"{line} --warningAsErrors").returncode == 255
     assert (tmp_path / "f").read_bytes() == b"old"
     done = ior(tmp_path, f"{line} -i 0")
@@ -184,7 +185,7 @@ def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_times_far_from_the_mean_are_warned_of() -> None:
     options = IorOptions(outlierthreshold=1, numtasks=2)
-    test = IorTest(0, options, Ranks(1, 2, []), None)
+    test = IorTest(0, options, Ranks(1, 2, []), None, Door("ior"))
     said: list[str] = []
     test._warn = said.append  # type: ignore[method-assign]
     test._warn_of_outliers("write", [[0, 1, 1, 2, 2, 3], [0, 1, 1, 6, 6, 7]])

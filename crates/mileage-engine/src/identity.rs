@@ -9,7 +9,7 @@
 
 use crate::error::{Error, failed};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{AtFlags, FileType, Stat, StatxFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -97,6 +97,14 @@ impl Identity {
     pub(crate) fn is_at(self, path: &Path) -> bool {
         rustix::fs::lstat(path).is_ok_and(|stat| self.may_be(&stat))
     }
+}
+
+/// When an open file came into being, in nanoseconds since 1970; `None` where the file system does not record it. A file
+/// that gets the inode of a removed one has another.
+pub fn birth_time_ns(file: impl AsFd) -> Option<i64> {
+    let found = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+    let known = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+    known.then(|| found.stx_btime.tv_sec * 1_000_000_000 + i64::from(found.stx_btime.tv_nsec))
 }
 
 impl From<&Stat> for Identity {

@@ -80,7 +80,7 @@ pub use clock::now_ns as clock_ns;
 pub use cpu_affinity::cpus_of_node;
 pub use data::{FileDuplicates, Generator, file_duplicates};
 pub use error::Error;
-pub use identity::Identity;
+pub use identity::{Identity, birth_time_ns};
 pub use iozone::{
     CacheSize, Group, Iozone, IozoneResults, Manner, MappedFlush, Mode, Test, TestResult, TestShare, TestShareHandle,
     TestShareResult, TimedBytes, Transport, WorkerRates, iozone_differences, iozone_file_job, iozone_results,

@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use crate::toml_text::{toml_faults, toml_lines};
     #[pymodule_export]
-    use crate::tool_calls::{PyTaskFile, library_random, run_names, shuffled_offsets};
+    use crate::tool_calls::{PyTaskFile, birth_time_ns, library_random, run_names, shuffled_offsets};
     #[pymodule_export]
     use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use crate::conversions::{refused, to_json};
 use mileage_engine::{NameWork, TaskFile, TransferWork, library_random as random_of, shuffled_offsets as offsets_of};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An error of a call as Python's own functions raise it: with its number and words.
@@ -19,8 +19,8 @@ fn os_error(error: std::io::Error) -> PyErr {
     }
 }
 
-/// A file that a task of IOR has open: `TaskFile(path, flags, mode, buffer_bytes)` opens it with the flags of `open`.
-/// Raises `OSError`. It is closed when it is deleted.
+/// A file that a task of IOR has open: `TaskFile(descriptor, buffer_bytes)` takes the descriptor over, and closes it when it
+/// is deleted. Raises `OSError`.
 #[pyclass(name = "TaskFile", module = "mileage._core", frozen)]
 pub struct PyTaskFile {
     file: Mutex<TaskFile>,
@@ -34,11 +34,12 @@ impl PyTaskFile {
 
 #[pymethods]
 impl PyTaskFile {
-    /// Open the file, and allocate a buffer.
+    /// Take the descriptor over, and allocate a buffer.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
-    fn new(path: PathBuf, flags: u32, mode: u32, buffer_bytes: usize) -> PyResult<Self> {
-        Ok(Self { file: Mutex::new(TaskFile::open(&path, flags, mode, buffer_bytes).map_err(os_error)?) })
+    fn new(descriptor: i32, buffer_bytes: usize) -> PyResult<Self> {
+        // SAFETY: the caller gives an open descriptor away and does not use it again.
+        let file = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        Ok(Self { file: Mutex::new(TaskFile::new(file, buffer_bytes).map_err(os_error)?) })
     }
 
     /// Make transfers (JSON); what was moved, as JSON. Raises `OSError`.
@@ -53,12 +54,21 @@ impl PyTaskFile {
     }
 }
 
-/// Operations on names (JSON) as mdtest makes them; what was done, as JSON. Raises `mileage.errors.Refused` for a text that
-/// describes none.
+/// Operations on names (JSON) below an open directory, as mdtest makes them; what was done, as JSON. Raises
+/// `mileage.errors.Refused` for a text that describes none.
 #[pyfunction]
-pub fn run_names(py: Python<'_>, work: &str) -> PyResult<String> {
+pub fn run_names(py: Python<'_>, directory: i32, work: &str) -> PyResult<String> {
     let work: NameWork = serde_json::from_str(work).map_err(|cause| refused(format!("work: {cause}")))?;
-    to_json(&py.detach(|| work.run()))
+    // SAFETY: the caller keeps the descriptor open during the call.
+    let directory = unsafe { BorrowedFd::borrow_raw(directory) };
+    to_json(&py.detach(|| work.run(directory)))
+}
+
+/// When a file came into being, in nanoseconds since 1970; None where the file system does not record it.
+#[pyfunction]
+pub fn birth_time_ns(descriptor: i32) -> Option<i64> {
+    // SAFETY: the caller keeps the descriptor open during the call.
+    mileage_engine::birth_time_ns(unsafe { BorrowedFd::borrow_raw(descriptor) })
 }
 
 /// Offsets in which IOR's `-z` visits a segment: seed, rank, tasks, whether each task has a file of its own, bytes of a

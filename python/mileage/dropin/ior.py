@@ -11,9 +11,11 @@ from pathlib import Path
 
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.ior_parameters import IorError, UnknownDirective, check, tests_of
-from mileage.dropin.ranks import ABORTED, run_ranks
+from mileage.dropin.ranks import ABORTED, Faults, end_failed, run_ranks
 from mileage.dropin.task_values import print_notes, tasks_of, wants_study
 from mileage.dropin.tool_statuses import statuses_of
+from mileage.formats.ior_options import IorOptions
+from mileage.targets.door import Door
 
 
 def run(given: GivenFlags) -> int:
@@ -24,27 +26,42 @@ def run(given: GivenFlags) -> int:
         run_study(given)
         return 0
     available = tasks_of(given)
-    print_notes(given)
+    warnings: list[str] = []
     try:
         tests = tests_of(given)
         for options in tests:
-            if options.numtasks > available:
-                sys.stdout.write(
-                    f"WARNING: More tasks requested ({options.numtasks}) than available ({available}),\n"
-                )
-                sys.stdout.write(f"WARNING:          running with {available} tasks.\n\n")
-            options.numtasks = available if options.numtasks == -1 else min(options.numtasks, available)
-            if options.repetitions <= 0:
-                options.repetitions = 1
-                sys.stdout.write("WARNING: too few test repetitions. Using value of 1.\n")
+            warnings += _settle(options, available)
             check(options)
     except UnknownDirective as error:
         sys.stdout.write(f"{error}\n")
         return statuses_of("ior").usage
     except IorError as error:
-        sys.stdout.flush()
-        sys.stdout.write(f"ERROR: {error}, (mileage)\n")
+        sys.stdout.write("".join([*warnings, f"ERROR: {error}, (mileage)\n"]))
         return ABORTED
-    from mileage.dropin.ior_run import run_tests
+    from mileage.dropin.ior_run import check_paths, run_tests
 
-    return run_ranks(available, lambda ranks: run_tests(tests, given.words, ranks))
+    door, faults = Door("ior", given.every("--destroy")), Faults(available)
+    try:
+        check_paths(tests, door)
+        print_notes(given)
+        sys.stdout.write("".join(warnings))
+        status = run_ranks(available, lambda ranks: run_tests(tests, given.words, ranks, door, faults))
+        end_failed("ior", faults, door.remove_made)
+        return status
+    finally:
+        door.close()
+
+
+def _settle(options: IorOptions, available: int) -> list[str]:
+    """Set what follows from the tasks that there are; IOR's warnings of it."""
+    warnings = []
+    if options.numtasks > available:
+        warnings = [
+            f"WARNING: More tasks requested ({options.numtasks}) than available ({available}),\n",
+            f"WARNING:          running with {available} tasks.\n\n",
+        ]
+    options.numtasks = available if options.numtasks == -1 else min(options.numtasks, available)
+    if options.repetitions <= 0:
+        options.repetitions = 1
+        warnings.append("WARNING: too few test repetitions. Using value of 1.\n")
+    return warnings

@@ -13,18 +13,33 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from mileage import _core
 from mileage.dropin.ior_parameters import IorError
-from mileage.dropin.ranks import ABORTED, RankLost, Ranks
+from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
+from mileage.errors import MileageError
 from mileage.formats.ior_listing import IorReport
 from mileage.formats.ior_options import IorOptions
 from mileage.formats.ior_print import Phase, file_system_of
+from mileage.targets.door import (
+    Door,
+    WorkPath,
+    appended_result,
+    check_result,
+    make_directory,
+    result_file,
+    write_result,
+)
+from mileage.targets.room import Room
 
 _MODE: Final = 0o664
+SUMMARY: Final = "ior-summary"
+STATUS_FILE: Final = "stonewall-status"
+RANK_TIMES: Final = "ior-rank-times"
+"""Kinds of results."""
 _TIMERS: Final = (
     *("open start", "open stop", "start", "stop"),
     *("close start", "close stop"),
@@ -49,12 +64,65 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_REALTIME)
 
 
+def path_of(options: IorOptions, number: int, repetition: int) -> str:
+    """The file of a rank in a repetition."""
+    names = options.testfile.split("@")
+    path = names[number % len(names) if options.fileperproc else 0]
+    if options.fileperproc:
+        if options.uniquedir:
+            # IOR cuts after the last slash, and after the first letter of a path without one.
+            cut = max(path.rfind("/"), 0) + 1
+            path = f"{path[:cut]}{number}/{path[cut:]}"
+        path = f"{path}.{number:08d}"
+    return f"{path}.{repetition}" if options.multifile else path
+
+
+def work_of(door: Door, options: IorOptions, path: str) -> WorkPath:
+    """A file of a test as the door checks it. Raises Refused."""
+    removes = not options.keepfile or bool(options.writefile and not options.useexistingtestfile)
+    return door.work(path, writes=bool(options.writefile), removes=removes)
+
+
+def check_paths(tests: list[IorOptions], door: Door) -> None:
+    """Refuse files that must not be written or removed, and what does not fit. Raises Refused."""
+    room = Room("ior")
+    for options in tests:
+        check_results(options)
+        if options.dummy or options.dryrun:
+            continue
+        names = {
+            path_of(options, number, repetition): None
+            for repetition in range(options.repetitions if options.multifile else 1)
+            for number in range(options.numtasks if options.fileperproc else 1)
+        }
+        size = options.aggregate // (options.numtasks if options.fileperproc else 1)
+        for path in names:
+            work = work_of(door, options, path)
+            # Until a time is over nobody knows how much is written.
+            if options.writefile and not (options.deadlineforstonewalling or work.is_device):
+                room.add(path, size)
+    room.check()
+
+
+def check_results(options: IorOptions) -> None:
+    """Refuse places of results that must not be replaced. Raises Refused."""
+    for name, kind in (
+        (options.summaryfile, SUMMARY),
+        (options.stonewallingstatusfile if options.stonewallingwearout else "", STATUS_FILE),
+        (options.saverankperformancedetailscsv, RANK_TIMES),
+    ):
+        if name:
+            check_result("ior", name, kind)
+
+
 class IorTest:
     """One test on one rank."""
 
-    def __init__(self, number: int, options: IorOptions, ranks: Ranks, listing: IorReport | None) -> None:
+    def __init__(
+        self, number: int, options: IorOptions, ranks: Ranks, listing: IorReport | None, door: Door
+    ) -> None:
         """`listing`: of rank 0 only."""
-        self._number, self._options, self._ranks = number, options, ranks
+        self._number, self._options, self._ranks, self._door = number, options, ranks, door
         self._listing = listing
         self._signature = 0
         self._shift = 0
@@ -78,19 +146,15 @@ class IorTest:
     def path(self) -> str:
         """The file of this rank, or of the rank whose data it reads."""
         options = self._options
-        names = options.testfile.split("@")
         number = (self._ranks.rank + self._shift) % options.numtasks
-        path = names[number % len(names) if options.fileperproc else 0]
-        if options.fileperproc:
-            if options.uniquedir:
-                # IOR cuts after the last slash, and after the first letter of a path without one.
-                cut = max(path.rfind("/"), 0) + 1
-                directory = f"{path[:cut]}{number}"
-                with suppress(FileExistsError):
-                    os.mkdir(directory)
-                path = f"{directory}/{path[cut:]}"
-            path = f"{path}.{number:08d}"
-        return f"{path}.{self._repetition}" if options.multifile else path
+        path = path_of(options, number, self._repetition)
+        if options.fileperproc and options.uniquedir:
+            make_directory("ior", os.path.dirname(path))
+        return path
+
+    def _file(self) -> WorkPath:
+        """The same file as the door checked it."""
+        return work_of(self._door, self._options, self.path())
 
     def run(self) -> None:
         """Do all repetitions. Raises OSError and RankLost."""
@@ -109,7 +173,7 @@ class IorTest:
         del memory
         if options.stonewallingwearout and self._ranks.rank == 0:
             if options.stonewallingstatusfile:
-                Path(options.stonewallingstatusfile).write_text(str(self._pairs))
+                write_result("ior", options.stonewallingstatusfile, STATUS_FILE, str(self._pairs))
             else:
                 _print(f"Pairs deadlineForStonewallingaccessed: {self._pairs}")
 
@@ -143,10 +207,10 @@ class IorTest:
         self._say(3, f"task {self._ranks.rank} writing {path}")
         time.sleep(options.intertestdelay)
         if not options.useexistingtestfile:
-            self._remove(path)
+            self._remove()
         self._most = options.stonewallingwearoutiterations
         self._ranks.barrier()
-        pairs = self._timed("write", path, os.O_CREAT | os.O_RDWR, repetition)
+        pairs = self._timed("write", os.O_CREAT | os.O_RDWR, repetition)
         if options.deadlineforstonewalling:
             self._most = pairs
         self._pairs = pairs
@@ -158,7 +222,7 @@ class IorTest:
             self._say(1, f"Verifying contents of the file(s) just written.\n{time.ctime()}\n")
         if self._options.reordertasks:
             self._shift = (self._options.taskpernodeoffset + 1) % self._options.numtasks
-        file = self._open(self.path(), os.O_RDONLY)
+        file = self._open(os.O_RDONLY)
         done = self._move(file, write=False, compare=True)
         self._count_errors(done["errors"], "WRITE")
         del file
@@ -173,7 +237,7 @@ class IorTest:
         self._say(3, f"task {self._ranks.rank} reading {path}")
         time.sleep(options.intertestdelay)
         self._ranks.barrier()
-        self._timed("read", path, os.O_RDONLY, repetition)
+        self._timed("read", os.O_RDONLY, repetition)
 
     def _kept_pairs(self) -> int:
         """Transfers of an earlier write, from its status file."""
@@ -202,22 +266,24 @@ class IorTest:
             offsets[at], offsets[other] = offsets[other], offsets[at]
         return offsets[self._ranks.rank] - self._ranks.rank
 
-    def _open(self, path: str, flags: int) -> _core.TaskFile | None:
+    def _open(self, flags: int) -> _core.TaskFile | None:
         if self._options.dummy:
             return None
         direct = os.O_DIRECT if self._options.direct else 0
+        file = self._file()
         try:
-            return _core.TaskFile(path, flags | direct, _MODE, self._options.transfersize)
+            descriptor = file.open(flags | direct, _MODE, claims=self._ranks.rank == 0)
+            return _core.TaskFile(descriptor, self._options.transfersize)
         except OSError as error:
             mode, words = (f", 0{_MODE:o}", ". Error") if flags & os.O_CREAT else ("", "")
-            said = f'open64("{path}", {flags | direct}{mode}) failed{words}: {error.strerror}'
+            said = f'open64("{file.path}", {flags | direct}{mode}) failed{words}: {error.strerror}'
             raise OSError(error.errno, said) from error
 
-    def _timed(self, access: str, path: str, flags: int, repetition: int) -> int:
+    def _timed(self, access: str, flags: int, repetition: int) -> int:
         """A phase; the transfers of the rank that made most."""
-        options, ranks = self._options, self._ranks
+        options, ranks, path = self._options, self._ranks, self.path()
         times = [now()]
-        file = self._open(path, flags)
+        file = self._open(flags)
         times.append(now())
         if options.intratestbarriers:
             ranks.barrier()
@@ -382,11 +448,14 @@ class IorTest:
             )
             _print(f"Used Time Stamp {self._signature} (0x{self._signature:x}) for Data Signature")
 
-    def _remove(self, path: str) -> None:
+    def _remove(self) -> None:
         """Remove a file: each rank its own, or the first one that of all."""
-        if (self._options.fileperproc or self._ranks.rank == 0) and os.access(path, os.F_OK):
-            self._say(3, f"task {self._ranks.rank} removing {path}")
-            os.unlink(path)
+        if not (self._options.fileperproc or self._ranks.rank == 0):
+            return
+        file = self._file()
+        if file.exists():
+            self._say(3, f"task {self._ranks.rank} removing {file.path}")
+            file.remove()
 
     def _remove_all(self, repetition: int) -> None:
         options = self._options
@@ -397,16 +466,16 @@ class IorTest:
             self._shift = 0
         began = now()
         self._ranks.barrier()
-        self._remove(self.path())
+        self._remove()
         self._ranks.barrier()
         if self._listing is not None:
             self._listing.removed(now() - began, repetition)
 
 
 def save_ranks(name: str, access: str, found: list[Any]) -> None:
-    """Append a line for each rank to the file of saveRankPerformanceDetailsCSV. Raises OSError."""
+    """Append a line for each rank to the file of saveRankPerformanceDetailsCSV. Raises Refused, RunFailed."""
     each = sum(moved for _, moved, *_ in found) / len(found)
-    with open(name, "a") as file:
+    with appended_result("ior", name, RANK_TIMES) as file:
         for rank, (times, *_) in enumerate(found):
             seconds = (times[5] - times[0], times[3] - times[2])
             rates = [each / took if took else 0.0 for took in seconds]
@@ -426,34 +495,35 @@ def _moved(file: _core.TaskFile | None, work: dict[str, Any]) -> dict[str, Any]:
     return {"bytes": (count - work["done"]) * work["transfer_bytes"], "transfers": count, "errors": 0}
 
 
-def run_tests(tests: list[IorOptions], words: tuple[str, ...], ranks: Ranks) -> int:
-    """Do all tests on one rank; the exit status."""
+def run_tests(
+    tests: list[IorOptions], words: tuple[str, ...], ranks: Ranks, door: Door, faults: Faults
+) -> int:
+    """Do all tests on one rank; the exit status. What went wrong is noted in `faults`."""
     first = tests[0]
-    listing: IorReport | None = None
-    # Opening the file truncates what rank 0 has written: only rank 0 may do so.
-    with open((first.summaryfile if ranks.rank == 0 else "") or os.devnull, "w") as file:
+    with ExitStack() as stack:
+        listing: IorReport | None = None
         if ranks.rank == 0:
+            file: IO[str] = sys.stdout
             if first.summaryfile:
                 _print(f"Writing output to {first.summaryfile}")
-            listing = IorReport(file if first.summaryfile else sys.stdout, sys.stdout, ("ior", *words), first)
+                file = stack.enter_context(result_file("ior", first.summaryfile, SUMMARY, text=True))
+            listing = IorReport(file, sys.stdout, ("ior", *words), first)
             listing.head()
         errors = 0
         try:
             for number, options in enumerate(tests):
                 if ranks.rank >= options.numtasks:
                     continue
-                test = IorTest(number, options, ranks.among(options.numtasks), listing)
+                test = IorTest(number, options, ranks.among(options.numtasks), listing, door)
                 test.run()
                 errors += test.errors
         except OSError as error:
-            sys.stdout.flush()
-            _print(f"ERROR: {error.strerror or error}, (mileage)")
+            faults.note(ranks.rank, error.errno or 0, error.strerror or str(error))
             return ABORTED
-        except IorError as error:
-            _print(f"ERROR: {error}, (mileage)")
+        except (IorError, MileageError) as error:
+            faults.note(ranks.rank, 0, str(error))
             return ABORTED
         except RankLost:
-            sys.stdout.flush()
             return ABORTED
         if listing is not None:
             listing.end()

@@ -13,15 +13,16 @@ from typing import Any, Final
 
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.mdtest_options import MdtestOptions
-from mileage.dropin.mdtest_run import run_rank
+from mileage.dropin.mdtest_run import check_places, remove_made, run_rank
 from mileage.dropin.mdtest_text import PHASES_OF, mdtest_end, mdtest_head
-from mileage.dropin.ranks import run_ranks
+from mileage.dropin.ranks import Faults, end_failed, run_ranks
 from mileage.dropin.task_values import number, packet_of, print_notes, size_of, tasks_of, wants_study
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.formats.ior_options import PACKETS
 from mileage.formats.metadata_print import mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
+from mileage.targets.door import Door
 
 _PHASES: Final = {"-C": "create", "-T": "stat", "-U": "rename", "-E": "read", "-r": "remove"}
 _MOST: Final = 1 << 40
@@ -36,10 +37,17 @@ def run(given: GivenFlags) -> int:
         return 0
     tasks = tasks_of(given)
     options = options_of(given)
-    print_notes(given)
-    head = mdtest_head(given, options, tasks)
-    table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
-    return run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table))
+    door, faults = Door("mdtest", given.every("--destroy")), Faults(tasks)
+    try:
+        made = check_places(options, door, tasks)
+        print_notes(given)
+        head = mdtest_head(given, options, tasks)
+        table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
+        status = run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table, door, faults))
+        end_failed("mdtest", faults, lambda: remove_made(options, door, made))
+        return status
+    finally:
+        door.close()
 
 
 def options_of(given: GivenFlags) -> MdtestOptions:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mileage import _core
 from mileage.dropin.mdtest_options import MdtestOptions
@@ -28,42 +28,62 @@ from mileage.dropin.mdtest_text import (
     tree_line,
     warning_text,
 )
-from mileage.dropin.ranks import ABORTED, RankLost, Ranks
+from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
 from mileage.dropin.termination import Termination, end_by_sigterm, sigterm_as_exception
+from mileage.errors import MileageError
+from mileage.targets.door import (
+    Door,
+    NameDirectory,
+    check_result,
+    make_directory,
+    remove_empty_directory,
+    write_result,
+)
+from mileage.targets.room import Room
+
+STATUS_FILE: Final = "stonewall-status"
+"""Kind of a result: the number of items at a stonewall."""
+NAMES: Final = r"mdtest_tree(\.[0-9]+)+|(file|dir)\.mdtest\.(shared|[0-9]+)\.[0-9]+(-XX)?"
+"""Names that mdtest gives below the directory of an iteration."""
+_BLOCK: Final = 4096
+"""Least space that a file with content takes."""
 
 
 class MdtestRank:
     """One rank of a run."""
 
-    def __init__(self, options: MdtestOptions, ranks: Ranks) -> None:
-        self._options, self._ranks = options, ranks
+    def __init__(self, options: MdtestOptions, ranks: Ranks, door: Door) -> None:
+        self._options, self._ranks, self._door = options, ranks, door
         self.results: dict[str, list[list[Any]]] = {}
         """By test, for each iteration what each rank did: operations, seconds until the end of all."""
         self.errors = 0
+        self._base = ""
+        """The directory of `-d` of this rank."""
         self._place = ""
+        """Name of the iteration's directory in it, in which all names are."""
+        self._folder: NameDirectory | None = None
         self._done = options.items
         self._stonewall: tuple[float, int] | None = None
         """Seconds and items of all ranks at the stonewall of the last creation of files."""
+        self.errors = 0
 
     def run(self) -> None:
-        """Do all iterations. Raises OSError and RankLost."""
+        """Do all iterations. Raises OSError, Refused and RankLost."""
         options, ranks = self._options, self._ranks
-        base = options.directories[ranks.rank % len(options.directories)]
-        made = not os.path.exists(base)
+        self._base = options.directories[ranks.rank % len(options.directories)]
+        made = not os.path.exists(self._base)
         ranks.barrier()
-        if made:
-            with suppress(FileExistsError):
-                os.makedirs(base, 0o775)
+        if made and not options.dummy:
+            make_directory("mdtest", self._base, parents=True)
         ranks.barrier()
         for iteration in range(options.iterations):
-            self._place = f"{base.rstrip('/') or '/'}/test-dir.{iteration}-0"
+            self._place = place_name(iteration)
             self._print([iteration_line(iteration)])
             self._done = options.items
             self._iteration()
         ranks.barrier()
         if "remove" in options.phases and made and ranks.rank == 0:
-            with suppress(OSError):
-                os.rmdir(base)
+            remove_empty_directory(self._base)
 
     def _print(self, lines: Iterable[str]) -> None:
         """Lines of a verbose listing, by rank 0."""
@@ -72,10 +92,8 @@ class MdtestRank:
 
     def _iteration(self) -> None:
         options = self._options
+        self._open_place()
         if "create" in options.phases:
-            with suppress(FileExistsError):
-                os.mkdir(self._place, 0o775)
-            self._ranks.barrier()
             self._tree("mkdir", "tree_create")
             self._print([tree_line("tree_create", self._last("tree_create"))])
         for kind in options.kinds:
@@ -92,9 +110,29 @@ class MdtestRank:
             self._tree("rmdir", "tree_remove")
             self._print([tree_line("tree_remove", self._last("tree_remove"))])
             self._ranks.barrier()
-            if self._ranks.rank == 0:
-                with suppress(OSError):
-                    os.rmdir(self._place)
+        if self._folder is not None:
+            if self._is_first_here and "remove" in options.phases:
+                self._folder.remove_if_empty()
+            elif self._is_first_here:
+                self._folder.seal()
+            self._folder.close()
+
+    @property
+    def _is_first_here(self) -> bool:
+        """Whether it is the first rank that works in its directory."""
+        return self._ranks.rank < len(self._options.directories)
+
+    def _open_place(self) -> None:
+        """Make or open the directory of the iteration: the first rank there, then the others."""
+        if self._options.dummy:
+            return
+        self._folder = None
+        for first in (True, False):
+            if self._is_first_here == first:
+                # One that is missing and not made has missing names, each of which is an error of its own.
+                with suppress(FileNotFoundError):
+                    self._folder = open_place(self._options, self._door, self._base, self._place)
+            self._ranks.barrier()
 
     def _last(self, test: str) -> tuple[int, float]:
         """What this rank did in the last iteration of a test: operations, seconds."""
@@ -104,7 +142,7 @@ class MdtestRank:
     def _tree_root(self, rank: int) -> tuple[str, str]:
         """Path of a rank's tree, and the beginning of its directories' names."""
         name = f"mdtest_tree.{rank}" if self._options.own else "mdtest_tree"
-        return f"{self._place}/{name}.0", name
+        return f"{name}.0", name
 
     def _tree(self, operation: str, test: str) -> None:
         """Make or remove the directories of the trees."""
@@ -260,7 +298,7 @@ class MdtestRank:
                 operation, groups, size=self._options.written, most=most, done=done["operations"]
             )
         if self._options.status_file and self._ranks.rank == 0:
-            Path(self._options.status_file).write_text(str(most))
+            write_result("mdtest", self._options.status_file, STATUS_FILE, str(most))
         return done
 
     def _kept_items(self) -> int:
@@ -309,17 +347,94 @@ class MdtestRank:
         if options.dummy:
             count = sum(_count_of(group["numbers"]) for group in groups)
             return {"operations": min(most, count), "seconds": 0.0}
-        found: dict[str, Any] = json.loads(_core.run_names(json.dumps(work)))
+        if self._folder is not None:
+            folder = self._folder.descriptor
+        else:
+            folder = self._door.folder_of(f"{self._base}/{self._place}") or 0
+            work["groups"] = [{**one, "prefix": f"{self._place}/{one['prefix']}"} for one in groups]
+        found: dict[str, Any] = json.loads(_core.run_names(folder, json.dumps(work)))
         self.errors += found["errors"]
-        for path, number in found["warnings"]:
+        for name, number in found["warnings"]:
+            path = self._path_of(name)
             text = warning_text(operation, kind, path, self._ranks.rank)
             if options.warnings_are_errors:
                 raise OSError(number, text)
             _say(f"WARNING: {text}")
         if found["failed"] is not None:
-            path, number = found["failed"]
+            name, number = found["failed"]
+            path = self._path_of(name)
             raise OSError(number, failure_text(operation, path, number))
         return found
+
+    def _path_of(self, name: str) -> str:
+        """A name as mdtest prints it: with all that is above."""
+        return f"{self._base.rstrip('/') or '/'}/{self._place}/{name.removeprefix(f'{self._place}/')}"
+
+
+def place_name(iteration: int) -> str:
+    """The directory of an iteration, below that of `-d`."""
+    return f"test-dir.{iteration}-0"
+
+
+def open_place(options: MdtestOptions, door: Door, base: str, name: str) -> NameDirectory:
+    """Open the directory of an iteration; one that is only read may be anybody's. Raises Refused and OSError."""
+    changes = bool({"create", "rename", "remove"} & set(options.phases))
+    return door.names(base, name, NAMES, makes="create" in options.phases, changes=changes)
+
+
+def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[str, str]]:
+    """Refuse directories that are not of an earlier call, and what does not fit; those that will be made.
+
+    Raises Refused.
+    """
+    if options.status_file and options.stonewall_s:
+        check_result("mdtest", options.status_file, STATUS_FILE)
+    if options.dummy:
+        return []
+    room = Room("mdtest")
+    free = []
+    for at, base in enumerate(options.directories):
+        for name in map(place_name, range(options.iterations)):
+            if os.path.lexists(os.path.join(base, name)):
+                open_place(options, door, base, name).close()
+            else:
+                free.append((base, name))
+        if "create" in options.phases and not options.stonewall_s:
+            ranks = range(at, tasks, len(options.directories))
+            files, size = _needs(options, len(ranks))
+            # What an iteration does not remove stays for the next.
+            times = 1 if "remove" in options.phases else options.iterations
+            above = _existing(base)
+            room.add(os.path.join(above, "?"), size * times, files * times)
+    room.check()
+    return free
+
+
+def remove_made(options: MdtestOptions, door: Door, made: list[tuple[str, str]]) -> None:
+    """Remove the directories that a failed command made, with all names of mdtest in them."""
+    for base, name in made:
+        with suppress(OSError):
+            folder = open_place(options, door, base, name)
+            folder.remove()
+            folder.remove_if_empty()
+            folder.close()
+            remove_empty_directory(base)
+
+
+def _needs(options: MdtestOptions, tasks: int) -> tuple[int, int]:
+    """Names and bytes of an iteration of some tasks."""
+    trees = tasks if options.own else 1
+    each = options.items * len(options.kinds)
+    files = each * (1 if options.shared else tasks) + trees * options.nodes
+    blocks = -(-options.written // _BLOCK) * _BLOCK if "file" in options.kinds else 0
+    return files, blocks * options.items * (1 if options.shared else tasks)
+
+
+def _existing(path: str) -> str:
+    """The path, or the lowest directory above it that is there."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path.rstrip("/")) or "."
+    return path
 
 
 def _count_of(numbers: Any) -> int:
@@ -334,12 +449,12 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int:
+def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any, door: Door, faults: Faults) -> int:
     """Do a command on one rank; the exit status. `table` makes the text of rank 0 from the results."""
     if ranks.rank == 0:
         sys.stdout.write(head)
         sys.stdout.flush()
-    rank = MdtestRank(options, ranks)
+    rank = MdtestRank(options, ranks, door)
     try:
         with sigterm_as_exception():
             rank.run()
@@ -353,7 +468,10 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any) -> int
             end_by_sigterm()
         raise
     except OSError as error:
-        _say(f"ERROR: {error.strerror or error}, (mileage)")
+        faults.note(ranks.rank, error.errno or 0, error.strerror or str(error))
+        return ABORTED
+    except MileageError as error:
+        faults.note(ranks.rank, 0, str(error))
         return ABORTED
     except RankLost:
         return ABORTED

@@ -6,7 +6,9 @@ pipes to rank 0 and back; nothing is shared but the monotonic clock, which all p
 
 from __future__ import annotations
 
+import errno
 import marshal
+import mmap
 import os
 import signal
 import struct
@@ -15,6 +17,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 _HEAD: Final = struct.Struct("<I")
+_FAULT_BYTES: Final = 1024
+_FAULT_HEAD: Final = struct.Struct("<III")
 _PR_SET_PDEATHSIG: Final = 1
 """Of `linux/prctl.h`."""
 ABORTED: Final = 255
@@ -23,6 +27,29 @@ ABORTED: Final = 255
 
 class RankLost(Exception):
     """Another rank ended before its time."""
+
+
+class Faults:
+    """What went wrong on each rank, in memory that the ranks share; made before they are."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._memory = mmap.mmap(-1, count * _FAULT_BYTES)
+
+    def note(self, rank: int, number: int, text: str) -> None:
+        """Keep the error number (0: none) and the words of a rank's failure."""
+        words = text.encode(errors="replace")[: _FAULT_BYTES - _FAULT_HEAD.size]
+        self._memory.seek(rank * _FAULT_BYTES)
+        self._memory.write(_FAULT_HEAD.pack(1, number, len(words)) + words)
+
+    def first(self) -> tuple[int, str] | None:
+        """The failure of the lowest rank that has one."""
+        for rank in range(self._count):
+            self._memory.seek(rank * _FAULT_BYTES)
+            is_noted, number, length = _FAULT_HEAD.unpack(self._memory.read(_FAULT_HEAD.size))
+            if is_noted:
+                return number, self._memory.read(length).decode(errors="replace")
+        return None
 
 
 class Ranks:
@@ -89,6 +116,19 @@ def run_ranks(count: int, body: Callable[[Ranks], int]) -> int:
             os.close(link[1])
         status = max(status, *(_status_of(child, status) for child in children), 0)
     return status
+
+
+def end_failed(tool: str, faults: Faults, remove: Callable[[], None]) -> None:
+    """Print what the ranks failed of, once; where the file system is full, remove what they made. After the ranks."""
+    fault = faults.first()
+    if fault is None:
+        return
+    number, text = fault
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        remove()
+        text += f" ({tool}: what was made is removed)"
+    sys.stdout.write(f"ERROR: {text}, (mileage)\n")
+    sys.stdout.flush()
 
 
 def _status_of(child: int, own: int) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
+from mileage.targets.door import marks
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, probe_direct
 from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
@@ -124,15 +125,56 @@ def guard_file(
     try:
         status = os.fstat(descriptor)
         _refuse_kind(spec, path, status, root)
-        # Ask only the open descriptor from here on, because the path may change its meaning.
-        here = Path(f"/proc/self/fd/{descriptor}")
-        refuse_file_in_use(str(spec), here, root=root)
-        _refuse_written(spec, here, root)
-        _refuse_unwritable(spec, here, status)
-        _refuse_content(spec, path, status, destroy=destroy, plan_hash=plan_hash)
+        is_given_up = destroy == spec.name or (
+            plan_hash is not None and read_mark(path, plan_hash) is not None
+        )
+        refuse_file(
+            str(spec), path, descriptor, is_given_up=is_given_up or is_of_mileage(descriptor), root=root
+        )
         return status
     finally:
         os.close(descriptor)
+
+
+def refuse_file(text: str, path: Path, descriptor: int, *, is_given_up: bool, root: Path = ROOT) -> None:
+    """Refuse to write to a regular file that is open (O_PATH): in use, read-only, or with content that is not given up.
+
+    `text` is the file in the user's words. Raises Refused.
+    """
+    status = os.fstat(descriptor)
+    # Ask only the open descriptor from here on, because the path may change its meaning.
+    here = Path(f"/proc/self/fd/{descriptor}")
+    refuse_file_in_use(text, here, root=root)
+    _refuse_written(text, here, root)
+    _refuse_unwritable(text, here, status)
+    if status.st_size > 0 and status.st_nlink > 1:
+        raise Refused(
+            text,
+            f"the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard "
+            "links), under which its content would be lost too",
+            advice="name a file of its own",
+            code="needs-destroy",
+        )
+    if status.st_size > 0 and not is_given_up:
+        raise Refused(
+            text,
+            f"the file holds {status.st_size} bytes, which would be lost",
+            advice=f"to allow their loss add --destroy {path}",
+            code="needs-destroy",
+        )
+
+
+def is_of_mileage(descriptor: int) -> bool:
+    """Whether Mileage made a file that is open (O_PATH), and nothing has changed it since."""
+    try:
+        readable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        mark = marks.read_mark(readable)
+        return mark is not None and mark.role == marks.WORK
+    finally:
+        os.close(readable)
 
 
 def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Path) -> None:
@@ -152,7 +194,7 @@ def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Pat
         raise Refused(spec, f"{kind_of(status.st_mode)}, not a regular file{hint}", code="wrong-kind")
 
 
-def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
+def _refuse_written(text: str, path: Path, root: Path) -> None:
     """Refuse a file that something else has open for writing. A work file is locked instead."""
     real = os.path.realpath(path)
     mount = mount_of(Path(real), read_mounts(root))
@@ -160,41 +202,19 @@ def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
         return
     if is_open_for_writing(path):
         users = users_of(real, root=root) or "the kernel, or a program in another container"
-        raise Refused(spec, f"in use: open for writing in {users}. {ADVICE}", code="in-use")
+        raise Refused(text, f"in use: open for writing in {users}. {ADVICE}", code="in-use")
 
 
-def _refuse_unwritable(spec: TargetSpec, path: Path, status: os.stat_result) -> None:
+def _refuse_unwritable(text: str, path: Path, status: os.stat_result) -> None:
     """Refuse a file that is read-only by its mount or mode, for root too."""
     if os.statvfs(path).f_flag & os.ST_RDONLY:
         raise Refused(
-            spec, "on a file system mounted read-only", advice="mount it writable", code="unwritable"
+            text, "on a file system mounted read-only", advice="mount it writable", code="unwritable"
         )
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=True):
         raise Refused(
-            spec,
+            text,
             f"the file is read-only (mode {stat.S_IMODE(status.st_mode):04o})",
             advice="chmod u+w it",
             code="unwritable",
-        )
-
-
-def _refuse_content(
-    spec: TargetSpec, path: Path, status: os.stat_result, *, destroy: str | None, plan_hash: str | None
-) -> None:
-    """Refuse content that was not given up, or that other names have too."""
-    if status.st_size > 0 and status.st_nlink > 1:
-        raise Refused(
-            spec,
-            f"the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard "
-            "links), under which its content would be lost too",
-            advice="name a file of its own",
-            code="needs-destroy",
-        )
-    left_by_this_plan = plan_hash is not None and read_mark(path, plan_hash) is not None
-    if status.st_size > 0 and destroy != spec.name and not left_by_this_plan:
-        raise Refused(
-            spec,
-            f"the file holds {status.st_size} bytes, which would be lost",
-            advice=f"to allow their loss add --destroy {spec.name}",
-            code="needs-destroy",
         )

@@ -4,6 +4,7 @@
 //! Nothing is scheduled and nothing is recorded but counts and times: a drop-in command that keeps no study needs no
 //! more, and starts without the rest of the engine.
 
+mod directories;
 mod glibc_random;
 mod ior_content;
 mod names;

@@ -1,12 +1,17 @@
-//! Operations on names as mdtest makes them: one call after the other on paths that are looked up from the root or the
-//! working directory, as they are given.
+//! Operations on names as mdtest makes them: one call after the other, on names below one directory.
+//!
+//! Every directory on the way is opened once, without following a symbolic link, and names are looked up in it: nothing
+//! outside the directory that the caller opened can be made, changed or removed. mdtest itself looks up whole paths.
 
+use super::directories::Directories;
 use super::ior_content::Content;
 use crate::memory::Pages;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fsync, mkdirat, mknodat, openat, renameat, statat, unlinkat};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fsync, mkdirat, mknodat, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, read, write};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Operations of one kind on numbered names.
@@ -99,10 +104,22 @@ pub struct NamesDone {
 
 const CREATED: u32 = 0o664;
 
+/// A name in an open directory, or in one that cannot be opened: each call then fails as with the whole path.
+struct Place {
+    directory: Result<Rc<OwnedFd>, Errno>,
+    name: String,
+}
+
+impl Place {
+    fn at(&self) -> Result<BorrowedFd<'_>, Errno> {
+        self.directory.as_ref().map(|directory| directory.as_fd()).map_err(|error| *error)
+    }
+}
+
 impl NameWork {
-    /// Make the calls.
+    /// Make the calls on names below an open directory.
     #[must_use]
-    pub fn run(&self) -> NamesDone {
+    pub fn run(&self, base: BorrowedFd<'_>) -> NamesDone {
         let mut done = NamesDone { operations: self.done, errors: 0, seconds: 0.0, failed: None, warnings: Vec::new() };
         let Ok(mut buffer) = Pages::new(self.bytes.max(1)) else {
             done.failed = Some((String::new(), Errno::NOMEM.raw_os_error()));
@@ -111,36 +128,41 @@ impl NameWork {
         if let Some(content) = &self.content {
             content.fill(buffer.part_mut(0..self.bytes));
         }
-        let mut path = String::new();
-        let mut before_it = String::new();
-        let mut aside = String::new();
         let began = Instant::now();
+        let mut directories = Directories::below(base);
+        let (mut last, mut aside): (Option<Place>, Option<Place>) = (None, None);
         let mut before = 0;
         'all: for group in &self.groups {
             let count = group.numbers.len();
             let first = self.done.saturating_sub(before).min(count);
             before += count;
+            if first == count || done.operations >= self.most {
+                continue;
+            }
+            let (directory, start) = directories.holding(&group.prefix);
+            let mut here = Place { directory, name: String::new() };
             for place in first..count {
                 if done.operations >= self.most {
                     break 'all;
                 }
-                if self.operation == Operation::Rename {
-                    std::mem::swap(&mut path, &mut before_it);
+                named(&mut here.name, start, group.numbers.at(place));
+                if self.operation == Operation::Rename && aside.is_none() {
+                    let name = format!("{}-XX", here.name);
+                    aside = Some(Place { directory: here.directory.clone(), name: name.clone() });
+                    last = Some(Place { directory: here.directory.clone(), name });
                 }
-                named(&mut path, &group.prefix, group.numbers.at(place));
-                if self.operation == Operation::Rename && aside.is_empty() {
-                    aside = format!("{path}-XX");
-                    before_it.clone_from(&aside);
-                }
-                match self.one(&path, &before_it, &mut buffer) {
+                let path = || format!("{}{}", group.prefix, &here.name[start.len()..]);
+                match self.one(&here, last.as_ref(), &mut buffer) {
                     Ok(equal) => done.errors += u64::from(!equal),
-                    Err(error) if !self.ends_at(error) => {
-                        done.warnings.push((path.clone(), error.raw_os_error()));
-                    }
+                    Err(error) if !self.ends_at(error) => done.warnings.push((path(), error.raw_os_error())),
                     Err(error) => {
-                        done.failed = Some((path.clone(), error.raw_os_error()));
+                        done.failed = Some((path(), error.raw_os_error()));
                         break 'all;
                     }
+                }
+                if self.operation == Operation::Rename {
+                    let next = Place { directory: here.directory.clone(), name: String::new() };
+                    last = Some(std::mem::replace(&mut here, next));
                 }
                 done.operations += 1;
                 if self.deadline_s > 0.0 && began.elapsed().as_secs_f64() > self.deadline_s {
@@ -148,11 +170,11 @@ impl NameWork {
                 }
             }
         }
-        if !aside.is_empty()
+        if let (Some(aside), Some(last)) = (&aside, &last)
             && done.failed.is_none()
-            && let Err(error) = renameat(CWD, &aside, CWD, &path)
+            && let Err(error) = moved(aside, last)
         {
-            done.failed = Some((aside, error.raw_os_error()));
+            done.failed = Some((aside.name.clone(), error.raw_os_error()));
         }
         done.seconds = began.elapsed().as_secs_f64();
         done
@@ -167,17 +189,19 @@ impl NameWork {
         }
     }
 
-    fn one(&self, path: &str, renamed: &str, buffer: &mut Pages) -> Result<bool, Errno> {
+    /// One call; `renamed`: the place that a renamed item takes.
+    fn one(&self, here: &Place, renamed: Option<&Place>, buffer: &mut Pages) -> Result<bool, Errno> {
         let mode = Mode::from_raw_mode(CREATED);
+        let (at, name) = (here.at()?, here.name.as_str());
         match self.operation {
-            Operation::Mkdir => mkdirat(CWD, path, Mode::from_raw_mode(0o775))?,
-            Operation::Rmdir => unlinkat(CWD, path, AtFlags::REMOVEDIR)?,
-            Operation::Unlink => unlinkat(CWD, path, AtFlags::empty())?,
-            Operation::Mknod => mknodat(CWD, path, FileType::RegularFile, Mode::from_raw_mode(0o400), 0)?,
-            Operation::Stat => drop(statat(CWD, path, AtFlags::empty())?),
-            Operation::Rename => renameat(CWD, path, CWD, renamed)?,
+            Operation::Mkdir => mkdirat(at, name, Mode::from_raw_mode(0o775))?,
+            Operation::Rmdir => unlinkat(at, name, AtFlags::REMOVEDIR)?,
+            Operation::Unlink => unlinkat(at, name, AtFlags::empty())?,
+            Operation::Mknod => mknodat(at, name, FileType::RegularFile, Mode::from_raw_mode(0o400), 0)?,
+            Operation::Stat => drop(statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?),
+            Operation::Rename => moved(here, renamed.ok_or(Errno::INVAL)?)?,
             Operation::Create => {
-                let file = openat(CWD, path, OFlags::CREATE | OFlags::RDWR, mode)?;
+                let file = openat(at, name, OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW, mode)?;
                 let mut left = buffer.part_mut(0..self.bytes);
                 while !left.is_empty() {
                     let moved = write(&file, &*left)?;
@@ -188,7 +212,7 @@ impl NameWork {
                 }
             }
             Operation::Read => {
-                let file = openat(CWD, path, OFlags::RDWR, mode)?;
+                let file = openat(at, name, OFlags::RDWR | OFlags::NOFOLLOW, mode)?;
                 let mut moved = 0;
                 while moved < self.bytes {
                     match read(&file, buffer.part_mut(moved..self.bytes))? {
@@ -204,10 +228,14 @@ impl NameWork {
     }
 }
 
-fn named(path: &mut String, prefix: &str, number: Option<u64>) {
-    path.clear();
-    path.push_str(prefix);
+fn moved(from: &Place, to: &Place) -> Result<(), Errno> {
+    renameat(from.at()?, &from.name, to.at()?, &to.name)
+}
+
+fn named(name: &mut String, start: &str, number: Option<u64>) {
+    name.clear();
+    name.push_str(start);
     if let Some(number) = number {
-        let _written = write!(path, "{number}");
+        let _written = write!(name, "{number}");
     }
 }

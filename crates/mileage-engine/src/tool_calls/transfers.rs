@@ -3,11 +3,10 @@
 use super::glibc_random::Random;
 use super::ior_content::Content;
 use crate::memory::Pages;
-use rustix::fs::{CWD, Mode, OFlags, SeekFrom, fsync, openat, seek};
+use rustix::fs::{SeekFrom, fsync, seek};
 use rustix::io::{Errno, read, write};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What one task does on its open file.
@@ -65,13 +64,12 @@ pub struct TaskFile {
 }
 
 impl TaskFile {
-    /// Open as the tools do, with these flags of `open`.
+    /// Take over an open file.
     ///
     /// # Errors
-    /// Those of `open`, and too little memory.
-    pub fn open(path: &Path, flags: u32, mode: u32, buffer_bytes: usize) -> std::io::Result<Self> {
+    /// Too little memory; the file is closed then.
+    pub fn new(file: OwnedFd, buffer_bytes: usize) -> std::io::Result<Self> {
         let buffer = Pages::new(buffer_bytes).map_err(|_| Errno::NOMEM)?;
-        let file = openat(CWD, path, OFlags::from_bits_retain(flags), Mode::from_raw_mode(mode))?;
         Ok(Self { file, buffer, filled: false })
     }
 

@@ -1,0 +1,53 @@
+"""The one door: a path that a user named is opened for writing, made, cut off or removed here and nowhere else.
+
+work         files and devices on which I/O is done       results  what is written where a user says
+directories  directories in which a tool makes its names  marks    how a file of Mileage's is known again
+
+Invariant: nothing else in the package opens, makes or removes a path for writing, but what
+`tests/house/test_one_door.py` lists with its reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.targets.door.directories import NameDirectory, make_directory, remove_empty_directory
+    from mileage.targets.door.results import (
+        appended_result,
+        check_result,
+        refuse_taken,
+        result_file,
+        write_result,
+    )
+    from mileage.targets.door.work import Door, WorkPath
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.targets.door.work": ("Door", "WorkPath"),
+            "mileage.targets.door.directories": ("NameDirectory", "make_directory", "remove_empty_directory"),
+            "mileage.targets.door.results": (
+                "appended_result",
+                "check_result",
+                "refuse_taken",
+                "result_file",
+                "write_result",
+            ),
+        },
+    )
+
+__all__ = [
+    "Door",
+    "NameDirectory",
+    "WorkPath",
+    "appended_result",
+    "check_result",
+    "make_directory",
+    "refuse_taken",
+    "remove_empty_directory",
+    "result_file",
+    "write_result",
+]

@@ -1,0 +1,366 @@
+"""Work files: files and devices that a user named, on which I/O is done.
+
+Scope: one is written if it does not exist, is an empty regular file, was made by Mileage and not changed since
+(`marks`), or is named by `--destroy`. A block device always needs `--destroy`. Reading asks for nothing, and never
+makes, extends or removes a file.
+What it refuses: what is mounted, swap, held or backs a loop device, with or without `--destroy`; symbolic links,
+special files, other names of a file (hard links), and new names in a directory of devices.
+
+Invariant: what was checked is what is used. A path is checked once (`Door.work`), which costs some milliseconds for a
+file that exists; opening it afterwards compares device and inode of the descriptor that is then used.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from mileage.errors import Refused, RunFailed
+from mileage.targets.door.device_directory import refuse_device_directory
+from mileage.targets.door.marks import WORK, forget_mark, read_mark, write_mark
+
+if TYPE_CHECKING:
+    from mileage.targets.door.directories import NameDirectory
+
+_PATH_ONLY: Final = os.O_PATH | os.O_CLOEXEC
+_LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITES: Final = os.O_WRONLY | os.O_RDWR
+_MARK_WAIT_S: Final = 2.0
+"""How long a rank waits for the mark of a file that another rank has just made."""
+_NO_ATTRIBUTE_SPACE: Final = (errno.EINVAL, errno.EOPNOTSUPP)
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+
+class Door:
+    """The door of one command. `where` begins its refusals, `destroy` are the paths whose content was given up."""
+
+    def __init__(self, where: str, destroy: Iterable[str] = ()) -> None:
+        self.where = where
+        self.token = os.urandom(8).hex()
+        self._destroy = {os.path.abspath(path) for path in destroy}
+        self._folders: dict[str, int] = {}
+        self._work: dict[str, WorkPath] = {}
+        self._names: list[NameDirectory] = []
+
+    def work(self, path: str, *, writes: bool, removes: bool = False) -> WorkPath:
+        """Check a path on which I/O is to be done; once for each path and use. Raises Refused."""
+        known = self._work.get(path)
+        if known is None or (writes and not known.writes) or (removes and not known.removes):
+            known = self._work[path] = self._checked(path, writes=writes, removes=removes)
+        return known
+
+    def allows(self, path: str) -> bool:
+        """Whether `--destroy` names this path."""
+        return os.path.abspath(path) in self._destroy
+
+    def names(self, base: str, name: str, names: str, *, makes: bool, changes: bool) -> NameDirectory:
+        """Open the directory `name` in `base`, in which the tool has names of its own. Raises Refused and OSError."""
+        from mileage.targets.door.directories import name_directory
+
+        path = os.path.join(base, name)
+        folder = self.folder_of(path)
+        if folder is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), base)
+        about = self._about(path)
+        found = name_directory(about, folder, name, names, self.token, makes=makes, changes=changes)
+        self._names.append(found)
+        return found
+
+    def seal(self) -> None:
+        """Mark what was made and is there as closed: a later command may write it again while nothing changes it."""
+        for work in self._work.values():
+            work.seal()
+
+    def remove_made(self) -> None:
+        """Remove the files that this command made, after it has failed."""
+        for work in self._work.values():
+            work.remove_made()
+
+    def close(self) -> None:
+        """Seal, and close the directories."""
+        self.seal()
+        while self._folders:
+            os.close(self._folders.popitem()[1])
+
+    def folder_of(self, path: str) -> int | None:
+        """The directory of a path, open; None where there is none."""
+        name = os.path.dirname(path) or "."
+        if name not in self._folders:
+            try:
+                self._folders[name] = os.open(name, _PATH_ONLY | os.O_DIRECTORY)
+            except OSError:
+                return None
+        return self._folders[name]
+
+    def _checked(self, path: str, *, writes: bool, removes: bool) -> WorkPath:
+        folder = self.folder_of(path)
+        found = WorkPath(self, path, folder, writes=writes, removes=removes)
+        if folder is None:
+            return found
+        try:
+            status = os.stat(found.name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                status = self._behind_link(found)
+        except FileNotFoundError:
+            if writes:
+                refuse_device_directory(self._about(path), folder)
+            return found
+        except OSError as error:
+            raise Refused(
+                self._about(path), f"cannot be looked at: {error.strerror}", code="unreadable"
+            ) from error
+        found.take(status)
+        if not (found.is_device or stat.S_ISREG(status.st_mode)):
+            from mileage.targets.guard import kind_of
+
+            what = kind_of(status.st_mode)
+            raise Refused(self._about(path), f"{what}, not a file or block device", code="wrong-kind")
+        if writes or removes:
+            self._refuse_loss(found, status)
+        return found
+
+    def _behind_link(self, work: WorkPath) -> os.stat_result:
+        """What a symbolic link leads to, if that may be used: a file that is read, or a device. Raises Refused."""
+        status = os.stat(work.path)
+        if stat.S_ISBLK(status.st_mode) or not (work.writes or work.removes):
+            work.follows = True
+            return status
+        raise Refused(
+            self._about(work.path),
+            f"a symbolic link to {os.path.realpath(work.path)}",
+            advice="name that file itself",
+            code="wrong-kind",
+        )
+
+    def _refuse_loss(self, work: WorkPath, status: os.stat_result) -> None:
+        """Refuse to write to or remove what is somebody's. Raises Refused."""
+        about, path = self._about(work.path), work.path
+        if work.is_device:
+            self._refuse_device(work)
+            return
+        from pathlib import Path
+
+        from mileage.targets.file import is_of_mileage, refuse_file
+
+        descriptor = os.open(work.name, _PATH_ONLY | os.O_NOFOLLOW, dir_fd=work.folder)
+        try:
+            if identity_of(os.fstat(descriptor)) != work.identity:
+                raise _replaced(about, path)
+            work.is_own = status.st_size == 0 or is_of_mileage(descriptor)
+            refuse_file(about, Path(path), descriptor, is_given_up=self.allows(path) or work.is_own)
+        finally:
+            os.close(descriptor)
+
+    def _refuse_device(self, work: WorkPath) -> None:
+        from pathlib import Path
+
+        from mileage.targets.guard import block_device_refusal
+
+        about, path = self._about(work.path), work.path
+        if work.removes:
+            advice = "ask for it to be kept at the end"
+            raise Refused(
+                about, "a block device, whose node is never removed", advice=advice, code="wrong-kind"
+            )
+        if refusal := block_device_refusal(about, Path(path)):
+            raise refusal
+        if not self.allows(path):
+            raise Refused(
+                about,
+                "a block device, whose content would be lost",
+                advice=f"to allow that add --destroy {path}",
+                code="needs-destroy",
+            )
+
+    def _about(self, path: str) -> str:
+        return f"{self.where}: {path}"
+
+
+class WorkPath:
+    """A checked path, and what was there: nothing (`identity` is None), a regular file, or a block device."""
+
+    def __init__(self, door: Door, path: str, folder: int | None, *, writes: bool, removes: bool) -> None:
+        self.door, self.path, self._folder = door, path, folder
+        self.name = os.path.basename(path)
+        self.writes, self.removes = writes, removes
+        self.identity: Identity | None = None
+        self.is_device = self.follows = False
+        self.is_own = True
+        """Whether Mileage made all that it holds."""
+        self.was_free = self.made_here = True
+        """Whether the name was free when the command began; whether it is, or a file of this command has it."""
+        self._is_marked = False
+
+    @property
+    def folder(self) -> int | None:
+        """Its directory, open; None while there is none. One that the command makes is opened when it is there."""
+        if self._folder is None:
+            self._folder = self.door.folder_of(self.path)
+        return self._folder
+
+    def take(self, status: os.stat_result) -> None:
+        """Note what is there."""
+        self.is_device = stat.S_ISBLK(status.st_mode)
+        self.identity = identity_of(status)
+        self.is_own = self.was_free = self.made_here = False
+
+    def open(self, flags: int, mode: int = 0o666, *, claims: bool = False) -> int:
+        """Return a descriptor of what was checked, or of what this command made; `flags` are those of the system call.
+
+        `claims`: a device that is written is held exclusively. Raises OSError as open(2), RunFailed for another file.
+        """
+        if self.folder is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
+        writes = bool(flags & _WRITES)
+        if writes and not self.writes:
+            raise RuntimeError(f"{self.path} was checked for reading")
+        if flags & os.O_CREAT and (self.identity is None or self.removes):
+            try:
+                return self._made(flags, mode)
+            except FileExistsError:
+                pass
+        kept = flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_CLOEXEC
+        kept |= 0 if self.follows else os.O_NOFOLLOW
+        descriptor = os.open(
+            self.name, kept | (os.O_EXCL if claims and self.is_device and writes else 0), dir_fd=self.folder
+        )
+        try:
+            self._compare(descriptor, writes=writes)
+            if writes and flags & os.O_TRUNC and not self.is_device:
+                os.ftruncate(descriptor, 0)
+                self.is_own = True
+            if writes and self.is_own and not self._is_marked and not self.is_device:
+                self._mark(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _made(self, flags: int, mode: int) -> int:
+        """Make the file. Raises FileExistsError."""
+        new = flags & ~os.O_TRUNC | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.name, new, mode, dir_fd=self.folder)
+        self.identity = identity_of(os.fstat(descriptor))
+        self._mark(descriptor)
+        return descriptor
+
+    def _mark(self, descriptor: int) -> None:
+        write_mark(descriptor, WORK, self.door.token)
+        self._is_marked = True
+
+    def _compare(self, descriptor: int, *, writes: bool) -> None:
+        """Refuse another file than the one that was checked, or than one that this command made. Raises RunFailed."""
+        found = identity_of(os.fstat(descriptor))
+        if found == self.identity:
+            return
+        if (self.made_here and not writes) or self._is_of_this_command(descriptor):
+            # Another rank has made it, or made it again after removing it.
+            self.identity, self._is_marked, self.is_own = found, True, True
+            return
+        raise _replaced(self.door.where, self.path)
+
+    def _is_of_this_command(self, descriptor: int) -> bool:
+        until_s = time.monotonic() + _MARK_WAIT_S
+        while time.monotonic() < until_s:
+            # The size first: this command marks a file before it writes to it.
+            size, mark = os.fstat(descriptor).st_size, read_mark(descriptor)
+            if mark is not None or size:
+                return mark is not None and mark.token == self.door.token
+            time.sleep(0.001)
+        return False
+
+    def remove(self) -> None:
+        """Remove the file if it is the one that was checked, or that this command made. Raises OSError, RunFailed."""
+        if not self.removes:
+            raise RuntimeError(f"{self.path} was not checked for removal")
+        if self.folder is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
+        descriptor = os.open(self.name, _LOOK, dir_fd=self.folder)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _replaced(self.door.where, self.path)
+            self._compare(descriptor, writes=True)
+            forget_mark(descriptor)
+            os.unlink(self.name, dir_fd=self.folder)
+        finally:
+            os.close(descriptor)
+        # From here on it is a name of this command's.
+        self.identity, self.made_here, self.is_own, self._is_marked = None, True, True, False
+
+    def remove_made(self) -> None:
+        """Remove the file if this command, or a rank of it, made it."""
+        if self.folder is None or self.is_device or not (self.was_free or self.removes):
+            return
+        try:
+            descriptor = os.open(self.name, _LOOK, dir_fd=self.folder)
+        except OSError:
+            return
+        try:
+            mark = read_mark(descriptor)
+            if mark is not None and mark.token == self.door.token:
+                forget_mark(descriptor)
+                os.unlink(self.name, dir_fd=self.folder)
+        finally:
+            os.close(descriptor)
+
+    def exists(self) -> bool:
+        """Whether there is a file under the name."""
+        return self.folder is not None and os.access(self.name, os.F_OK, dir_fd=self.folder)
+
+    def resize(self, length: int, *, allocate: bool = False) -> None:
+        """Give the file this length, with its blocks where it is asked for and can be. Raises OSError, RunFailed."""
+        descriptor = self.open(os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if allocate:
+                try:
+                    os.posix_fallocate(descriptor, 0, length)
+                    return
+                except OSError as error:
+                    if error.errno not in _NO_ATTRIBUTE_SPACE:
+                        raise
+            os.ftruncate(descriptor, length)
+        finally:
+            os.close(descriptor)
+
+    def engine_options(self) -> dict[str, Any]:
+        """Options of the engine by which it opens this file or device and no other. Raises OSError."""
+        descriptor = self.open(os.O_RDONLY)
+        try:
+            from mileage.targets.file_identity import FileIdentity
+
+            return {"expects": [FileIdentity.of(descriptor).to_json()]}
+        finally:
+            os.close(descriptor)
+
+    def seal(self) -> None:
+        """Mark the file as closed if this command had it in work."""
+        if self.folder is None or self.is_device or not self.writes:
+            return
+        try:
+            descriptor = os.open(self.name, _LOOK, dir_fd=self.folder)
+        except OSError:
+            return
+        try:
+            mark = read_mark(descriptor)
+            if mark is not None and mark.token == self.door.token:
+                write_mark(descriptor, WORK)
+        finally:
+            os.close(descriptor)
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Device and inode; of a block device its own number, as its node may be made again."""
+    return (status.st_rdev, 0) if stat.S_ISBLK(status.st_mode) else (status.st_dev, status.st_ino)
+
+
+def _replaced(where: str, path: str) -> RunFailed:
+    return RunFailed(
+        f"{where}: {path} was replaced: what is there now is not what was checked, and it is not used",
+        cause="replaced",
+    )
