@@ -224,11 +224,15 @@ def test_a_pattern_of_one_byte_is_written(tmp_path: Path, pattern: str, byte: in
     assert (tmp_path / "a.0.0").read_bytes() == bytes([byte]) * 10240
 
 
-def test_a_device_is_written_only_with_permission(tmp_path: Path) -> None:
-    device = next(path for path in Path("/dev").iterdir() if path.is_block_device())
-    refused = fio(tmp_path, "--name=a", "--rw=write", f"--filename={device}", "--size=4k")
-    assert refused.returncode == 2
-    assert "--destroy" in refused.stderr
+def test_a_device_is_written_only_with_permission(tmp_path: Path, loop: str) -> None:
+    refused = fio(tmp_path, "--name=a", "--rw=write", f"--filename={loop}", "--size=4k")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert f"--destroy {loop}" in refused.stderr
+    assert Path(loop).read_bytes()[:4096] == b"1" * 4096
+    allowed = ("--destroy", loop)
+    done = fio(tmp_path, "--name=a", "--rw=write", f"--filename={loop}", "--size=4k", *allowed)
+    assert done.returncode == 0, done.stderr
+    assert Path(loop).read_bytes()[:4096] != b"1" * 4096
 
 
 def test_logs_have_the_columns_of_the_original(tmp_path: Path) -> None:

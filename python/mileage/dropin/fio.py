@@ -6,24 +6,30 @@ files of the jobs, as with fio itself.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import Final, TextIO
+from contextlib import ExitStack
+from typing import Final
 
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
+from mileage.dropin.fio_layout import check_files, lay_out
 from mileage.dropin.fio_link import Requests
 from mileage.dropin.fio_logs import notes_of_logs, write_logs
-from mileage.dropin.fio_plan import FioWork, refuse_devices, works_of
+from mileage.dropin.fio_plan import FioWork, works_of
 from mileage.dropin.fio_reports import Reports, results_of
-from mileage.dropin.fio_run import FioResult, groups_of, lay_out, run_group
+from mileage.dropin.fio_run import FioResult, groups_of, run_group
 from mileage.dropin.fio_timer import ReportTimer, interval_of
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.formats import fio_print
+from mileage.targets.door import Door, result_file
 
+OUTPUT: Final = "fio-output"
+"""Kind of a result: what fio prints."""
+_FULL: Final = ("ENOSPC", "EDQUOT")
 INTERRUPTED: Final = 128
 """Exit status of fio after an interrupt."""
 _FORMATS: Final = ("normal", "terse", "json", "json+")
@@ -57,26 +63,33 @@ def run(given: GivenFlags) -> int:
         return 0
     for line in notes_of(jobs, works):
         sys.stderr.write(f"fio: {line}\n")
-    refuse_devices([work for copies in works for work in copies], given.every("--destroy"))
-    is_normal = "normal" in forms
-    text = _announced(works) if is_normal else ""
-    name = given.last("--output")
-    # Opened before the jobs: their results must have a place.
-    with open_output(name) if name else nullcontext() as output:
-        reports = Reports(forms, version, jobs[0].shared, output)
-        reports.write(text)
-        lay_out(
-            [work for copies in works for work in copies],
-            lambda line: reports.write(f"{line}\n" if is_normal else ""),
+    with ExitStack() as stack:
+        door = Door("fio", given.every("--destroy"))
+        stack.callback(door.close)
+        every = [work for copies in works for work in copies]
+        check_files(every, door)
+        # Opened before the jobs: their results must have a place.
+        name = given.last("--output")
+        output = result_file("fio", name, OUTPUT, text=True, at_once=interval_s is not None) if name else None
+        reports = Reports(
+            forms, version, jobs[0].shared, stack.enter_context(output) if output is not None else None
         )
-        reports.begin()
-        results, status = _do_jobs(works, interval_s, reports)
+        is_normal = "normal" in forms
+        reports.write(_announced(works) if is_normal else "")
+        try:
+            lay_out(every, lambda line: reports.write(f"{line}\n" if is_normal else ""))
+            reports.begin()
+            results, status = _do_jobs(works, interval_s, reports)
+        except RunFailed as failure:
+            if failure.cause in _FULL:
+                door.remove_made()
+            raise
         reports.show(results)
-    # Last: a log that cannot be written must not keep the results back.
-    try:
+        if any(result.errno in (errno.ENOSPC, errno.EDQUOT) for result in results):
+            door.remove_made()
+            sys.stderr.write("fio: the file system is full: what was made is removed\n")
+        # Last: a log that cannot be written must not keep the results back.
         write_logs(results)
-    except OSError as error:
-        raise RunFailed.from_os_error(f"fio: {error.filename}", error) from error
     return status
 
 
@@ -151,14 +164,6 @@ def check_late_values(works: Sequence[Sequence[FioWork]]) -> None:
         job.time_ns("startdelay")
         results_of([FioResult(copies[0], 0)])
     groups_of(works)
-
-
-def open_output(name: str) -> TextIO:
-    """The file of `--output`. Raises RunFailed."""
-    try:
-        return open(name, "w")
-    except OSError as error:
-        raise RunFailed.from_os_error(f"fio: --output={name}", error) from error
 
 
 def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[FioWork]]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Final
 from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
+from mileage.targets.door import WorkPath
 
 _NULL_BYTES: Final = 1 << 40
 """Length of a file of the engine null."""
@@ -36,6 +37,14 @@ class FioFile:
     """Bytes to move; 0 for no limit."""
     operations: int | None = None
     """Operations at most; None for no limit."""
+    work: WorkPath | None = None
+    """The path as the door has checked it."""
+
+    @property
+    def target(self) -> WorkPath:
+        """The same, once it is checked."""
+        assert self.work is not None
+        return self.work
 
 
 def files_of(job: FioJob, number: int, record: int, least: int, *, timed: bool) -> list[FioFile]:

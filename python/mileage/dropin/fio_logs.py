@@ -9,14 +9,17 @@ of completion has what the log of whole latencies has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_run import FioResult
 from mileage.dropin.fio_trims import trims_of
+from mileage.targets.door import write_result
 
 LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "slat", "clat")}
+
+LOG: Final = "fio-log"
+"""Kind of a result: rates or latencies of a job by intervals."""
 
 
 def notes_of_logs(work: FioWork) -> list[str]:
@@ -29,23 +32,29 @@ def notes_of_logs(work: FioWork) -> list[str]:
     return []
 
 
-def write_logs(results: Sequence[FioResult]) -> None:
-    """Write the logs that the jobs ask for."""
-    written: set[Path] = set()
-    for number, result in enumerate(results, 1):
-        job = result.work.job
-        for option, kinds in LOGS.items():
-            if option not in job.options:
-                continue
+def paths_of_logs(work: FioWork, number: int = 1) -> dict[str, str]:
+    """The logs that a job asks for, each with what it logs; `number`: of the process among all, from 1 on."""
+    job = work.job
+    found: dict[str, str] = {}
+    for option, kinds in LOGS.items():
+        if option in job.options:
             name = job.text(option) if job.text(option) not in ("", "1") else job.name
-            for kind in kinds:
-                ending = "log" if job.text("per_job_logs", "1") == "0" else f"{number}.log"
-                lines = [line for record in result.records for line in _lines(kind, result.work, record)]
-                path = Path(f"{name}_{kind}.{ending}")
-                # With per_job_logs=0 the processes of a job have one log together.
-                with open(path, "a" if path in written else "w") as file:
-                    file.writelines(lines)
-                written.add(path)
+            ending = "log" if job.text("per_job_logs", "1") == "0" else f"{number}.log"
+            found |= {f"{name}_{kind}.{ending}": kind for kind in kinds}
+    return found
+
+
+def write_logs(results: Sequence[FioResult]) -> None:
+    """Write the logs that the jobs ask for. Raises Refused and RunFailed."""
+    # With per_job_logs=0 the processes of a job have one log together.
+    logs: dict[str, list[str]] = {}
+    for number, result in enumerate(results, 1):
+        for path, kind in paths_of_logs(result.work, number).items():
+            logs.setdefault(path, [])
+            for record in result.records:
+                logs[path].extend(_lines(kind, result.work, record))
+    for path, lines in logs.items():
+        write_result("fio", path, LOG, "".join(lines))
 
 
 def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.fio_files import FioFile, files_of
@@ -19,7 +18,6 @@ from mileage.dropin.fio_places import PlaceRule, check_count, rule_of
 from mileage.dropin.fio_rates import load_of
 from mileage.dropin.fio_trims import TRIM_MODES, check_targets, check_trims, trims_of
 from mileage.dropin.fio_verify import Verification, verification_of
-from mileage.errors import Refused
 
 _BACKWARD: Final = re.compile(r"(read|write|rw):-")
 _READS: Final = {
@@ -560,16 +558,3 @@ def _content(job: FioJob) -> Any:
     if job.is_on("refill_buffers"):
         return "incompressible"
     return "fio_scrambled" if job.is_on("scramble_buffers", True) else "fio_constant"
-
-
-def refuse_devices(works: list[FioWork], destroyed: list[str]) -> None:
-    """Refuse to write a device that `--destroy` does not list. Raises Refused."""
-    for work in works:
-        for path in work.paths:
-            if work.writes and Path(path).is_block_device() and path not in destroyed:
-                raise Refused(
-                    f"fio: {path}",
-                    "its content would be lost",
-                    advice=f"--destroy {path}",
-                    code="needs-destroy",
-                )

@@ -25,7 +25,10 @@ from mileage.dropin.fio_places import trace_of
 from mileage.dropin.fio_plan import FioWork, syncs_apart
 from mileage.dropin.fio_steps import handle_files, unwritten, use_processor
 from mileage.dropin.fio_trims import pairs_of
+from mileage.targets.door import result_file
 
+IOLOG: Final = "fio-iolog"
+"""Kind of a result: the operations of a job."""
 _SHOWN: Final = 3
 """Differences that are printed."""
 
@@ -49,13 +52,15 @@ def do_process(work: FioWork, pipe: int, gate: int, requests: Requests) -> NoRet
             if "write_iolog" in work.job.options:
                 _write_iolog(work)
         if work.job.is_on("unlink"):
-            for path in work.paths:
-                remove(path)
+            for file in work.files:
+                with suppress(FileNotFoundError):
+                    # Copies of a job may share it.
+                    file.target.remove()
     except Exception as error:
         status["error"], status["errno"] = str(error), getattr(error, "errno", None) or errno.EINVAL
     finally:
         for file in work.files:
-            remove(log_of(file))
+            remove_log(file)
         parent.end()
         os._exit(0)
 
@@ -171,16 +176,18 @@ def _run(
     if not warms_up:
         workload["load"] = {**workload["load"], "warm_up_ns": 0}
     options = dict(work.options)
+    if work.options["api"] != "null":
+        options |= file.target.engine_options(writes=work.writes and "pattern" not in changes)
     is_logged = (work.is_mix and work.verification.reads_back) or "write_iolog" in work.job.options
     if is_logged and "pattern" not in changes:
         # The engine writes a log to no file that is there.
-        remove(log_of(file))
+        remove_log(file)
         options["log"] = log_of(file)
     if work.drops_cache and "pattern" not in changes:
         options["drop_cache_every_bytes"] = file.span
     found: dict[str, Any] = json.loads(
         _core.run_file(
-            file.path,
+            file.target.engine_path if work.options["api"] != "null" else file.path,
             json.dumps(workload),
             json.dumps(options),
             parent.poll,
@@ -288,7 +295,7 @@ def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Any, int] | None:
 def _write_iolog(work: FioWork) -> None:
     """Write the operations as fio's log of version 3: microseconds, file, operation, offset, length."""
     sync = "datasync" if work.workload["sync"] == "fdatasync" else "sync"
-    with open(work.job.text("write_iolog"), "w") as file:
+    with result_file("fio", work.job.text("write_iolog"), IOLOG, text=True) as file:
         file.write("fio version 3 iolog\n")
         base_us = 0
         for one in work.files:
@@ -309,8 +316,7 @@ def log_of(file: FioFile) -> str:
     return os.path.join(tempfile.gettempdir(), f"mileage-fio-{os.getpid()}-{abs(hash(file.path))}")
 
 
-def remove(path: str) -> None:
-    """Remove a file of a job; copies of a job may share it, and a device node stays."""
-    if os.path.isfile(path):
-        with suppress(FileNotFoundError):
-            os.unlink(path)
+def remove_log(file: FioFile) -> None:
+    """Remove the log of a file."""
+    with suppress(FileNotFoundError):
+        os.unlink(log_of(file))

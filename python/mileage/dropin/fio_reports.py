@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import Final, TextIO
+from typing import IO, Final
 
 from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED
@@ -21,7 +21,7 @@ class Reports:
     """The reports of one call: in each format that is asked for, to one output."""
 
     def __init__(
-        self, forms: Sequence[str], version: int, shared: dict[str, str], output: TextIO | None
+        self, forms: Sequence[str], version: int, shared: dict[str, str], output: IO[str] | None
     ) -> None:
         """`version`: of the terse format; `shared`: options of all jobs; `output`: a file in place of stdout."""
         self._forms = forms

@@ -11,21 +11,17 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from mileage import _core
-from mileage.dropin.fio_files import FioFile, length_of
 from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.fio_link import ReportLines, Requests
 from mileage.dropin.fio_plan import FioWork
 from mileage.dropin.fio_process import do_process
 from mileage.dropin.fio_timer import ReportTimer
-from mileage.errors import RunFailed
 
-_LAYOUT_BYTES: Final = 1 << 20
 GroupEnd = Literal["done", "interrupted", "ended"]
 """How a group of jobs has ended."""
 
@@ -73,71 +69,6 @@ def _waits_for_all(job: FioJob, batches: list[list[Sequence[FioWork]]]) -> bool:
     if any(one[0].job.name != name for one in batches[-1]):
         raise job.refuse("wait_for", "is not built while other jobs run next to that one", code="not-built")
     return True
-
-
-def lay_out(works: list[FioWork], say: Callable[[str], None]) -> None:
-    """Make the files that are read, as fio does. Raises RunFailed."""
-    for work in works:
-        if work.options["api"] == "null" or work.job.text("ioengine") == "filecreate":
-            continue
-        made: list[FioFile] = []
-        for file in work.files:
-            folder = os.path.dirname(file.path)
-            if folder and not os.path.isdir(folder):
-                raise RunFailed(f"fio: {folder}: No such directory", cause="ENOENT")
-            held = length_of(file.path)
-            if os.path.exists(file.path) and not os.path.isfile(file.path):
-                continue
-            if held is not None and held >= file.end:
-                continue
-            made.append(file)
-            if work.reads > 0 or work.job.is_on("overwrite"):
-                _fill(file.path, file.end, work.sizes[1][1], synced=work.job.is_on("create_fsync", True))
-            else:
-                _extend(
-                    file.path, file.end, allocate=work.job.text("fallocate") not in ("none", "0", "truncate")
-                )
-        if made:
-            mib = sum(file.end for file in made) >> 20
-            files = f"1 file / {mib}MiB" if len(made) == 1 else f"{len(made)} files / total {mib}MiB"
-            say(f"{work.job.name}: Laying out IO file{'s' if len(made) > 1 else ''} ({files})")
-
-
-def _extend(path: str, length: int, *, allocate: bool) -> None:
-    """A new file of this length, with its blocks where the file system can."""
-    with open(path, "ab") as file:
-        if allocate:
-            try:
-                os.posix_fallocate(file.fileno(), 0, length)
-                return
-            except OSError as error:
-                if error.errno not in (22, 95):
-                    raise RunFailed.from_os_error(f"fio: {path}", error) from error
-        os.truncate(file.fileno(), length)
-
-
-def _fill(path: str, length: int, block: int, *, synced: bool) -> None:
-    """Write a file as fio does: in the job's largest blocks of writes, as far as they divide it, and a sync."""
-    record = block if length % block == 0 else max(min(_LAYOUT_BYTES, length & -length), 512)
-    workload = {
-        "pattern": "sequential",
-        "read_percent": 0,
-        "record_bytes": record,
-        "span_start_bytes": 0,
-        "span_bytes": -(-length // record) * record,
-        "depth": 1,
-        "threads": 1,
-        "stop": {"bytes": -(-length // record) * record},
-        "seed": 1,
-        "content": "incompressible",
-        "sync": "fsync" if synced else "none",
-        "sync_timed": False,
-    }
-    record = json.loads(_core.run_file(path, json.dumps(workload), json.dumps({"create": True}), None))
-    if error := record.get("error"):
-        raise RunFailed(f"fio: {path}: {error.get('message', error)}", cause="EIO")
-    # Written in whole records, which may end behind the length.
-    os.truncate(path, length)
 
 
 def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) -> GroupEnd:

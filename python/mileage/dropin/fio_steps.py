@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from mileage.dropin.fio_files import FioFile
 from mileage.dropin.fio_link import ParentLink
 from mileage.dropin.fio_plan import FioWork
 from mileage.model.histogram import bucket_of
@@ -21,8 +22,8 @@ _INTERVAL_NS: Final = 10_000_000
 _STATS: Final[dict[str, Callable[[str], object]]] = {"stat": os.stat, "lstat": os.lstat}
 
 
-def _create(path: str) -> None:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+def _create(file: FioFile) -> None:
+    os.close(file.target.open(os.O_RDWR | os.O_CREAT, 0o600))
 
 
 class StepTally:
@@ -117,10 +118,11 @@ def use_processor(work: FioWork, parent: ParentLink) -> None:
 def handle_files(work: FioWork, parent: ParentLink) -> None:
     """Make, look up or remove the files, pass after pass. Raises OSError with what was done in the results."""
     job = work.job
-    calls = {
+    stat = _STATS[job.text("stat_type", "stat")]
+    calls: dict[str, Callable[[FioFile], object]] = {
         "filecreate": _create,
-        "filestat": _STATS[job.text("stat_type", "stat")],
-        "filedelete": os.unlink,
+        "filestat": lambda file: stat(file.path),
+        "filedelete": lambda file: file.target.remove(),
     }
     call = calls[job.text("ioengine")]
     tally = StepTally(reads=work.reads == 100)
@@ -131,7 +133,7 @@ def handle_files(work: FioWork, parent: ParentLink) -> None:
                 if parent.came:
                     return
                 start_ns = time.monotonic_ns()
-                call(file.path)
+                call(file)
                 tally.add(start_ns, time.monotonic_ns(), file.span // record, file.span)
                 if parent.is_asked():
                     parent.status["records"] = [tally.record()]

@@ -18,5 +18,5 @@ def refuse_device_directory(about: str, folder: int) -> None:
         is_devices = False
     if is_devices:
         raise Refused(
-            about, "no such device", advice="no file is made in a directory of devices", code="not-found"
+            about, "no such device", advice="no file is made in a directory of devices", code="unwritable"
         )

@@ -43,11 +43,12 @@ def check_result(where: str, path: str | Path, kind: str, head: bytes = b"") -> 
 
 @contextmanager
 def result_file(
-    where: str, path: str | Path, kind: str, head: bytes = b"", *, text: bool = False
+    where: str, path: str | Path, kind: str, head: bytes = b"", *, text: bool = False, at_once: bool = False
 ) -> Iterator[IO[Any]]:
     """A file to be written, which takes its place as a whole when the block has ended, and never when it has failed.
 
-    `where`, `kind`, `head`: as of :func:`check_result`. Raises Refused, and RunFailed when it cannot be written.
+    `where`, `kind`, `head`: as of :func:`check_result`. `at_once`: it takes its place before it is written, for those
+    who read along. Raises Refused, and RunFailed when it cannot be written.
     """
     name = os.fspath(path)
     how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
@@ -71,12 +72,16 @@ def result_file(
             with open(descriptor, **how) as file:
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
+                if at_once:
+                    write_mark(file.fileno(), kind, "unfinished")
+                    os.rename(part, os.path.basename(name), src_dir_fd=folder, dst_dir_fd=folder)
                 yield file
                 file.flush()
                 write_mark(file.fileno(), kind)
-                # Once more, at once before the exchange: another file may have been put there meanwhile.
-                _refuse_result(about, os.path.basename(name), folder, kind, head)
-                os.rename(part, os.path.basename(name), src_dir_fd=folder, dst_dir_fd=folder)
+                if not at_once:
+                    # Once more, right before the exchange: another file may have been put there meanwhile.
+                    _refuse_result(about, os.path.basename(name), folder, kind, head)
+                    os.rename(part, os.path.basename(name), src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
             raise RunFailed.from_os_error(about, error) from error
         finally:

@@ -7,7 +7,7 @@ What it refuses: what is mounted, swap, held or backs a loop device, with or wit
 special files, other names of a file (hard links), and new names in a directory of devices.
 
 Invariant: what was checked is what is used. A path is checked once (`Door.work`), which costs some milliseconds for a
-file that exists; opening it afterwards compares device and inode of the descriptor that is then used.
+file that exists; opening it afterwards compares the identity of the descriptor that is then used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from mileage import _core
 from mileage.errors import Refused, RunFailed
 from mileage.targets.door.device_directory import refuse_device_directory
 from mileage.targets.door.marks import WORK, forget_mark, read_mark, write_mark
@@ -33,8 +34,8 @@ _MARK_WAIT_S: Final = 2.0
 """How long a rank waits for the mark of a file that another rank has just made."""
 _NO_ATTRIBUTE_SPACE: Final = (errno.EINVAL, errno.EOPNOTSUPP)
 
-Identity = tuple[int, int]
-"""Device and inode."""
+Identity = tuple[int, int, int]
+"""Device, inode and time of birth in nanoseconds (0 where the file system does not record it)."""
 
 
 class Door:
@@ -47,11 +48,14 @@ class Door:
         self._folders: dict[str, int] = {}
         self._work: dict[str, WorkPath] = {}
         self._names: list[NameDirectory] = []
+        self._held: int | None = None
 
     def work(self, path: str, *, writes: bool, removes: bool = False) -> WorkPath:
         """Check a path on which I/O is to be done; once for each path and use. Raises Refused."""
         known = self._work.get(path)
-        if known is None or (writes and not known.writes) or (removes and not known.removes):
+        if known is not None:
+            writes, removes = writes or known.writes, removes or known.removes
+        if known is None or (writes, removes) != (known.writes, known.removes):
             known = self._work[path] = self._checked(path, writes=writes, removes=removes)
         return known
 
@@ -82,8 +86,15 @@ class Door:
         for work in self._work.values():
             work.remove_made()
 
+    def hold(self, descriptor: int | None) -> None:
+        """Keep this open in place of what was held: no other file gets its inode while the engine opens it."""
+        if self._held is not None:
+            os.close(self._held)
+        self._held = descriptor
+
     def close(self) -> None:
         """Seal, and close the directories."""
+        self.hold(None)
         self.seal()
         while self._folders:
             os.close(self._folders.popitem()[1])
@@ -104,43 +115,44 @@ class Door:
         if folder is None:
             return found
         try:
-            status = os.stat(found.name, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode):
-                status = self._behind_link(found)
+            descriptor = os.open(found.name, _PATH_ONLY | os.O_NOFOLLOW, dir_fd=folder)
+            try:
+                if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                    self._refuse_link(found)
+                    os.close(descriptor)
+                    descriptor = os.open(found.name, _PATH_ONLY, dir_fd=folder)
+                self._check(found, descriptor)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             if writes:
                 refuse_device_directory(self._about(path), folder)
-            return found
         except OSError as error:
-            raise Refused(
-                self._about(path), f"cannot be looked at: {error.strerror}", code="unreadable"
-            ) from error
-        found.take(status)
-        if not (found.is_device or stat.S_ISREG(status.st_mode)):
-            from mileage.targets.guard import kind_of
-
-            what = kind_of(status.st_mode)
-            raise Refused(self._about(path), f"{what}, not a file or block device", code="wrong-kind")
-        if writes or removes:
-            self._refuse_loss(found, status)
+            about = self._about(path)
+            raise Refused(about, f"cannot be looked at: {error.strerror}", code="unreadable") from error
         return found
 
-    def _behind_link(self, work: WorkPath) -> os.stat_result:
-        """What a symbolic link leads to, if that may be used: a file that is read, or a device. Raises Refused."""
-        status = os.stat(work.path)
-        if stat.S_ISBLK(status.st_mode) or not (work.writes or work.removes):
-            work.follows = True
-            return status
-        raise Refused(
-            self._about(work.path),
-            f"a symbolic link to {os.path.realpath(work.path)}",
-            advice="name that file itself",
-            code="wrong-kind",
-        )
+    def _refuse_link(self, work: WorkPath) -> None:
+        """Refuse a symbolic link, unless to a device or to what is only read. Raises Refused."""
+        if (work.writes or work.removes) and not stat.S_ISBLK(_mode_of(work.path)):
+            raise Refused(
+                self._about(work.path),
+                f"a symbolic link to {os.path.realpath(work.path)}",
+                advice="name that file itself",
+                code="wrong-kind",
+            )
+        work.follows = True
 
-    def _refuse_loss(self, work: WorkPath, status: os.stat_result) -> None:
-        """Refuse to write to or remove what is somebody's. Raises Refused."""
-        about, path = self._about(work.path), work.path
+    def _check(self, work: WorkPath, descriptor: int) -> None:
+        """Refuse to use what is open (O_PATH), by its kind and content. Raises Refused."""
+        work.take(descriptor)
+        about, status = self._about(work.path), os.fstat(descriptor)
+        if not (work.is_device or stat.S_ISREG(status.st_mode)):
+            from mileage.targets.guard import kind_of
+
+            raise Refused(about, f"{kind_of(status.st_mode)}, not a file or block device", code="wrong-kind")
+        if not (work.writes or work.removes):
+            return
         if work.is_device:
             self._refuse_device(work)
             return
@@ -148,14 +160,8 @@ class Door:
 
         from mileage.targets.file import is_of_mileage, refuse_file
 
-        descriptor = os.open(work.name, _PATH_ONLY | os.O_NOFOLLOW, dir_fd=work.folder)
-        try:
-            if identity_of(os.fstat(descriptor)) != work.identity:
-                raise _replaced(about, path)
-            work.is_own = status.st_size == 0 or is_of_mileage(descriptor)
-            refuse_file(about, Path(path), descriptor, is_given_up=self.allows(path) or work.is_own)
-        finally:
-            os.close(descriptor)
+        work.is_own = status.st_size == 0 or is_of_mileage(descriptor)
+        refuse_file(about, Path(work.path), descriptor, is_given_up=self.allows(work.path) or work.is_own)
 
     def _refuse_device(self, work: WorkPath) -> None:
         from pathlib import Path
@@ -204,10 +210,15 @@ class WorkPath:
             self._folder = self.door.folder_of(self.path)
         return self._folder
 
-    def take(self, status: os.stat_result) -> None:
+    @property
+    def engine_path(self) -> str:
+        """The path for the engine, which follows no link to what it knows."""
+        return os.path.realpath(self.path) if self.follows else self.path
+
+    def take(self, descriptor: int) -> None:
         """Note what is there."""
-        self.is_device = stat.S_ISBLK(status.st_mode)
-        self.identity = identity_of(status)
+        self.is_device = stat.S_ISBLK(os.fstat(descriptor).st_mode)
+        self.identity = identity_of(descriptor)
         self.is_own = self.was_free = self.made_here = False
 
     def open(self, flags: int, mode: int = 0o666, *, claims: bool = False) -> int:
@@ -246,7 +257,7 @@ class WorkPath:
         """Make the file. Raises FileExistsError."""
         new = flags & ~os.O_TRUNC | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self.name, new, mode, dir_fd=self.folder)
-        self.identity = identity_of(os.fstat(descriptor))
+        self.identity = identity_of(descriptor)
         self._mark(descriptor)
         return descriptor
 
@@ -256,7 +267,7 @@ class WorkPath:
 
     def _compare(self, descriptor: int, *, writes: bool) -> None:
         """Refuse another file than the one that was checked, or than one that this command made. Raises RunFailed."""
-        found = identity_of(os.fstat(descriptor))
+        found = identity_of(descriptor)
         if found == self.identity:
             return
         if (self.made_here and not writes) or self._is_of_this_command(descriptor):
@@ -328,15 +339,18 @@ class WorkPath:
         finally:
             os.close(descriptor)
 
-    def engine_options(self) -> dict[str, Any]:
-        """Options of the engine by which it opens this file or device and no other. Raises OSError."""
-        descriptor = self.open(os.O_RDONLY)
-        try:
-            from mileage.targets.file_identity import FileIdentity
+    def engine_options(self, *, writes: bool) -> dict[str, Any]:
+        """Options of the engine by which it opens this file or device and no other; a file to be written is made.
 
-            return {"expects": [FileIdentity.of(descriptor).to_json()]}
-        finally:
-            os.close(descriptor)
+        Raises OSError and RunFailed.
+        """
+        from mileage.targets.file_identity import FileIdentity
+
+        # Opening a device for writing would have the system look at it again when it is closed.
+        makes = writes and not self.is_device
+        descriptor = self.open(os.O_RDWR | os.O_CREAT if makes else os.O_RDONLY, 0o644)
+        self.door.hold(descriptor)
+        return {"expects": [FileIdentity.of(descriptor).to_json()]}
 
     def seal(self) -> None:
         """Mark the file as closed if this command had it in work."""
@@ -354,9 +368,23 @@ class WorkPath:
             os.close(descriptor)
 
 
-def identity_of(status: os.stat_result) -> Identity:
-    """Device and inode; of a block device its own number, as its node may be made again."""
-    return (status.st_rdev, 0) if stat.S_ISBLK(status.st_mode) else (status.st_dev, status.st_ino)
+def identity_of(descriptor: int) -> Identity:
+    """Identity of what is open: of a block device its number, as its node may be made again.
+
+    The time of birth tells a file from a later one that has got its inode.
+    """
+    status = os.fstat(descriptor)
+    if stat.S_ISBLK(status.st_mode):
+        return status.st_rdev, 0, 0
+    return status.st_dev, status.st_ino, _core.birth_time_ns(descriptor) or 0
+
+
+def _mode_of(path: str) -> int:
+    """Kind and permissions of what a path leads to; 0 for nothing."""
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _replaced(where: str, path: str) -> RunFailed:
