@@ -217,6 +217,8 @@ def test_a_file_is_kept_read_and_not_written_over(tmp_path: Path) -> None:
     printed(tmp_path, *SMALL, "-i", "0", "-w", "-f", "one.tmp")
     assert (tmp_path / "one.tmp").stat().st_size == 512 << 10
     printed(tmp_path, *SMALL, "-i", "1", "-f", "one.tmp")
+    with (tmp_path / "one.tmp").open("ab") as file:
+        file.write(b"of somebody else")
     before = (tmp_path / "one.tmp").read_bytes()
     refused = iozone(tmp_path, *SMALL, "-i", "0", "-f", "one.tmp")
     assert refused.returncode == 2

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study, give_up, plan_of
+from mileage.dropin.dropin_study import DropinResult, do_study, plan_of, work_files
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.pages import version_text
 from mileage.dropin.tool_statuses import ToolRefusal
@@ -30,6 +30,7 @@ from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.targets import parse_target
+from mileage.targets.door import WorkPath
 from mileage.targets.guard import block_device_refusal
 
 _SOURCES: Final = {"/dev/zero": "zeros", "/dev/urandom": "incompressible", "/dev/random": "incompressible"}
@@ -142,35 +143,35 @@ def _do_on_file(given: GivenFlags, study: Study, path: Path, so_far: _SoFar) -> 
     table = study.measure["dd"]
     start = size_bytes(table.span_start)
     end = start + size_bytes(table.span or 0)
-    give_up(given, [path])
+    door, (file,) = work_files(given, [path])
     destroy = str(path.absolute())
-    old = path.stat().st_size if path.exists() else None
+    old = path.stat().st_size if file.exists() else None
     try:
-        if old is None:
-            path.touch(mode=0o666, exist_ok=False)
-        _set_length(path, max(old or 0, end))
+        _set_length(file, max(old or 0, end))
         if old and "notrunc" not in _words(given, "conv", _CONV):
             plan_of(given, study, destroy)
-            _set_length(path, start)
-            _set_length(path, end)
+            _set_length(file, start)
+            _set_length(file, end)
         return do_study(given, study, destroy=destroy, moved=so_far.add)
     except BaseException as error:
         if isinstance(error, Interrupted) and error.record is not None:
             kept = (old or 0) if "notrunc" in _words(given, "conv", _CONV) else 0
-            _set_length(path, max(kept, start + error.record.bytes_written))
+            _set_length(file, max(kept, start + error.record.bytes_written))
         elif old is None:
-            path.unlink(missing_ok=True)
+            door.remove_made()
         else:
-            _set_length(path, old)
+            _set_length(file, old)
         if isinstance(error, OSError):
             raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
         raise
+    finally:
+        door.close()
 
 
-def _set_length(path: Path, length: int) -> None:
+def _set_length(file: WorkPath, length: int) -> None:
     """Cut a file off or lengthen it with a hole; one of that length is left alone, with its times."""
-    if path.stat().st_size != length:
-        os.truncate(path, length)
+    if not file.exists() or os.path.getsize(file.path) != length:
+        file.resize(length)
 
 
 def _destroyed(given: GivenFlags, path: str) -> str | None:

@@ -26,8 +26,7 @@ from mileage.execute import Silent
 from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan import Plan, PlannedRun, Study
 from mileage.store import StudyFolder
-from mileage.targets import parse_target
-from mileage.targets.file import guard_file
+from mileage.targets.door import Door, WorkPath
 
 if TYPE_CHECKING:
     from mileage.execute.live_view import Terminal
@@ -79,22 +78,12 @@ def folder_of(given: GivenFlags) -> Path:
     return Path(named)
 
 
-def give_up(given: GivenFlags, paths: Iterable[Path]) -> list[Path]:
-    """Files with content that the user allows to be overwritten with `--destroy`.
-
-    Raises Refused for any other with content.
-    """
-    named = given.every("--destroy")
-    lost = []
-    for path in paths:
-        if not os.path.lexists(path):
-            continue
-        spelled = next((name for name in named if Path(name).absolute() == path.absolute()), None)
-        spec = parse_target(f"file:{path}")
-        status = guard_file(spec, destroy=spec.name if spelled is not None else None, plan_hash=None)
-        if status is not None and status.st_size > 0:
-            lost.append(path)
-    return lost
+def work_files(given: GivenFlags, paths: Iterable[Path]) -> tuple[Door, list[WorkPath]]:
+    """Files that are to be written, as the door checks them. Raises Refused for one whose content must stay."""
+    door = Door(given.tool.name, given.every("--destroy"))
+    files = [door.work(str(path), writes=True, removes=True) for path in paths]
+    door.release()
+    return door, files
 
 
 def do_study(
@@ -102,7 +91,7 @@ def do_study(
     study: Study,
     *,
     destroy: str | None = None,
-    lost: Sequence[Path] = (),
+    lost: Sequence[WorkPath] = (),
     head: str = "",
     finished: Finished | None = None,
     tested: Tested | None = None,
@@ -119,8 +108,9 @@ def do_study(
     """
     save = folder_of(given)
     plan = plan_of(given, study, destroy)
-    for path in lost:
-        os.truncate(path, 0)
+    for file in lost:
+        os.close(file.open(os.O_RDWR | os.O_TRUNC))
+        file.door.release()
     command = ("mileage", given.tool.name, *given.words)
     is_kept = given.has("--study") or KEEP_IN in os.environ
     with _watch() as watch:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study, give_up, print_notes
+from mileage.dropin.dropin_study import DropinResult, do_study, print_notes, work_files
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_clients import check_ranks, client_files, client_notes
 from mileage.dropin.iozone_duplicates import duplicates_text
@@ -41,7 +41,7 @@ _FITS: Final = 2
 
 def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
-    from mileage.dropin.iozone_data import Diagnosis
+    from mileage.dropin.iozone_data import Diagnosis, remove_files
     from mileage.dropin.iozone_text import PartialText, head_text, print_end, version_text
 
     if not given.words:
@@ -63,11 +63,12 @@ def run(given: GivenFlags) -> None:
         refuse_unwritable(Path(sheet))
     study = study_of(given, asked)
     makes = asked.tests[0] in ("write", "fwrite", "pwrite")
-    given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
+    writes = any(_writes(test) for test in asked.tests)
+    door, files = work_files(given, _files_of(asked) if writes else [])
     if not makes:
         _refuse_missing(asked)
     _print_notes_before(given, asked)
-    made = _files_of(asked) if makes else []
+    made = files if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
     pieces = PartialText(given, asked)
@@ -79,11 +80,11 @@ def run(given: GivenFlags) -> None:
         left -= 1
         if left and given.has("-w"):
             # The next row makes the same files anew; only those of the last row stay.
-            for path in made:
-                path.unlink(missing_ok=True)
+            remove_files(made)
         return wrong or pieces.rest(run, record)
 
-    lost = given_up if makes else []
+    lost = [file for file in made if file.exists()]
+    door.release()
     try:
         failed = diagnosis.compare if diagnosis is not None else None
         # Figures of damaged data are not printed, so that with -+d each row waits for the comparison of its files.
@@ -105,6 +106,9 @@ def run(given: GivenFlags) -> None:
     finally:
         if diagnosis is not None:
             diagnosis.clean_up()
+        for file in made:
+            file.adopt()
+        door.close()
     if diagnosis is not None:
         diagnosis.check()
     print_end(given, asked, done)

@@ -7,13 +7,14 @@ A file that cannot be read is an OSError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mileage.errors import RunFailed
 from mileage.plan import PlannedRun
 from mileage.plan.iozone_suite import Suite
+from mileage.targets.door import WorkPath
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,13 +95,23 @@ def difference_text(difference: Difference, record_bytes: int) -> str:
     )
 
 
+def remove_files(files: Iterable[WorkPath]) -> None:
+    """Remove files that the engine has made."""
+    for file in files:
+        if file.exists():
+            file.adopt()
+            file.remove()
+        # The file system may be unmounted before the next test.
+        file.door.release()
+
+
 class Diagnosis:
     """The comparison of the files of -+d after each row, and their removal.
 
     `files` are those of all children in order, `made` those that the tests make; with `stays` none is removed.
     """
 
-    def __init__(self, files: Sequence[Path], made: Sequence[Path], *, stays: bool) -> None:
+    def __init__(self, files: Sequence[Path], made: Sequence[WorkPath], *, stays: bool) -> None:
         self._files = files
         self._made = () if stays else tuple(made)
         self.damaged: list[Difference] = []
@@ -125,8 +136,7 @@ class Diagnosis:
 
     def clean_up(self) -> None:
         """Remove the files that were made."""
-        for path in self._made:
-            path.unlink(missing_ok=True)
+        remove_files(self._made)
 
     def check(self) -> None:
         """Raise RunFailed where a file differed."""

@@ -19,6 +19,7 @@ from mileage.formats.metadata_print import Rates, metarates_head, metarates_line
 from mileage.model.run_record import TestResult
 from mileage.plan import PlannedRun
 from mileage.plan.study import Measure, StopRule
+from mileage.targets.door import make_directory, remove_empty_directory
 
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
 
@@ -62,8 +63,8 @@ def run(given: GivenFlags) -> None:
     try:
         done = do_study(given, study, head=head, tested=lines)
     finally:
-        if made and not any(directory.iterdir()):
-            directory.rmdir()
+        if made:
+            remove_empty_directory(str(directory))
     ((_, record),) = done.runs()
     # On a terminal, and on a modelled host, which is done at once, none is printed before the end.
     left = [result for result in record.results or () if result.test not in shown]
@@ -85,7 +86,7 @@ def _notes(directory: Path, tests: list[str]) -> list[str]:
 
 def _make(directory: Path) -> None:
     try:
-        directory.mkdir()
+        make_directory("metarates", str(directory))
     except OSError as error:
         raise Refused(
             f"metarates: -d {directory}", f"cannot be made: {error.strerror}", code="unwritable"

@@ -88,7 +88,7 @@ def remove_empty_directory(path: str) -> None:
 
 
 def name_directory(
-    where: str, base: int, name: str, names: str, token: str, *, makes: bool, changes: bool
+    where: str, base: int, name: str, names: str, token: int, *, makes: bool, changes: bool
 ) -> NameDirectory:
     """Open a directory below an open one, and make it if it is not there. Raises Refused and OSError.
 

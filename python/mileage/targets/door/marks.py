@@ -2,8 +2,8 @@
 
 Scope: an extended attribute with the role, the identity (device, inode, time of birth) and, once Mileage has closed
 the file, its size and modification time. While it is in work the mark holds the token of the command instead, so that
-what a killed command left is known too. Where a file system keeps no attributes, the same text is a file in the folder
-of the ledgers, named by device and inode.
+what a killed command left is known too. Where a file system keeps no attributes, the same bytes are a file in the
+folder of the ledgers, named by device and inode.
 What it refuses to know again: a copy or another file under the name (identity), and a file that something else has
 written since (size, modification time).
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,10 +20,13 @@ from typing import Final, NamedTuple
 
 from mileage import _core
 
-_ATTRIBUTE: Final = "user.mileage.file"
 WORK: Final = "work"
 """Role of a file on which I/O was done."""
-_WORDS: Final = 8
+_ATTRIBUTE: Final = "user.mileage"
+_LAYOUT: Final = struct.Struct("<BQQqQq")
+"""State, device, inode, birth, and two values of the state. With a short role it fits into an inode of 256 bytes of
+ext4, so that a mark takes no block of its own."""
+_CLOSED, _IN_WORK = 0, 1
 
 
 class Mark(NamedTuple):
@@ -30,26 +34,27 @@ class Mark(NamedTuple):
 
     role: str
     """`WORK`, or the kind of a result."""
-    token: str
-    """Of the command that has it in work; empty once it is closed."""
+    token: int
+    """Of the command that has it in work; 0 once it is closed."""
     marked_ns: int
-    """When the mark was written; of a directory nothing below it may be younger."""
+    """When a directory was marked: nothing below it may be younger. 0 for a file."""
 
 
-def write_mark(descriptor: int, role: str, token: str = "") -> None:
+def write_mark(descriptor: int, role: str, token: int = 0) -> None:
     """Mark what is open: as in work with a token, as closed without. Nothing where neither way can be used."""
     status = os.fstat(descriptor)
-    text = " ".join(
-        [role, token or "-", *_identity(descriptor, status), *_state(status), str(time.time_ns())]
-    ).encode()
+    state = (token, 0) if token else _closed(status, time.time_ns())
+    mark = (
+        _LAYOUT.pack(_IN_WORK if token else _CLOSED, *_identity(descriptor, status), *state) + role.encode()
+    )
     try:
-        os.setxattr(descriptor, _ATTRIBUTE, text)
+        os.setxattr(descriptor, _ATTRIBUTE, mark)
     except OSError:
         record = _record_of(status)
         with suppress(OSError):
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             part = record.with_suffix(f".{os.getpid()}")
-            part.write_bytes(text)
+            part.write_bytes(mark)
             part.replace(record)
 
 
@@ -57,20 +62,23 @@ def read_mark(descriptor: int) -> Mark | None:
     """The mark of what is open; None where there is none, and where it is not that of this file as it is now."""
     status = os.fstat(descriptor)
     try:
-        text = os.getxattr(descriptor, _ATTRIBUTE)
+        mark = os.getxattr(descriptor, _ATTRIBUTE)
     except OSError:
         try:
-            text = _record_of(status).read_bytes()
+            mark = _record_of(status).read_bytes()
         except OSError:
             return None
-    words = text.decode(errors="replace").split(" ")
-    if len(words) != _WORDS or words[2:5] != _identity(descriptor, status) or not words[7].isdecimal():
+    if len(mark) < _LAYOUT.size:
         return None
-    token = "" if words[1] == "-" else words[1]
-    # The size and times of a directory change with each name that is made or removed in it.
-    if not token and not stat.S_ISDIR(status.st_mode) and words[5:7] != _state(status):
+    state, device, inode, birth, *values = _LAYOUT.unpack_from(mark)
+    if (device, inode, birth) != _identity(descriptor, status):
         return None
-    return Mark(words[0], token, int(words[7]))
+    role = mark[_LAYOUT.size :].decode(errors="replace")
+    if state == _IN_WORK:
+        return Mark(role, values[0], 0)
+    if tuple(values) != _closed(status, values[1]):
+        return None
+    return Mark(role, 0, values[1] if stat.S_ISDIR(status.st_mode) else 0)
 
 
 def forget_mark(descriptor: int) -> None:
@@ -79,12 +87,15 @@ def forget_mark(descriptor: int) -> None:
         _record_of(os.fstat(descriptor)).unlink(missing_ok=True)
 
 
-def _identity(descriptor: int, status: os.stat_result) -> list[str]:
-    return [str(status.st_dev), str(status.st_ino), str(_core.birth_time_ns(descriptor) or 0)]
+def _identity(descriptor: int, status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_dev, status.st_ino, _core.birth_time_ns(descriptor) or 0
 
 
-def _state(status: os.stat_result) -> list[str]:
-    return [str(status.st_size), str(status.st_mtime_ns)]
+def _closed(status: os.stat_result, marked_ns: int) -> tuple[int, int]:
+    """What must stay as it is: of a directory, which changes with each name in it, only the time of the mark."""
+    if stat.S_ISDIR(status.st_mode):
+        return 0, marked_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _record_of(status: os.stat_result) -> Path:

@@ -73,7 +73,7 @@ def result_file(
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
                 if at_once:
-                    write_mark(file.fileno(), kind, "unfinished")
+                    write_mark(file.fileno(), kind, 1)
                     os.rename(part, os.path.basename(name), src_dir_fd=folder, dst_dir_fd=folder)
                 yield file
                 file.flush()

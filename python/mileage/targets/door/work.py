@@ -34,6 +34,9 @@ _MARK_WAIT_S: Final = 2.0
 """How long a rank waits for the mark of a file that another rank has just made."""
 _NO_ATTRIBUTE_SPACE: Final = (errno.EINVAL, errno.EOPNOTSUPP)
 
+_CLOCK_TICK_NS: Final = 20_000_000
+"""How far the time of birth, which is that of the last tick, may be behind the clock."""
+
 Identity = tuple[int, int, int]
 """Device, inode and time of birth in nanoseconds (0 where the file system does not record it)."""
 
@@ -43,7 +46,8 @@ class Door:
 
     def __init__(self, where: str, destroy: Iterable[str] = ()) -> None:
         self.where = where
-        self.token = os.urandom(8).hex()
+        self.token = int.from_bytes(os.urandom(8), "little") | 1
+        self.began_ns = time.time_ns() - _CLOCK_TICK_NS
         self._destroy = {os.path.abspath(path) for path in destroy}
         self._folders: dict[str, int] = {}
         self._work: dict[str, WorkPath] = {}
@@ -96,6 +100,10 @@ class Door:
         """Seal, and close the directories."""
         self.hold(None)
         self.seal()
+        self.release()
+
+    def release(self) -> None:
+        """Close the directories, so that their file system can be unmounted; they are opened again when needed."""
         while self._folders:
             os.close(self._folders.popitem()[1])
 
@@ -111,7 +119,7 @@ class Door:
 
     def _checked(self, path: str, *, writes: bool, removes: bool) -> WorkPath:
         folder = self.folder_of(path)
-        found = WorkPath(self, path, folder, writes=writes, removes=removes)
+        found = WorkPath(self, path, writes=writes, removes=removes)
         if folder is None:
             return found
         try:
@@ -191,8 +199,8 @@ class Door:
 class WorkPath:
     """A checked path, and what was there: nothing (`identity` is None), a regular file, or a block device."""
 
-    def __init__(self, door: Door, path: str, folder: int | None, *, writes: bool, removes: bool) -> None:
-        self.door, self.path, self._folder = door, path, folder
+    def __init__(self, door: Door, path: str, *, writes: bool, removes: bool) -> None:
+        self.door, self.path = door, path
         self.name = os.path.basename(path)
         self.writes, self.removes = writes, removes
         self.identity: Identity | None = None
@@ -205,10 +213,8 @@ class WorkPath:
 
     @property
     def folder(self) -> int | None:
-        """Its directory, open; None while there is none. One that the command makes is opened when it is there."""
-        if self._folder is None:
-            self._folder = self.door.folder_of(self.path)
-        return self._folder
+        """Its directory, open; None while there is none."""
+        return self.door.folder_of(self.path)
 
     @property
     def engine_path(self) -> str:
@@ -317,6 +323,23 @@ class WorkPath:
             if mark is not None and mark.token == self.door.token:
                 forget_mark(descriptor)
                 os.unlink(self.name, dir_fd=self.folder)
+        finally:
+            os.close(descriptor)
+
+    def adopt(self) -> None:
+        """Mark what the engine has made under the name since the command began, or has written there anew."""
+        if self.folder is None:
+            return
+        try:
+            descriptor = os.open(self.name, _LOOK, dir_fd=self.folder)
+        except OSError:
+            return
+        try:
+            found, status = identity_of(descriptor), os.fstat(descriptor)
+            is_new = found[2] >= self.door.began_ns and status.st_uid == os.geteuid()
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and (is_new or found == self.identity):
+                self.identity, self.is_own = found, True
+                self._mark(descriptor)
         finally:
             os.close(descriptor)
 
