@@ -21,9 +21,10 @@ from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
 from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
+from mileage.targets.room import NoRoom
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
-from mileage.targets.workfile import NoRoom, WorkFile
+from mileage.targets.workfile import WorkFile
 
 PURGED_FILE = "fresh file only: a file target cannot purge the device below it"
 

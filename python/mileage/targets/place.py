@@ -13,7 +13,7 @@ from pathlib import Path
 from mileage.targets.directory import DirectoryTarget
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import probe_direct
-from mileage.targets.workfile import NoRoom
+from mileage.targets.room import NoRoom
 
 
 class PlaceTarget(DirectoryTarget):

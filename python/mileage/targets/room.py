@@ -1,8 +1,8 @@
-"""Whether what a command is about to write fits on the file systems on which it writes.
+"""Whether what a study or a command makes fits on a file system, asked before the first byte is written.
 
-Scope: bytes and inodes of all files of all ranks and repetitions, added for each file system and compared with what is
-free, before the first byte. What an existing file holds counts as free, where it is written anew.
-What it refuses: more than fits, with both numbers. What metadata the file system itself will need is not known.
+Scope: bytes and inodes that all ranks, files, segments and repetitions need together, compared with what an ordinary
+user has free. What is made is counted by the caller; a directory is a file here.
+What it refuses: more than is free, with both numbers. A file system that fills up meanwhile is met by who writes.
 """
 
 from __future__ import annotations
@@ -13,50 +13,49 @@ from pathlib import Path
 from mileage.errors import Refused
 
 
-def refuse_without_room(where: str, directory: Path | str, *, needed_bytes: int, needed_files: int) -> None:
-    """Refuse what does not fit in a directory. `where` begins the refusal. Raises Refused, and OSError without it."""
-    found = os.statvfs(directory)
-    free_bytes = found.f_bavail * found.f_frsize
+class NoRoom(Refused):
+    """What is to be made does not fit."""
+
+
+def refuse_without_room(
+    where: str, directory: Path, *, needed_bytes: int, needed_files: int, held_bytes: int = 0
+) -> None:
+    """Raise NoRoom when the file system of `directory` has no room for `needed_bytes` in `needed_files` new files.
+
+    `directory` need not exist yet. `held_bytes`: allocated in files that are written again, which count as free.
+    """
+    try:
+        space = os.statvfs(_nearest(directory))
+    except OSError as error:
+        raise Refused(
+            where, f"{directory} cannot be looked at: {error.strerror}", code="unreadable"
+        ) from error
+    free_bytes = space.f_bavail * space.f_frsize + held_bytes
     if needed_bytes > free_bytes:
-        raise Refused(
-            where,
-            f"{needed_bytes} bytes are needed and {free_bytes} are free in {directory}",
-            advice="free some space or make it smaller",
-            code="no-room",
-        )
-    # Some file systems have no fixed number of inodes, and report 0.
-    if found.f_files and needed_files > found.f_favail:
-        raise Refused(
-            where,
-            f"{needed_files} files and directories are to be made and {found.f_favail} inodes are free in {directory}",
-            advice="make fewer, or use a file system with more inodes",
-            code="no-room",
-        )
+        raise _no_room(where, directory, f"{needed_bytes} bytes", f"{free_bytes} bytes")
+    # A file system that makes its inodes when they are needed, such as btrfs, counts none.
+    if space.f_files > 0 and needed_files > space.f_favail:
+        raise _no_room(where, directory, f"{needed_files} files", f"{space.f_favail} inodes")
 
 
-class Room:
-    """What a command is about to write, by file system."""
+def allocated_bytes(directory: Path, file_bytes: int) -> int:
+    """Bytes that a file of `file_bytes` occupies on the file system of `directory`: whole blocks."""
+    try:
+        block = os.statvfs(_nearest(directory)).f_frsize
+    except OSError:
+        return file_bytes
+    return -(-file_bytes // block) * block
 
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._needs: dict[int, tuple[str, int, int]] = {}
 
-    def add(self, path: str, size: int, files: int = 1) -> None:
-        """Count a file that will have this size, or several together; nothing where its directory is missing."""
-        directory = os.path.dirname(path) or "."
-        try:
-            device = os.stat(directory).st_dev
-        except OSError:
-            return
-        try:
-            held = os.stat(path)
-            size, files = size - held.st_blocks * 512, files - 1
-        except OSError:
-            pass
-        place, known_bytes, known_files = self._needs.get(device, (directory, 0, 0))
-        self._needs[device] = (place, known_bytes + max(size, 0), known_files + files)
+def _nearest(directory: Path) -> Path:
+    """The directory itself, or the nearest one above it that exists."""
+    return next((each for each in (directory, *directory.parents) if each.exists()), directory)
 
-    def check(self) -> None:
-        """Raise Refused when something does not fit."""
-        for directory, size, files in self._needs.values():
-            refuse_without_room(self._where, directory, needed_bytes=size, needed_files=files)
+
+def _no_room(where: str, directory: Path, needed: str, free: str) -> NoRoom:
+    return NoRoom(
+        where,
+        f"{needed} are needed and {free} are free on the file system of {directory}",
+        advice="free some space or make the work smaller",
+        code="no-room",
+    )

@@ -22,13 +22,10 @@ from mileage.errors import Refused, RunFailed
 from mileage.file_lock import take_lock
 from mileage.targets.file_identity import FileIdentity, replaced
 from mileage.targets.guard import kind_of
+from mileage.targets.room import NoRoom
 
 Origin = Literal["made", "taken"]
 """Whether Mileage made the file, or took over one that was there (emptied, not removed, at the end)."""
-
-
-class NoRoom(Refused):
-    """A work file does not fit."""
 
 
 _MARK = "user.mileage.work"
