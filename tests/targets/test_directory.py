@@ -256,7 +256,8 @@ def test_a_full_file_system_fails_with_enospc_and_leaves_nothing(
     small_ext4: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_target(f"dir:{small_ext4}", plan_hash=HASH) as target:
-        monkeypatch.setattr("mileage.targets.directory._free_bytes", lambda *_: 1 << 40)
+        for module in ("directory", "workfile"):
+            monkeypatch.setattr(f"mileage.targets.{module}.refuse_without_room", lambda *_, **__: None)
         with pytest.raises(RunFailed) as failure:
             target.prepare(1 << 30)
         assert failure.value.cause == "ENOSPC"

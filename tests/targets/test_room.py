@@ -15,7 +15,8 @@ FREE = 100 * 4096
 
 
 def _space(monkeypatch: pytest.MonkeyPatch, files: int = 50, free_files: int = 7) -> None:
-    space = SimpleNamespace(f_bavail=100, f_frsize=4096, f_files=files, f_favail=free_files)
+    fields = {"f_bavail": 100, "f_blocks": 200, "f_bsize": 4096, "f_frsize": 4096, "f_flag": 0}
+    space = SimpleNamespace(**fields, f_files=files, f_favail=free_files)
     monkeypatch.setattr(os, "statvfs", lambda _: space)
 
 
@@ -61,5 +62,5 @@ def test_a_directory_that_is_made_later_is_on_the_file_system_above_it(tmp_path:
 
 def test_a_file_occupies_whole_blocks(tmp_path: Path) -> None:
     block = os.statvfs(tmp_path).f_frsize
-    sizes = [room.allocated_bytes(tmp_path, size) for size in (0, 1, block, block + 1)]
+    sizes = [room.allocated_bytes("x", tmp_path, size) for size in (0, 1, block, block + 1)]
     assert sizes == [0, block, block, 2 * block]

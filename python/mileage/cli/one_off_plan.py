@@ -38,7 +38,8 @@ def _in_options(fault: Refusal, *, cold: bool) -> Refusal:
 
     `cold`: the page cache was set by --cold rather than by --direct.
     """
-    fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
+    if fault.where:
+        fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
     steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
     if steps == ["state", "file"]:
         return fault._replace(where="--size")

@@ -27,11 +27,12 @@ from mileage.formats.raw_print import summary
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
-from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
+from mileage.plan.sizes import exact_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.targets import parse_target
 from mileage.targets.door import WorkPath
 from mileage.targets.guard import block_device_refusal
+from mileage.targets.room import refuse_without_room
 
 _SOURCES: Final = {"/dev/zero": "zeros", "/dev/urandom": "incompressible", "/dev/random": "incompressible"}
 _UNITS: Final = {"": 1, "c": 1, "w": 2, "b": 512} | {
@@ -263,18 +264,12 @@ def _refuse_without_room(path: str, end: int) -> None:
     """Refuse a file of `end` bytes where the file system has no room for it."""
     found = Path(path)
     try:
-        room = os.statvfs(found.parent)
-        held = found.stat().st_blocks * 512 if found.exists() else 0
+        held = found.stat().st_blocks * 512 if (exists := found.exists()) else 0
     except OSError as error:
         raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
-    free = room.f_bavail * room.f_frsize + held
-    if end > free:
-        raise Refused(
-            f"dd: {path}",
-            f"a file of {format_bytes(end)} is to be written and {format_bytes(free)} are free",
-            advice="free some space or give a smaller count=",
-            code="no-room",
-        )
+    refuse_without_room(
+        f"dd: {path}", found.parent, needed_bytes=end, needed_files=0 if exists else 1, held_bytes=held
+    )
 
 
 def _table(

@@ -20,7 +20,7 @@ import msgspec
 from mileage.model.journal_entries import LengthFactor
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.planned_runs import occupied_bytes
+from mileage.plan.planned_runs import new_files, occupied_bytes
 from mileage.plan.run_length import scaled_workload, shared_units
 from mileage.plan.sizes import counted, parse_time_ns
 from mileage.store import Journal
@@ -117,12 +117,16 @@ class Calibration:
 
     def _largest_factor(self, run: PlannedRun) -> int:
         """The largest factor whose files have room on the run's target, as the plan found it; at least 1."""
-        if run.job is None or not run.job.occupies:
+        if run.job is None:
             return FACTOR_MAX
-        setting = self._plan.setting_of(run)
-        taken = occupied_bytes(self._plan.area_bytes(setting), self._plan.runs)
-        room = self._plan.facts_of(setting).free_bytes - taken + run.job.occupies
-        return max(1, min(FACTOR_MAX, room // run.job.occupies))
+        setting, largest = self._plan.setting_of(run), FACTOR_MAX
+        facts, runs = self._plan.facts_of(setting), self._plan.runs
+        if own := run.job.allocated_bytes(facts.file_block_bytes):
+            taken = occupied_bytes(self._plan.area_bytes(setting), runs, facts.file_block_bytes)
+            largest = min(largest, (facts.free_bytes - taken + own) // own)
+        if facts.free_files is not None and (files := run.job.files):
+            largest = min(largest, (facts.free_files - new_files(runs) + files) // files)
+        return max(1, largest)
 
     def _keep(self, run: PlannedRun, tried: PlannedRun, found: _Found, *, full: bool) -> None:
         """Journal and print what was found with the run `tried`, before `run`. `full`: more files have no room."""

@@ -62,6 +62,12 @@ class TargetFacts(msgspec.Struct, frozen=True):
     host_layer: bool
     """True when a file system and a page cache are above the device."""
 
+    free_files: int | None = None
+    """Files that an ordinary user may make; None where the file system counts no inodes, or there is none."""
+
+    file_block_bytes: int = 1
+    """Size of which the bytes allocated to a file are a multiple."""
+
     writable: bool = True
     """False when the content is kept and nobody gave it up."""
 

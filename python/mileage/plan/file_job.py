@@ -248,6 +248,17 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         return files if isinstance(files, int) else 0
 
     @property
+    def new_files(self) -> int:
+        """Files and directories of its own that exist at the same time, at most."""
+        return self.files
+
+    def allocated_bytes(self, block_bytes: int) -> int:
+        """`occupies` where a file has whole blocks of `block_bytes`."""
+        if not self.files:
+            return self.occupies
+        return self.files * -(-self.occupies // self.files // block_bytes) * block_bytes
+
+    @property
     def seed(self) -> int:
         """The seed of its random choices."""
         return int(getattr(self.value, "seed", 0))

@@ -99,6 +99,11 @@ class Suite(Job, tag="iozone", frozen=True):
         return bool(self.options.name or self.options.files)
 
     @property
+    def new_files(self) -> int:
+        """See `Job.new_files`."""
+        return self.value.workers or 1
+
+    @property
     def privileged_steps(self) -> tuple[str, ...]:
         """See `Job.privileged_steps`."""
         manner = self.value.manner

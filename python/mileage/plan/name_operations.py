@@ -78,6 +78,12 @@ class Names(Job, tag="metadata", frozen=True):
         options = JobOptions(pin_cpus=how.pin or (), timeout_ns=asked.timeout_ns)
         return cls(value, options, (), bytes=size * files, operations=files, occupies=size * files)
 
+    @property
+    def new_files(self) -> int:
+        """See `Job.new_files`."""
+        own = self.value.directories == "per_worker"
+        return self.value.files + (self.value.threads if own else 1)
+
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value

@@ -245,9 +245,12 @@ def _workloads(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> I
             yield run.workload
 
 
-def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
-    """Bytes of the work files, plus the most that a run makes for itself and removes."""
-    own = max((run.job.occupies for run in runs if run.job is not None), default=0)
+def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...], block_bytes: int = 1) -> int:
+    """Bytes of the work files, plus the most that a run makes for itself and removes.
+
+    `block_bytes`: of which the bytes allocated to a file are a multiple.
+    """
+    own = max((run.job.allocated_bytes(block_bytes) for run in runs if run.job is not None), default=0)
     tasks = max(
         (
             found.threads * (found.span_start_bytes + found.span_bytes)
@@ -256,6 +259,14 @@ def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
         default=0,
     )
     return allocated_bytes(work_bytes, runs) + files_of(runs) * file_bytes_of(runs) + max(own, tasks)
+
+
+def new_files(runs: tuple[PlannedRun, ...]) -> int:
+    """Files and directories that exist at the same time: the work files, and the most that a run makes for itself."""
+    own = max((run.job.new_files for run in runs if run.job is not None), default=0)
+    tasks = max((found.threads for found in _workloads(runs, made_by_runs=True)), default=0)
+    # With files of its own a run has a directory in which they lie.
+    return 1 + files_of(runs) + max(own and own + 1, tasks)
 
 
 def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:

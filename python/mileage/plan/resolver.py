@@ -25,7 +25,7 @@ from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.faults import BrokenStudy, Faults
 from mileage.plan.initial_state import check_state, with_limit_counted
-from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, occupied_bytes
+from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, new_files, occupied_bytes
 from mileage.plan.preconditioning import with_preconditioning
 from mileage.plan.privileged_steps import steps_of
 from mileage.plan.quick_study import quicken
@@ -306,13 +306,19 @@ def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[Refusal]:
     """Reasons why a plan may not be started on this target."""
-    needed = occupied_bytes(work_bytes, runs)
+    needed = occupied_bytes(work_bytes, runs, facts.file_block_bytes)
     if uses_file(study, facts) and needed > facts.free_bytes:
         room = f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}"
         yield Refusal(
             "state.file",
             text=f"the work file needs {sizes.format_bytes(needed)} and {room}",
             advice="free some space, give a smaller state.file, or use --quick",
+            code=NO_ROOM,
+        )
+    if facts.free_files is not None and uses_file(study, facts) and new_files(runs) > facts.free_files:
+        yield Refusal(
+            text=f"{new_files(runs):,} files are to be made and {facts.free_files:,} inodes are free on {study.target}",
+            advice="free some, or make fewer files",
             code=NO_ROOM,
         )
     if not uses_file(study, facts):

@@ -97,6 +97,11 @@ class IorRun(Tasks, tag="ior", frozen=True):
         reads = size if "read" in value.phases else 0
         return cls(value, JobOptions(), names, size + reads, bytes_read=reads, occupies=size)
 
+    @property
+    def new_files(self) -> int:
+        """See `Job.new_files`."""
+        return self.value.tasks if self.value.files == "per_thread" else 1
+
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
@@ -134,6 +139,12 @@ class NameTasks(Tasks, frozen=True):
             operations=value.files * len(asked.tests),
             occupies=size,
         )
+
+    @property
+    def new_files(self) -> int:
+        """See `Job.new_files`: the files of one test, which are removed before the next, and the directories."""
+        directories = self.value.directories * (self.value.tasks if self.value.own_directories else 1)
+        return self.value.files + directories
 
     @staticmethod
     def _shared(asked: JobRequest) -> dict[str, Any]:

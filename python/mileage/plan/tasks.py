@@ -203,6 +203,11 @@ class Metarates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_ns: int = 0
     seed: int = 0
 
+    @property
+    def directories(self) -> int:
+        """Directories in which a task, or all of them together, have their files."""
+        return 1
+
 
 class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One iteration of mdtest: a tree of directories, and directories and files of every task in it."""
@@ -232,6 +237,11 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep: bool = False
     timeout_ns: int = 0
     seed: int = 0
+
+    @property
+    def directories(self) -> int:
+        """Directories of a tree."""
+        return sum(self.branch**level for level in range(self.depth + 1))
 
 
 def tasks_problem(value: Metarates | Mdtest) -> Refusal | None:
@@ -365,7 +375,7 @@ def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> Share:
     return replace(
         _share(value, operation, names),
         on="tree",
-        files=sum(value.branch**level for level in range(value.depth + 1)),
+        files=value.directories,
         directories="per_worker",
         tree=TreeShape(value.depth, value.branch),
     )

@@ -293,7 +293,7 @@ class LoopDevice(MadeDevice):
         raise replaced(str(self._spec), self._file_path)
 
     def _make(self) -> None:
-        self._file.prepare(self._size_bytes, look_at(self.folder, root=self._root).free_bytes)
+        self._file.prepare(self._size_bytes)
         self._claimed = True
 
     def _attach(self) -> Path:

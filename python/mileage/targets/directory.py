@@ -21,7 +21,7 @@ from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
 from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
-from mileage.targets.room import NoRoom
+from mileage.targets.room import NoRoom, refuse_without_room
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import WorkFile
@@ -94,13 +94,21 @@ class DirectoryTarget(Target):
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
-        summary = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
         there = {file.path: file for file in (*self._more, *self._of_run)}
+        self.check_place()
+        refuse_without_room(
+            str(self.spec),
+            self._directory,
+            needed_bytes=work_bytes + files * (file_bytes or work_bytes),
+            needed_files=1 + files - len([path for path in self.paths if path.exists()]),
+            held_bytes=sum(file.allocated_bytes for file in self._files()),
+        )
+        summary = self._file.prepare(work_bytes)
         self._more = [there.get(path) or self._work_file(path) for path in self._names(files)]
         # Further files were made by a run, and are left for the run that reads them.
         self._of_run = [file for file in there.values() if file not in self._more]
         for file in self._more:
-            file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
+            file.prepare(file_bytes or work_bytes)
         return summary + (f", and {files} of_threads it, one for each thread" if files else "")
 
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
@@ -115,7 +123,7 @@ class DirectoryTarget(Target):
             try:
                 file = self._work_file(path)
                 self._of_run.append(file)
-                file.prepare(file_bytes, _free_bytes(file, self.spec, self._root))
+                file.prepare(file_bytes)
             except NoRoom as full:
                 raise RunFailed(str(full), cause="ENOSPC") from full
             except Refused as taken:
@@ -254,9 +262,6 @@ def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool | Non
         host_layer=True,
         privileged=may_take_steps(),
         memory_file_system=ground.memory_file_system,
+        free_files=None if ground.free_files is None else ground.free_files + file.path.exists(),
+        file_block_bytes=ground.file_block_bytes,
     )
-
-
-def _free_bytes(file: WorkFile, spec: TargetSpec, root: Path) -> int:
-    file.check_place()
-    return look_at(file.path.parent, root=root).free_bytes

@@ -18,7 +18,7 @@ from mileage.model.target_facts import TargetFacts
 from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
 from mileage.targets.door import marks
 from mileage.targets.file_identity import FileIdentity
-from mileage.targets.filesystem import look_at, probe_direct
+from mileage.targets.filesystem import probe_direct
 from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.path_users import users_of
@@ -96,8 +96,7 @@ class FileTarget(Target):
                 advice="use dir:",
                 code="needs-files",
             )
-        self._file.check_place()
-        return self._file.prepare(work_bytes, look_at(self.place, root=self._root).free_bytes)
+        return self._file.prepare(work_bytes)
 
     def purge(self) -> str:
         self._file.renew()

@@ -24,6 +24,8 @@ _PIECES_MAX = 1000
 _MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "hugetlbfs"})
 _ONLY_CACHED = frozenset({"ramfs", "hugetlbfs", "ecryptfs", "jffs2"})
 """File systems whose files cannot be opened with O_DIRECT in any version of the kernel."""
+_INLINE = frozenset({"btrfs", "f2fs", "bcachefs", "ntfs", "ntfs3", "zfs", "fuse", "fuseblk"})
+"""File systems that may keep the bytes of a small file with its inode."""
 
 _JOURNALLED = "data=journal"
 """Mount option with which ext4 has no direct I/O: O_DIRECT goes through the page cache (Linux, ext4.rst)."""
@@ -69,6 +71,10 @@ class Ground(msgspec.Struct, frozen=True):
     """Free to an ordinary user (f_bavail)."""
     read_only: bool
     """True when the file system is mounted read-only."""
+    free_files: int | None = None
+    """Inodes free to an ordinary user (f_favail); None where they are made when they are needed, as btrfs does."""
+    file_block_bytes: int = 1
+    """Size of which the bytes allocated to a file are a multiple; 1 where a small file needs no block of its own."""
 
     @property
     def is_memory(self) -> bool:
@@ -129,6 +135,8 @@ def look_at(path: Path, *, root: Path = ROOT) -> Ground:
         capacity_bytes=space.f_blocks * space.f_frsize,
         free_bytes=space.f_bavail * space.f_frsize,
         read_only=bool(space.f_flag & os.ST_RDONLY),
+        free_files=space.f_favail if space.f_files > 0 else None,
+        file_block_bytes=1 if mount is None or mount.fs_type in _INLINE else space.f_frsize,
     )
 
 

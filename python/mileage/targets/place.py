@@ -13,7 +13,7 @@ from pathlib import Path
 from mileage.targets.directory import DirectoryTarget
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import probe_direct
-from mileage.targets.room import NoRoom
+from mileage.targets.room import refuse_without_room
 
 
 class PlaceTarget(DirectoryTarget):
@@ -36,13 +36,7 @@ class PlaceTarget(DirectoryTarget):
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         self.check_place()
-        if (free_bytes := self.facts().free_bytes) < work_bytes:
-            raise NoRoom(
-                self.spec,
-                f"the study needs {work_bytes} bytes and {free_bytes} are free",
-                advice="free some space or make the study smaller",
-                code="no-room",
-            )
+        refuse_without_room(str(self.spec), self._directory, needed_bytes=work_bytes, needed_files=0)
         return f"nothing is made in {self._directory} before a run"
 
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:

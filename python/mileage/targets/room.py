@@ -7,10 +7,10 @@ What it refuses: more than is free, with both numbers. A file system that fills 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.targets.filesystem import Ground, look_at
 
 
 class NoRoom(Refused):
@@ -24,32 +24,29 @@ def refuse_without_room(
 
     `directory` need not exist yet. `held_bytes`: allocated in files that are written again, which count as free.
     """
+    ground = _ground(where, directory)
+    free_bytes = ground.free_bytes + held_bytes
+    if needed_bytes > free_bytes:
+        raise _no_room(where, directory, f"{needed_bytes} bytes", f"{free_bytes} bytes")
+    if ground.free_files is not None and needed_files > ground.free_files:
+        raise _no_room(where, directory, f"{needed_files} files", f"{ground.free_files} inodes")
+
+
+def allocated_bytes(where: str, directory: Path, file_bytes: int) -> int:
+    """Bytes that a file of `file_bytes` occupies on the file system of `directory`: whole blocks."""
+    block = _ground(where, directory).file_block_bytes
+    return -(-file_bytes // block) * block
+
+
+def _ground(where: str, directory: Path) -> Ground:
+    """The file system of the directory, or of the nearest one above it that exists."""
     try:
-        space = os.statvfs(_nearest(directory))
+        found = next((each for each in (directory, *directory.parents) if each.exists()), directory)
+        return look_at(found)
     except OSError as error:
         raise Refused(
             where, f"{directory} cannot be looked at: {error.strerror}", code="unreadable"
         ) from error
-    free_bytes = space.f_bavail * space.f_frsize + held_bytes
-    if needed_bytes > free_bytes:
-        raise _no_room(where, directory, f"{needed_bytes} bytes", f"{free_bytes} bytes")
-    # A file system that makes its inodes when they are needed, such as btrfs, counts none.
-    if space.f_files > 0 and needed_files > space.f_favail:
-        raise _no_room(where, directory, f"{needed_files} files", f"{space.f_favail} inodes")
-
-
-def allocated_bytes(directory: Path, file_bytes: int) -> int:
-    """Bytes that a file of `file_bytes` occupies on the file system of `directory`: whole blocks."""
-    try:
-        block = os.statvfs(_nearest(directory)).f_frsize
-    except OSError:
-        return file_bytes
-    return -(-file_bytes // block) * block
-
-
-def _nearest(directory: Path) -> Path:
-    """The directory itself, or the nearest one above it that exists."""
-    return next((each for each in (directory, *directory.parents) if each.exists()), directory)
 
 
 def _no_room(where: str, directory: Path, needed: str, free: str) -> NoRoom:

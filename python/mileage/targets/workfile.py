@@ -22,7 +22,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.file_lock import take_lock
 from mileage.targets.file_identity import FileIdentity, replaced
 from mileage.targets.guard import kind_of
-from mileage.targets.room import NoRoom
+from mileage.targets.room import refuse_without_room
 
 Origin = Literal["made", "taken"]
 """Whether Mileage made the file, or took over one that was there (emptied, not removed, at the end)."""
@@ -102,10 +102,10 @@ class WorkFile:
         self.close()
         self._descriptor = descriptor
 
-    def prepare(self, work_bytes: int, free_bytes: int) -> str:
+    def prepare(self, work_bytes: int) -> str:
         """Make the file `work_bytes` long with all blocks allocated; keep it when it already is.
 
-        `free_bytes` is what the file system has left. Says in words what was done.
+        Says in words what was done.
         """
         if work_bytes <= 0:
             raise Refused(
@@ -115,13 +115,13 @@ class WorkFile:
                 code="out-of-range",
             )
         self.check_place()
-        if work_bytes > free_bytes + self.allocated_bytes:
-            raise NoRoom(
-                self._text,
-                f"the study needs {work_bytes} bytes and {free_bytes + self.allocated_bytes} are free",
-                advice="free some space or make the study smaller",
-                code="no-room",
-            )
+        refuse_without_room(
+            self._text,
+            self.path.parent,
+            needed_bytes=work_bytes,
+            needed_files=0 if os.path.lexists(self.path) else 1,
+            held_bytes=self.allocated_bytes,
+        )
         if self._descriptor is None and os.path.lexists(self.path):
             self.claim()
         if self.is_whole(work_bytes):
