@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import msgspec
 
-from mileage.errors import Interrupted, RunFailed
+from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.device_failure import gave_up, unfinished_arms
 from mileage.execute.environment_guard import EnvironmentGuard
@@ -33,6 +33,7 @@ from mileage.execute.stop_rules import StopState
 from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun, Setting
+from mileage.plan.resolver import room_refusals
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
@@ -236,6 +237,7 @@ class Cycle:
         if not kept:
             self._note_lost(number, mine[0], done)
         target.prepare(*sizes)
+        self._refuse_without_room(number, target, mine)
         if not done:
             target.purge()
             return
@@ -253,6 +255,15 @@ class Cycle:
             target.purge()
             self._write_again(target, done)
             self._note_rewrite(number, done[0], ended=True)
+
+    def _refuse_without_room(self, number: int, target: Target, runs: list[PlannedRun]) -> None:
+        """Refuse runs that do not fit: the plan did not know a file system that is made here, nor one of today."""
+        plan = self._shared.plan
+        setting = plan.setting_of(runs[0])
+        study = msgspec.structs.replace(plan.study, target=setting.target, state=setting.state)
+        reasons = room_refusals(study, target.facts(), plan.areas.get(number, plan.work_bytes), tuple(runs))
+        if refusals := tuple(reasons):
+            raise Refused.because(*refusals)
 
     def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
         """Journal that the content of a target is lost, for this arm and for other sessions that will be resumed."""

@@ -302,12 +302,14 @@ def _memory_refusal(
         )
 
 
-def _refusals(
+def room_refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[Refusal]:
-    """Reasons why a plan may not be started on this target."""
+    """Reasons why the files of a plan do not fit on this target: bytes, and the number of files."""
+    if not uses_file(study, facts):
+        return
     needed = occupied_bytes(work_bytes, runs, facts.file_block_bytes)
-    if uses_file(study, facts) and needed > facts.free_bytes:
+    if needed > facts.free_bytes:
         room = f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}"
         yield Refusal(
             "state.file",
@@ -315,12 +317,19 @@ def _refusals(
             advice="free some space, give a smaller state.file, or use --quick",
             code=NO_ROOM,
         )
-    if facts.free_files is not None and uses_file(study, facts) and new_files(runs) > facts.free_files:
+    if facts.free_files is not None and new_files(runs) > facts.free_files:
         yield Refusal(
             text=f"{new_files(runs):,} files are to be made and {facts.free_files:,} inodes are free on {study.target}",
             advice="free some, or make fewer files",
             code=NO_ROOM,
         )
+
+
+def _refusals(
+    study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
+) -> Iterator[Refusal]:
+    """Reasons why a plan may not be started on this target."""
+    yield from room_refusals(study, facts, work_bytes, runs)
     if not uses_file(study, facts):
         yield from _memory_refusal(study, facts, work_bytes, runs)
     # The file of a modelled host is written when it is made.

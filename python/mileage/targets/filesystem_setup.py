@@ -107,8 +107,9 @@ class PlacedTarget(Target):
 
     def facts(self) -> TargetFacts:
         capacity = self._device.size_bytes * _USABLE_PERCENT[self._made.kind] // 100
-        if self._inner is not None:
-            free = self._inner.facts().free_bytes
+        inner = None if self._inner is None else self._inner.facts()
+        if inner is not None:
+            free = inner.free_bytes
         else:
             free = capacity - min(_USED_BYTES, self._device.size_bytes // 8)
             free -= int(capacity * self._used.percent / 100) if self._used is not None else 0
@@ -119,6 +120,8 @@ class PlacedTarget(Target):
             name=self.spec.name,
             capacity_bytes=capacity,
             free_bytes=free,
+            free_files=None if inner is None else inner.free_files,
+            file_block_bytes=1 if inner is None else inner.file_block_bytes,
             memory_bytes=memory_bytes(self._root),
             block_bytes=self._device.block_bytes,
             virtual=False,
