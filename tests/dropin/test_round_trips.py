@@ -19,6 +19,7 @@ IOZONE = {
     "operations": "-O -i 0 -i 1 -i 2 -e -+n -r 4K -s 256k",
     "all sizes": "-a -n 64k -g 128k -y 32k -q 128k -i 0 -i 2 -R",
     "children": "-e -+u -t 2 -r 64k -s 256k -i0 -i1 -i 8",
+    "processor": "-a -n 64k -g 128k -y 32k -q 64k -i 0 -i 1 -R -+u",
     "numbers of children": "-R -O -l 1 -u 2 -r 64k -s 128k -i0",
     "data": "-+w 98 -+y 98 -+C 98 -s 512k -r 64k -i 0 -+u -M",
 }
@@ -45,6 +46,21 @@ def test_iozones_text_is_understood_to_the_last_line(name: str, tmp_path: Path) 
     assert result.unread == []
     kept = StudyFolder.open(tmp_path / "study").content().runs()
     assert len(result.runs) == sum(len(run.record.results) for run in kept)
+
+
+def test_processor_times_of_each_test_are_those_of_the_study(tmp_path: Path) -> None:
+    text, _ = printed(tmp_path, "iozone", *IOZONE["processor"].split())
+    runs = StudyFolder.open(tmp_path / "study").content().runs()
+    records = [result.record for run in runs for result in run.record.results]
+    figures = [dict(run.printed) for run in of_text(tmp_path, text).runs]
+    for name, digits, kept in (
+        ("wall", 6, [one.elapsed_s for one in records]),
+        ("cpu", 6, [one.usage.cpu_ns / 1e9 for one in records]),
+        ("percent", 2, [100 * one.usage.cpu_ns / one.elapsed_ns for one in records]),
+    ):
+        shown = [one[f"CPU utilization {name}"] for one in figures]
+        assert len(shown) == 16
+        assert sorted(shown) == pytest.approx(sorted(kept), abs=0.6 * 10**-digits)
 
 
 def test_the_figures_of_a_table_are_those_of_the_study(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ _OUTPUT: Final = (
     Flag("-N", "Print microseconds per operation (not with -t)."),
     Flag(
         "-+u",
-        "Print processor utilisation: with -t wall time, processor time and percent, with -R a report.",
+        "Print wall time, processor time and percent of each test, with -R a report of the percentages as well.",
     ),
     Flag("-M", "Print the machine, as uname does."),
     Flag("-v", "Print the version of IOzone that is followed, and exit."),

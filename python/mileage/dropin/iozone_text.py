@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mileage.dropin.dropin_study import DropinResult, print_notes
+from mileage.dropin.dropin_study import DropinResult
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import compute_ms, is_without_streams, verify_splash
 from mileage.dropin.iozone_request import IozoneRequest, size_of
@@ -233,11 +233,11 @@ def _end_single(given: GivenFlags, asked: IozoneRequest, done: DropinResult) -> 
     reports = _with_skipped(rows, asked)
     if given.has("-R") or given.has("-b"):
         out.append(layout.table_reports(reports, asked.records_kb, cpu))
+    if cpu:
+        out.append(layout.table_times(rows))
     sys.stdout.write("".join(out))
     if sheet := given.last("-b"):
         write_sheet(Path(sheet), layout.sheet_of_table(_command(given) + " ", reports, asked.records_kb, cpu))
-    if cpu:
-        print_notes(_cpu_lines(done))
 
 
 def _with_skipped(rows: list[layout.Row], asked: IozoneRequest) -> list[layout.Row]:
@@ -260,18 +260,17 @@ def _row(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> layout.Row:
 def row_of(given: GivenFlags, suite: SuiteValue, results: Sequence[TestResult]) -> layout.Row:
     """The row of the table, in the unit that the flags choose."""
     values: dict[str, int] = {}
-    cpu: dict[str, float] = {}
+    used_s: dict[str, tuple[float, float]] = {}
     for result in results:
         values[result.test] = int(_figure(given, result.record))
-        wall_ns = result.record.elapsed_ns
-        cpu[result.test] = 100.0 * result.record.usage.cpu_ns / wall_ns if wall_ns else 0.0
+        used_s[result.test] = result.record.elapsed_s, result.record.usage.cpu_ns / _S
     if given.has("-+n"):
         pairs = (
             *(("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread")),
             *(("pwrite", "repwrite"), ("pread", "repread")),
         )
         values |= {again: 0 for first, again in pairs if first in values}
-    return layout.Row(suite.file_bytes // _KB, suite.record_bytes // _KB, values, cpu)
+    return layout.Row(suite.file_bytes // _KB, suite.record_bytes // _KB, values, used_s)
 
 
 def _figure(given: GivenFlags, record: RunRecord) -> float:
@@ -287,19 +286,6 @@ def _figure(given: GivenFlags, record: RunRecord) -> float:
     if given.has("-O"):
         return float(ops / seconds)
     return float(record.bytes_moved / _KB / seconds)
-
-
-def _cpu_lines(done: DropinResult) -> list[str]:
-    """Wall time, processor time and percent of each test, which IOzone keeps out of its table."""
-    lines = []
-    for _, record in done.runs():
-        for result in record.results or ():
-            wall, used = result.record.elapsed_s, result.record.usage.cpu_ns / _S
-            percent = 100.0 * used / wall if wall else 0.0
-            lines.append(
-                f"{result.name}: wall time {wall:.3f} s, CPU time {used:.3f} s, CPU utilization {percent:.2f} %"
-            )
-    return lines
 
 
 def blocks_of(given: GivenFlags, suite: SuiteValue, record: RunRecord) -> list[layout.Block]:

@@ -50,6 +50,7 @@ _EXTRA: Final = re.compile(
 )
 _USED: Final = re.compile(
     r"\s*CPU [Uu]tilization: Wall time\s+(?P<wall>\S+)\s+CPU time\s+(?P<cpu>\S+)\s+CPU utilization\s+(?P<percent>\S+) %"
+    r"(?:\s+(?P<test>\w+), (?P<file>[0-9]{1,12}) kB, (?P<record>[0-9]{1,12}) kB)?"
 )
 _EACH: Final = re.compile(r"\s*Each process writes a ([0-9]+) kByte file in ([0-9]+) kByte records")
 _NEAR: Final = 4
@@ -196,15 +197,24 @@ class _Reader:
                 return False
             self._extra_figure(found["name"], figure, found["unit"])
         elif found := _USED.match(line):
+            run = self._used_by(number, found) if found["test"] else state.current
             for name in ("wall", "cpu", "percent"):
                 figure = figure_of(found[name])
-                if figure is not None and state.current is not None:
-                    state.current.printed.append((f"CPU utilization {name}", figure))
+                if figure is not None and run is not None:
+                    run.printed.append((f"CPU utilization {name}", figure))
         else:
             return bool(
                 re.fullmatch(r"\s*(?:Throughput test with [0-9]+ \w+|(?:Min|Max) process = [0-9]+)\s*", line)
             )
         return True
+
+    def _used_by(self, number: int, found: re.Match[str]) -> ToolRun | None:
+        """The run of a single stream that processor time is printed of."""
+        like = single(found["test"], int(found["file"]), int(found["record"]), 1.0, self.state.unit, number)
+        if like is None:
+            return None
+        runs = (run for run in self.state.runs if (run.key, run.levels) == (like.key, like.levels))
+        return next(runs, None)
 
     def _extra_figure(self, name: str, figure: float, unit: str) -> None:
         run = self.state.current
