@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from mileage.dropin.ranks import Ranks
 from mileage.formats.ior_options import IorOptions
 from mileage.targets.door import Door
 from tests.command import mileage
+from tests.formats.sample_reader import of_text
 
 SIGNATURE = 27
 KIB = 1024
@@ -69,6 +71,25 @@ def test_a_comparison_alone_has_no_row_in_the_summary(tmp_path: Path) -> None:
     rows = [line.split()[0] for line in compared.stdout.splitlines() if line.startswith("read ")]
     assert (compared.returncode, rows) == (0, ["read"])
     assert "\nParticipating tasks : 1\n" in compared.stdout
+
+
+def test_two_v_print_timer_skew_tasks_and_opened_files(tmp_path: Path) -> None:
+    line = "ior --tasks 3 -F -C -t 4k -b 8k -i 2 -o f"
+    host = os.uname().nodename
+    printed = ior(tmp_path, f"{line} -vv").stdout.splitlines()
+    (skew,) = [text.split()[-2] for text in printed if text.startswith("Start time skew across all tasks: ")]
+    assert 0 <= float(skew) < 10
+    assert "Using synchronized POSIX timer" in printed
+    at = printed.index("Participating tasks : 3")
+    assert printed[at + 1 : at + 4] == [f"task {rank} on {host}" for rank in range(3)]
+    # With -C rank 0 reads what rank 1 has written; each repetition reads once.
+    opened = [place for place, text in enumerate(printed) if text.startswith("[RANK ")]
+    assert [printed[place] for place in opened] == 2 * ["[RANK 000] open for reading file f.00000001 XXCEL"]
+    assert all(printed[place + 1].startswith("Commencing read performance test") for place in opened)
+    result = of_text(tmp_path, "\n".join(printed) + "\n")
+    assert (result.unread, len(result.runs)) == ([], 4)
+    one = ior(tmp_path, f"{line} -v").stdout
+    assert not any(text in one for text in (" timer", "skew", f"task 0 on {host}", "[RANK"))
 
 
 def test_a_file_that_is_missing_is_said_in_words(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from mileage import _core
 from mileage.dropin.ior_parameters import IorError
 from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
 from mileage.errors import MileageError
-from mileage.formats.ior_listing import IorReport
+from mileage.formats.ior_listing import IorReport, StartedTasks
 from mileage.formats.ior_options import IorOptions
 from mileage.formats.ior_print import Phase, file_system_of
 from mileage.targets.door import (
@@ -159,9 +159,10 @@ class IorTest:
     def run(self) -> None:
         """Do all repetitions. Raises OSError and RankLost."""
         options = self._options
+        tasks = self._started_tasks() if options.verbose >= 2 else None
         if self._listing is not None:
             path = self.path().removesuffix(".0") if options.multifile else self.path()
-            self._listing.test(self._number, options, path, file_system_of(Path(path).parent))
+            self._listing.test(self._number, options, path, file_system_of(Path(path).parent), tasks)
         memory = self._hog()
         began = now()
         own = options.fileperproc or self._ranks.rank == 0
@@ -176,6 +177,13 @@ class IorTest:
                 write_result("ior", options.stonewallingstatusfile, STATUS_FILE, str(self._pairs))
             else:
                 _print(f"Pairs deadlineForStonewallingaccessed: {self._pairs}")
+
+    def _started_tasks(self) -> StartedTasks:
+        """The hosts of all ranks, and how far apart their clocks are after a barrier."""
+        self._ranks.barrier()
+        found = self._ranks.gather((os.uname().nodename, now()))
+        times = [at for _, at in found]
+        return StartedTasks(tuple(host for host, _ in found), max(times) - min(times))
 
     def _hog(self) -> bytearray | None:
         """Memory that is kept from the page cache (-M), each page touched."""
@@ -288,6 +296,8 @@ class IorTest:
         if options.intratestbarriers:
             ranks.barrier()
         if ranks.rank == 0:
+            if access == "read":
+                self._say(2, f"[RANK {ranks.rank:03d}] open for reading file {path} XXCEL")
             blank = "\n" if access == "read" else ""
             self._say(1, f"Commencing {access} performance test: {time.ctime()}{blank}")
         times.append(now())

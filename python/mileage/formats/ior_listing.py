@@ -1,6 +1,8 @@
 """What IOR prints while it works: its listing line by line, its CSV, and its JSON.
 
-Scope: the layout of IOR 4.0 for every verbose level up to 3; figures are computed by `formats.ior_print`.
+Scope: the layout of IOR 4.0 for every verbose level up to 3; figures are computed by `formats.ior_print`. From the
+second level on also what only IOR 2 and 3 print: the kind of timer, the skew of the tasks' start, their hosts, and the
+file that rank 0 has opened to read.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from mileage.formats.ior_options import PACKETS, IorOptions
 from mileage.formats.ior_print import (
@@ -24,6 +26,15 @@ from mileage.formats.ior_print import (
     table_head,
 )
 from mileage.judge.tasks import DECIMAL, MIB, column
+
+
+class StartedTasks(NamedTuple):
+    """Tasks of a test when it begins."""
+
+    hosts: tuple[str, ...]
+    """Host of each task, by rank."""
+    skew_s: float
+    """Seconds between the first and the last of them after a barrier."""
 
 
 class IorReport:
@@ -84,7 +95,14 @@ class IorReport:
     def _line(self, name: str, value: object) -> None:
         self._out.write(f"{name:<20}: {value}\n")
 
-    def test(self, number: int, options: IorOptions, path: str, system: dict[str, str]) -> None:
+    def test(
+        self,
+        number: int,
+        options: IorOptions,
+        path: str,
+        system: dict[str, str],
+        tasks: StartedTasks | None = None,
+    ) -> None:
         """What precedes one test."""
         self._phases = []
         self._done.append((number, options, self._phases))
@@ -105,6 +123,10 @@ class IorReport:
             return
         self._line("TestID", number)
         self._line("StartTime", started)
+        if tasks is not None:
+            # All tasks read the clock of one machine; IOR's other words are of the timer of MPI.
+            self._out.write("Using synchronized POSIX timer\n")
+            self._out.write(f"Start time skew across all tasks: {tasks.skew_s:.2f} sec\n")
         self._line("Path", path)
         if system:
             used, inodes = system["Used Capacity"], system["Used Inodes"]
@@ -118,6 +140,8 @@ class IorReport:
                 self._line(name, value)
         if self._verbose >= 1:
             self._line("Participating tasks", options.numtasks)
+        if tasks is not None:
+            self._out.writelines(f"task {rank} on {host}\n" for rank, host in enumerate(tasks.hosts))
         self._out.write("\nOptions: \n")
         for name, value in shown.items():
             self._line(name, value)
