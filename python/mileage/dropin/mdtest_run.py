@@ -404,8 +404,7 @@ def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[s
             files, size = _needs(options, len(ranks))
             # What an iteration does not remove stays for the next.
             times = 1 if "remove" in options.phases else options.iterations
-            above = _existing(base)
-            room.add(os.path.join(above, "?"), size * times, files * times)
+            room.add(os.path.join(base, "?"), size * times, files * times)
     room.check()
     return free
 
@@ -428,13 +427,6 @@ def _needs(options: MdtestOptions, tasks: int) -> tuple[int, int]:
     files = each * (1 if options.shared else tasks) + trees * options.nodes
     blocks = -(-options.written // _BLOCK) * _BLOCK if "file" in options.kinds else 0
     return files, blocks * options.items * (1 if options.shared else tasks)
-
-
-def _existing(path: str) -> str:
-    """The path, or the lowest directory above it that is there."""
-    while not os.path.isdir(path):
-        path = os.path.dirname(path.rstrip("/")) or "."
-    return path
 
 
 def _count_of(numbers: Any) -> int:
