@@ -13,6 +13,7 @@ It imports only what a server needs, to begin soon.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import select
@@ -26,7 +27,8 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from mileage import _core
-from mileage.errors import Refused
+from mileage.errors import MileageError, Refused, RunFailed
+from mileage.regular_file import read_state
 
 LINE_MAX: Final = 65536
 """Longest line of a control socket, in bytes."""
@@ -64,7 +66,7 @@ class DriveServerProcess:
     """A server and what its control socket can ask of it."""
 
     def __init__(self, options: ServeOptions) -> None:
-        state = Path(options["state"]).read_bytes() if options["state"] else None
+        state = read_state(Path(options["state"])) if options["state"] else None
         self._server = _core.DriveServer(
             options["profile"],
             state=state,
@@ -73,12 +75,25 @@ class DriveServerProcess:
             spins=options["spins"],
         )
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(control_address(options["name"]))
+        try:
+            self._socket.bind(control_address(options["name"]))
+        except OSError as error:
+            is_used = error.errno == errno.EADDRINUSE
+            raise Refused(
+                options["name"],
+                "a drive is served here already" if is_used else "is too long for a control socket",
+                advice="choose another directory or socket",
+                code="in-use" if is_used else "wrong-value",
+            ) from error
         self._socket.listen(16)
         if options["nbd"]:
             self._server.listen_nbd(options["nbd"])
         if options["at"]:
-            self._server.mount(options["at"], options["block_bytes"])
+            try:
+                self._server.mount(options["at"], options["block_bytes"])
+            except Refused as error:
+                # The system failed: nothing that was asked for is wrong.
+                raise RunFailed(str(error), cause="program") from error
         self.over = threading.Event()
         self._commands: dict[str, Callable[..., dict[str, Any]]] = {
             "stats": self._stats,
@@ -190,8 +205,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process = DriveServerProcess(json.loads(sys.stdin.readline()))
-    except (Refused, OSError, ValueError) as error:
-        sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
+    except (MileageError, OSError, ValueError, MemoryError) as error:
+        words = str(error) or "not enough memory"
+        sys.stdout.write(json.dumps({"error": words, "is_refused": isinstance(error, Refused)}) + "\n")
         return
     signal.signal(signal.SIGTERM, lambda *_: process.over.set())
     sys.stdout.write(json.dumps({"ready": True}) + "\n")

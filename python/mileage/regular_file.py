@@ -13,8 +13,13 @@ import os
 import stat
 from io import FileIO
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused
+
+TEXT_BYTES_MAX: Final = 16 << 20
+"""Largest file of options or jobs that people write."""
+_STATE_BYTES_MAX: Final = 1 << 32
 
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -54,6 +59,25 @@ def read_regular(path: Path, most_bytes: int, name: str | None = None) -> bytes:
     name = str(path) if name is None else name
     with open_regular(path, most_bytes, name) as file:
         return read_on(file, most_bytes, name)
+
+
+def read_text(path: Path, name: str | None = None) -> str:
+    """The text of a regular file of at most 16 MiB; what is no UTF-8 is replaced. Raises as :func:`open_regular`."""
+    return read_regular(path, TEXT_BYTES_MAX, name).decode(errors="replace")
+
+
+def read_standard_input() -> str:
+    """The text of standard input, at most 16 MiB. Raises Refused for more, as of /dev/zero."""
+    with open("/dev/stdin", "rb", buffering=0) as file:
+        return read_on(file, TEXT_BYTES_MAX, "standard input").decode(errors="replace")
+
+
+def read_state(path: Path, where: object = "") -> bytes:
+    """The saved state of a virtual drive or a modelled host. `where` is what it was given to. Raises Refused."""
+    try:
+        return read_regular(path, _STATE_BYTES_MAX)
+    except OSError as error:
+        raise Refused(where or path, f"{path} cannot be read: {error.strerror}", code="unreadable") from error
 
 
 def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:

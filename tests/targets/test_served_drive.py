@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from mileage.drive_server import control_address
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused
 from mileage.targets.ledger import Ledger, left_behind, repair
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions, ask_drive
 from tests.command import mileage
@@ -367,7 +367,7 @@ def test_used_directory_and_missing_place_are_refused(tmp_path: Path) -> None:
     drive = ServedDrive("test", ServedDriveOptions(profile=DRIVE, at=tmp_path / "at"))
     with pytest.raises(Refused, match="not an empty directory"):
         drive.start(Ledger())
-    with pytest.raises(RunFailed, match="No such file"):
+    with pytest.raises(Refused, match="is in no folder"):
         ServedDrive(
             "test", ServedDriveOptions(profile=DRIVE, at=tmp_path / "new", data=tmp_path / "none" / "data")
         ).start(Ledger())
@@ -394,3 +394,57 @@ def test_fio_verifies_what_it_wrote_through_nbd(tmp_path: Path) -> None:
     finally:
         drive.stop(ledger)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("option", ["nbd", "data"])
+@pytest.mark.parametrize("kind", ["content", "link", "fifo", "folder"])
+def test_a_socket_and_data_are_not_put_where_something_is(option: str, kind: str, tmp_path: Path) -> None:
+    place, other = tmp_path / "place", tmp_path / "other"
+    other.write_text("")
+    if kind == "content":
+        place.write_text("kept")
+    elif kind == "link":
+        place.symlink_to(other)
+    elif kind == "fifo":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+    before = place.lstat()
+    words = {"nbd": tmp_path / "socket", "data": None} | {option: place}
+    with pytest.raises(Refused) as refused:
+        ServedDrive("test", ServedDriveOptions(profile=DRIVE, **words)).start(Ledger())
+    assert refused.value.refusals[0].code == "exists"
+    after = place.lstat()
+    assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (
+        before.st_ino,
+        before.st_mode,
+        before.st_mtime_ns,
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "place"]
+
+
+def test_a_drive_is_served_once_at_an_address(tmp_path: Path) -> None:
+    ledger, path = Ledger(), tmp_path / "socket"
+    drive = ServedDrive("test", ServedDriveOptions(profile=DRIVE, nbd=path, speed="unbounded"))
+    drive.start(ledger)
+    try:
+        path.rename(tmp_path / "elsewhere")
+        with pytest.raises(Refused, match="served here already"):
+            ServedDrive("test", ServedDriveOptions(profile=DRIVE, nbd=path)).start(ledger)
+        for arguments in (
+            {"offset": 1 << 60, "length": 4096},
+            {"offset": 0, "length": 0},
+            {"offset": 1 << 70},
+        ):
+            with pytest.raises(Refused):
+                drive.control("fault", name="unreadable", **arguments)
+        assert drive.control("stats")["is_on"]
+    finally:
+        drive.stop(ledger)
+
+
+def test_a_state_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("no state")
+    options = ServedDriveOptions(profile=DRIVE, nbd=tmp_path / "socket", state=tmp_path / "state")
+    with pytest.raises(Refused, match="does not fit"):
+        ServedDrive("test", options).start(Ledger())

@@ -21,7 +21,8 @@ import msgspec
 from mileage.app.published_rates import SimulatedRate, published_rates, simulate_rate
 from mileage.errors import Refused, RunFailed
 from mileage.model.published_rate import PublishedRate
-from mileage.targets.profiles import changed, profile_figures
+from mileage.regular_file import read_regular
+from mileage.targets.profiles import PROFILE_BYTES_MAX, changed, profile_figures
 
 CLOSE: Final = 0.004
 """Relative distance from the published rate at which a figure is accepted."""
@@ -193,7 +194,7 @@ def write_fit(path: Path, fit: Fit) -> None:
     Raises Refused when the file writes its figures or rates in another form than tables, and RunFailed when it cannot
     be written.
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_regular(path, PROFILE_BYTES_MAX).decode()
     for one in fit.figures:
         text = _with_figure(text, one.figure, one.after, path)
     try:

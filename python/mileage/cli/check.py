@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.value_types import Number
+
 if TYPE_CHECKING:
     from mileage.app.check import CheckRun
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET [TARGET]")
 @click.option("--quick", is_flag=True, help="Ten seconds: short runs in a small file.")
-@click.option("--seconds", type=click.FloatRange(0.02, 600), metavar="S", help="Length of each run.")
+@click.option("--seconds", type=Number(0.02, 600), metavar="S", help="Length of each run.")
 @click.option("--datasheet", "-d", metavar="NAME", help="Compare with this data sheet, or FILE.toml.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.value_types import Number, WholeNumber
+
 if TYPE_CHECKING:
     from mileage.judge import Comparison
     from mileage.judge.gate_rules import GatedCell, Rule
@@ -37,9 +39,14 @@ if TYPE_CHECKING:
     metavar="CSV",
     help="With --table: a second table of some of its cells.",
 )
-@click.option("--runs", type=int, metavar="N", help="With --table: runs behind each cell; default: 10.")
 @click.option(
-    "--margin", type=float, metavar="PERCENT", help="With --table: smallest relevant difference; default: 2."
+    "--runs", type=WholeNumber(), metavar="N", help="With --table: runs behind each cell; default: 10."
+)
+@click.option(
+    "--margin",
+    type=Number(),
+    metavar="PERCENT",
+    help="With --table: smallest relevant difference; default: 2.",
 )
 @click.option(
     "--out",

@@ -10,6 +10,7 @@ import click
 
 from mileage.cli.drive_serve import control, serve
 from mileage.cli.published_rates import array_tests, fit, rates, raw_tests
+from mileage.cli.value_types import WHOLE_MAX, Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage._core import Drive
@@ -36,7 +37,7 @@ def command() -> None:
 def _share(option: str, text: str) -> Callable[[_Command], _Command]:
     """An option that is a share in percent, 0 unless given."""
     return click.option(
-        option, type=click.IntRange(0, 100), default=0, show_default=True, metavar="PERCENT", help=text
+        option, type=WholeNumber(0, 100), default=0, show_default=True, metavar="PERCENT", help=text
     )
 
 
@@ -112,7 +113,7 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
 @click.option(
     "--depth",
     "-d",
-    type=click.IntRange(1, 4096),
+    type=WholeNumber(1, 4096),
     default=32,
     show_default=True,
     metavar="N",
@@ -121,7 +122,7 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
 @click.option("--size", metavar="SIZE", help="Part of the drive that is accessed; default: all.")
 @click.option(
     "--passes",
-    type=float,
+    type=Number(min=0, max=1e6),
     default=1.0,
     show_default=True,
     metavar="X",
@@ -131,15 +132,20 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
 @_share("--compressible", "Share of the content that compression saves.")
 @_share("--duplicates", "Share of the 4 KiB blocks whose content recurs.")
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
-@click.option("--idle", metavar="SECONDS", type=float, help="Idle time before the run.")
+@click.option("--idle", metavar="SECONDS", type=Number(min=0, max=1e9), help="Idle time before the run.")
 @click.option(
     "--power-cut",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, max=1e9, min_open=True),
     metavar="SECONDS",
     help="End the run this long after its start, and cut the power.",
 )
 @click.option(
-    "--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of all random choices."
+    "--seed",
+    type=WholeNumber(),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Seed of all random choices.",
 )
 @click.option(
     "--from",
@@ -175,12 +181,13 @@ def run(
     from mileage._core import Drive, drive_figures, drive_rates
     from mileage.errors import Refused, RunFailed
     from mileage.model.run_record import RunRecord
+    from mileage.regular_file import read_state
     from mileage.report.datasheet import missed_rates, power_cut_line, run_drawing
     from mileage.targets.profiles import load_profile
 
     profile = load_profile(name)
     try:
-        drive = Drive.restore(profile, state.read_bytes()) if state else Drive(profile)
+        drive = Drive.restore(profile, read_state(state)) if state else Drive(profile)
         if options["power_cut"]:
             # Refuse options that do not apply to this drive before the run, which may take minutes.
             Drive(profile).power_cut()
@@ -261,6 +268,8 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
     from mileage.plan.workload import Stop, Workload
 
     record_bytes = parse_bytes(options["record"])
+    if not record_bytes:
+        raise Refused("--record", found=options["record"], expected="a byte or more", code="out-of-range")
     wanted_bytes = parse_bytes(options["size"]) if options["size"] else capacity_bytes
     span_bytes = wanted_bytes // record_bytes * record_bytes
     if not span_bytes:
@@ -268,6 +277,9 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
         raise Refused("--size", found=options["size"], expected=expected, code="out-of-range")
     order, _, direction = pattern.partition("_")
     stop_bytes = max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes
+    if stop_bytes > WHOLE_MAX:
+        where, found = "--passes", f"{stop_bytes:,} bytes in all"
+        raise Refused(where, found=found, expected=f"at most {WHOLE_MAX:,}", code="out-of-range")
     cut_s = options["power_cut"]
     return Workload(
         pattern="random" if order == "random" else "sequential",

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.value_types import Number, WholeNumber
+
 if TYPE_CHECKING:
     from mileage.endurance.requirement import Requirement
 
-_ABOVE_0 = click.FloatRange(min=0, min_open=True)
+_ABOVE_0 = Number(min=0, min_open=True)
 
 
 @click.command("choose", short_help="Rank the drives that fit a need.")
@@ -42,10 +44,10 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
     show_default=True,
     help="RAID level; the fewest drives that meet the need are taken.",
 )
-@click.option("--drives", type=click.IntRange(1, 1000), metavar="N", help="Exactly N drives.")
+@click.option("--drives", type=WholeNumber(1, 1000), metavar="N", help="Exactly N drives.")
 @click.option(
     "--afr",
-    type=click.FloatRange(0, 99),
+    type=Number(0, 99),
     metavar="PERCENT",
     help="Annual failure rate, where a sheet states none.",
 )
@@ -61,10 +63,10 @@ _ABOVE_0 = click.FloatRange(min=0, min_open=True)
     "--currency", default="USD", show_default=True, metavar="CUR", help="Currency of prices and budget."
 )
 @click.option("--budget", type=_ABOVE_0, metavar="AMOUNT", help="Most to pay for drives and energy.")
-@click.option("--kwh", type=click.FloatRange(min=0), metavar="AMOUNT", help="Price of a kilowatt-hour.")
+@click.option("--kwh", type=Number(min=0), metavar="AMOUNT", help="Price of a kilowatt-hour.")
 @click.option(
     "--active",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     default=50.0,
     show_default=True,
     metavar="PERCENT",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.value_types import DRIVE_WRITES, Number, Size, WholeNumber
+
 if TYPE_CHECKING:
     from mileage.targets.ledger import Ledger
     from mileage.targets.served_drive import ServedDrive
@@ -40,7 +42,7 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
     "--data",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep the data in this sparse file; default: in memory.",
+    help="Keep the data in this new sparse file; default: in memory.",
 )
 @click.option(
     "--speed",
@@ -211,12 +213,12 @@ def save(context: click.Context, file: Path) -> None:
 @control.command("age", short_help="Write the drive several times over.")
 @click.option(
     "--drive-writes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=DRIVE_WRITES,
     required=True,
     metavar="N",
     help="Capacities.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
+@click.option("--seed", type=WholeNumber(min=0), default=1, show_default=True, metavar="N")
 @click.pass_context
 def age(context: click.Context, drive_writes: float, seed: int) -> None:
     """Write the drive N times over at random, in simulated time: its state
@@ -229,28 +231,25 @@ def age(context: click.Context, drive_writes: float, seed: int) -> None:
 @click.argument("name", type=click.Choice(_FAULTS))
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, max=3600),
+    type=Number(min=0, max=3600),
     help="Length of a stall by the host's clock, at every --speed; default 1.",
 )
-@click.option("--offset", metavar="SIZE", help="First byte that is unreadable, of a sector; default 0.")
-@click.option("--length", metavar="SIZE", help="Bytes that are unreadable; default 4KiB.")
+@click.option(
+    "--offset", type=Size(), metavar="SIZE", help="First byte that is unreadable, of a sector; default 0."
+)
+@click.option("--length", type=Size(), metavar="SIZE", help="Bytes that are unreadable; default 4KiB.")
 @click.pass_context
 def fault(
-    context: click.Context, name: str, seconds: float | None, offset: str | None, length: str | None
+    context: click.Context, name: str, seconds: float | None, offset: int | None, length: int | None
 ) -> None:
     """Inject a fault: the drive answers nothing for a while (stall), cannot
     read a range until it is written (unreadable), is missing until power-on
     (drop-off); none ends the first two.
     """
-    from mileage._core import parse_bytes
     from mileage.errors import Refused
 
-    arguments: dict[str, Any] = {}
-    if seconds is not None:
-        arguments["seconds"] = seconds
-    for key, text in (("offset", offset), ("length", length)):
-        if text is not None:
-            arguments[key] = parse_bytes(text)
+    given = {"seconds": seconds, "offset": offset, "length": length}
+    arguments = {key: value for key, value in given.items() if value is not None}
     allowed = {"stall": {"seconds"}, "unreadable": {"offset", "length"}}.get(name, set())
     if useless := sorted(arguments.keys() - allowed):
         raise Refused(f"--{useless[0]}", f"has no effect on the fault {name}", code="no-effect")
@@ -258,7 +257,7 @@ def fault(
 
 
 @control.command("power-cut", short_help="Cut the power.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N")
+@click.option("--seed", type=WholeNumber(min=0), default=0, show_default=True, metavar="N")
 @click.pass_context
 def power_cut(context: click.Context, seed: int) -> None:
     """Cut the power: outstanding requests fail, what the drive's profile

@@ -10,6 +10,7 @@ import click
 from mileage.cli.drive_choice import command as choose
 from mileage.cli.endurance_values import bytes_of, rate_of
 from mileage.cli.over_provisioning import command as over_provisioning
+from mileage.cli.value_types import Number
 from mileage.cli.wear_watch import command as watch
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ command.add_command(choose)
 command.add_command(over_provisioning)
 
 
-_ABOVE_0 = click.FloatRange(min=0, min_open=True)
+_ABOVE_0 = Number(min=0, min_open=True)
 
 
 @command.command("convert", short_help="TBW, drive writes per day and cycles, converted.")
@@ -129,7 +130,7 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
     help="Write amplification of a study folder.",
 )
 @click.option("--written", metavar="SIZE", help="What the host has written so far.")
-@click.option("--used", type=click.FloatRange(min=0), metavar="PERCENT", help="The drive's wear indicator.")
+@click.option("--used", type=Number(min=0), metavar="PERCENT", help="The drive's wear indicator.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def life(writes: str | None, as_json: bool, **given: Any) -> None:
     """How long a drive lasts at a rate of writing, by its rated bytes, its

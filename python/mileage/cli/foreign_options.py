@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from mileage.cli.value_types import WholeNumber
 from mileage.errors import Refused
 
 _HERE: Final = {
@@ -104,7 +105,7 @@ class Command(click.Command):
             ) from None
 
 
-class OneNumber(click.types.IntParamType):
+class OneNumber(WholeNumber):
     """A whole number; of several, an option that can be scanned says how."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.value_types import Number, WholeNumber
+
 if TYPE_CHECKING:
     from mileage.app.over_provisioning import Step
 
@@ -17,15 +19,13 @@ if TYPE_CHECKING:
     "--give-up",
     "shares",
     multiple=True,
-    type=float,
+    type=Number(),
     metavar="PERCENT",
     help="Share of the capacity that is never written; may be given several times. Default: 0, 7, 15 and 28.",
 )
+@click.option("--depth", type=WholeNumber(1, 4096), default=32, metavar="N", help="Queue depth; default 32.")
 @click.option(
-    "--depth", type=click.IntRange(1, 4096), default=32, metavar="N", help="Queue depth; default 32."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, metavar="N", help="Seed of the random writes; default 1."
+    "--seed", type=WholeNumber(0), default=1, metavar="N", help="Seed of the random writes; default 1."
 )
 @click.option("--writes", metavar="RATE", help='Rate of writing, such as "1 DWPD": life in years as well.')
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mileage.cli.json_output import print_json
+from mileage.cli.value_types import WholeNumber
 
 
 @click.command("plan")
@@ -17,7 +18,9 @@ from mileage.cli.json_output import print_json
     "null: (nothing, for the cost of Mileage itself); default: the study's own.",
 )
 @click.option("--quick", is_flag=True, help="Plan one small, short cycle, as run --quick does it.")
-@click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option(
+    "--seed", type=WholeNumber(), metavar="N", help="Seed of all random choices; default: the study's own."
+)
 @click.option(
     "--scale",
     metavar="1/N",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.value_types import WholeNumber
+
 if TYPE_CHECKING:
     from mileage.app.power_cut_result import CampaignResult
     from mileage.store.safe_directory import Directory
@@ -28,7 +30,7 @@ _FLUSH = {"honest": [True], "lying": [False], "honest,lying": [True, False]}
     metavar="NAME",
     help="fsync-loop, sqlite[:JOURNAL-SYNCHRONOUS], postgres[:fsync|nofsync], or a command; may be repeated.",
 )
-@click.option("--cuts", type=click.IntRange(1, 100_000), default=60, show_default=True, metavar="N")
+@click.option("--cuts", type=WholeNumber(1, 100_000), default=60, show_default=True, metavar="N")
 @click.option(
     "--barriers",
     type=click.Choice(list(_SWITCH)),
@@ -53,7 +55,7 @@ _FLUSH = {"honest": [True], "lying": [False], "honest,lying": [True, False]}
     metavar="real|xN",
     help="Of the drive's clock; x0.05: a slow drive, which has more to lose.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
+@click.option("--seed", type=WholeNumber(min=0), default=1, show_default=True, metavar="N")
 @click.option(
     "--report", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write a page into DIR."
 )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.value_types import WholeNumber
+
 
 @click.command("rates", short_help="Published rates against simulation.")
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
@@ -13,9 +15,7 @@ import click
 @click.option(
     "--page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write Markdown, too."
 )
-@click.option(
-    "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
-)
+@click.option("--processes", type=WholeNumber(1), metavar="N", help="Processes; default: one per processor.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rates(
     drives: tuple[str, ...], held_out: bool, page: Path | None, processes: int | None, as_json: bool
@@ -127,9 +127,7 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
     metavar="FILE",
     help="Write Markdown, with specifications and memories.",
 )
-@click.option(
-    "--processes", type=click.IntRange(1), metavar="N", help="Processes; default: one per processor."
-)
+@click.option("--processes", type=WholeNumber(1), metavar="N", help="Processes; default: one per processor.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None, as_json: bool) -> None:
     """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to

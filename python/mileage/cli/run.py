@@ -9,6 +9,7 @@ import click
 
 from mileage.cli.json_output import print_json
 from mileage.cli.report_output import print_report
+from mileage.cli.value_types import WholeNumber
 
 
 @click.command("run")
@@ -26,7 +27,9 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
 )
-@click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option(
+    "--seed", type=WholeNumber(), metavar="N", help="Seed of all random choices; default: the study's own."
+)
 @click.option(
     "--scale",
     metavar="1/N",

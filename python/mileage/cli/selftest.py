@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import click
 
+from mileage.cli.value_types import WholeNumber
+
 
 @click.command("selftest")
 @click.option("--quick", is_flag=True, help="200 studies instead of 1,000.")
-@click.option("--studies", type=int, metavar="N", help="Number of studies, at least 50.")
+@click.option("--studies", type=WholeNumber(), metavar="N", help="Number of studies, at least 50.")
 @click.option(
-    "--seed", type=int, default=2010, show_default=True, metavar="N", help="Seed of all random choices."
+    "--seed",
+    type=WholeNumber(),
+    default=2010,
+    show_default=True,
+    metavar="N",
+    help="Seed of all random choices.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.value_types import WholeNumber
+
 
 @click.command("sweep")
 @click.argument("study")
 @click.option("--target", "-t", metavar="T", help="virtual:NAME; default: the study's own.")
 @click.option(
     "--processes",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Number of processes; default: one per processor.",
 )

@@ -19,6 +19,7 @@ from mileage.dropin.fio_words import accepts
 from mileage.dropin.flags import GivenFlags, read
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
+from mileage.regular_file import read_standard_input, read_text
 
 _SIZES: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _OTHER_BASE: Final = {1000: 1024, 1024: 1000}
@@ -199,7 +200,7 @@ def jobs_of(given: GivenFlags) -> list[FioJob]:
 def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[FioJob]:
     """The sections of a job file. Raises Refused."""
     try:
-        text = path.read_text(errors="replace") if str(path) != "-" else Path("/dev/stdin").read_text()
+        text = read_standard_input() if str(path) == "-" else read_text(path, f"fio: {path}")
     except OSError as error:
         raise Refused(f"fio: {path}", f"{error.strerror}", code="not-found") from error
     shared = dict(before)

@@ -18,6 +18,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_values import bytes_of, packet_of
 from mileage.errors import Refused
 from mileage.formats.ior_options import IorOptions
+from mileage.regular_file import read_text
 
 
 class IorError(Exception):
@@ -194,7 +195,7 @@ def _summary_format(options: IorOptions, value: str) -> None:
 def _script(name: str, options: IorOptions) -> list[IorOptions]:
     """The tests of a script."""
     try:
-        lines = Path(name).read_text(errors="replace").splitlines()
+        lines = read_text(Path(name), f"ior: -f {name}").splitlines()
     except OSError as error:
         raise IorError(f"fopen() failed: {name}: {error.strerror}") from error
     tests: list[IorOptions] = []

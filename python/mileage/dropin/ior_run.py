@@ -20,10 +20,11 @@ from typing import IO, Any, Final
 from mileage import _core
 from mileage.dropin.ior_parameters import IorError
 from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
-from mileage.errors import MileageError
+from mileage.errors import MileageError, Refused
 from mileage.formats.ior_listing import IorReport, StartedTasks
 from mileage.formats.ior_options import IorOptions
 from mileage.formats.ior_print import Phase, file_system_of
+from mileage.regular_file import read_text
 from mileage.targets.door import (
     Door,
     WorkPath,
@@ -250,8 +251,8 @@ class IorTest:
     def _kept_pairs(self) -> int:
         """Transfers of an earlier write, from its status file."""
         try:
-            return int(Path(self._options.stonewallingstatusfile).read_text())
-        except (OSError, ValueError):
+            return int(read_text(Path(self._options.stonewallingstatusfile)))
+        except (OSError, ValueError, Refused):
             if self._ranks.rank == 0:
                 self._warn("Could not read back the stonewalling status from the file!")
             return 0

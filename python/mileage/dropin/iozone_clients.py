@@ -22,6 +22,7 @@ from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.execute.host_names import is_this_machine
 from mileage.execute.workers import ranks_here
+from mileage.regular_file import read_text
 
 _UNREADABLE: Final = 176
 _EMPTY: Final = 178
@@ -124,7 +125,7 @@ def _refuse_elsewhere(hosts: list[str]) -> None:
 
 def _clients(path: str) -> list[_Client]:
     try:
-        lines = Path(path).read_text(errors="replace").splitlines()
+        lines = read_text(Path(path), f"iozone: -+m {path}").splitlines()
     except OSError as error:
         raise _refusal(f"cannot open {path}: {error.strerror}", _UNREADABLE) from error
     found = []

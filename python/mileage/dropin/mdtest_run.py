@@ -30,7 +30,8 @@ from mileage.dropin.mdtest_text import (
 )
 from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
 from mileage.dropin.termination import Termination, end_by_sigterm, sigterm_as_exception
-from mileage.errors import MileageError
+from mileage.errors import MileageError, Refused
+from mileage.regular_file import read_text
 from mileage.targets.door import (
     Door,
     NameDirectory,
@@ -303,8 +304,8 @@ class MdtestRank:
 
     def _kept_items(self) -> int:
         try:
-            return int(Path(self._options.status_file).read_text())
-        except (OSError, ValueError):
+            return int(read_text(Path(self._options.status_file)))
+        except (OSError, ValueError, Refused):
             if self._ranks.rank == 0:
                 _say("WARNING: Could not read stonewall status file")
             return self._options.items

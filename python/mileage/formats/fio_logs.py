@@ -22,12 +22,13 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.fio_log_head import Head, head_of, require_job_time, require_unit
 from mileage.formats.histogram import quantile_ns, quantiles_ns
-from mileage.formats.input_file import Source
+from mileage.formats.input_file import LOG_MAX, Source
 from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.histogram import LINEAR, SUB_BITS, Histogram, bounds_of
 from mileage.model.imported_record import ImportedSeries
+from mileage.regular_file import open_regular
 from mileage.store.sql import sql_source
 
 LAYOUT: Final = "fio-logs"
@@ -149,9 +150,9 @@ def _interval_ms(heads: Sequence[Head]) -> float:
 
 def _last_ms(source: Source) -> int:
     """The time of the last whole line; 0 where none is understood. Out of order lines go to the last interval."""
-    with open(source.path, "rb") as file:
+    with open_regular(source.path, LOG_MAX) as file:
         file.seek(max(0, source.size - 65536))
-        lines = file.read(65536).decode("utf-8", "replace").split("\n")
+        lines = (file.read(65536) or b"").decode("utf-8", "replace").split("\n")
     times = [
         time
         for line in lines

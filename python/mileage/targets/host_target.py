@@ -13,20 +13,18 @@ import hashlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import HOSTED
 from mileage.plan.io_options import Reach
-from mileage.regular_file import read_regular
+from mileage.regular_file import read_state
 from mileage.targets.host_profiles import load_hosted, start_state
 from mileage.targets.profiles import alternatives_of, profile_identity, rated_write_bytes, trims
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.virtual import BLOCK_BYTES
-
-_STATE_BYTES_MAX: Final = 1 << 32
 
 
 class HostTarget(Target):
@@ -36,7 +34,7 @@ class HostTarget(Target):
         super().__init__(spec)
         self.drive_profile, self.host_profile = load_hosted(spec.name)
         self._state_file = start_state(spec.name)
-        self._state = None if self._state_file is None else _read_state(spec, self._state_file)
+        self._state = None if self._state_file is None else read_state(self._state_file, spec)
         """Read once: every cycle of a study begins with the same state."""
         self._work_bytes = 0
         self._host: Any = self._fresh()
@@ -178,13 +176,6 @@ class HostTarget(Target):
             return _core().Host(self.host_profile, self.drive_profile, self._state)
         except ValueError as error:
             raise Refused(self.spec, f"the host refuses its profile: {error}", code="wrong-value") from error
-
-
-def _read_state(spec: TargetSpec, file: Path) -> bytes:
-    try:
-        return read_regular(file, _STATE_BYTES_MAX)
-    except OSError as error:
-        raise Refused(spec, f"{file} cannot be read: {error.strerror}", code="unreadable") from error
 
 
 def _core() -> Any:

@@ -12,6 +12,7 @@ import json
 import os
 import select
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -75,6 +76,7 @@ class ServedDrive:
             raise Refused(
                 options.state, "is no file", expected="a saved state of the drive", code="not-found"
             )
+        _refuse_used(options)
         self.is_saved = False
         """Whether the state was written."""
         self._process: subprocess.Popen[str] | None = None
@@ -259,6 +261,8 @@ class ServedDrive:
         answer = msgspec.json.decode(line) if line else {"error": "the process of the drive did not begin"}
         if "error" in answer:
             self._end()
+            if answer.get("is_refused"):
+                raise Refused(self._what, str(answer["error"]), code="refused")
             needs = os.geteuid() != 0 and options.at is not None and find_program("fusermount3") is None
             hint = "; without root a mount needs fusermount3, on Debian from fuse3" if needs else ""
             raise RunFailed(f"{self._what}: {answer['error']}{hint}", cause="program")
@@ -310,6 +314,23 @@ def ask_drive(name: str, command: str, /, **arguments: Any) -> dict[str, Any]:
     if "error" in answer:
         raise Refused(name, str(answer["error"]), code="refused")
     return answer
+
+
+def _refuse_used(options: ServedDriveOptions) -> None:
+    """Refuse a socket that is there, and a file of data that has content or is no file. Raises Refused."""
+    for path in (options.nbd, options.data):
+        if path is None:
+            continue
+        if not path.absolute().parent.is_dir():
+            raise Refused(path, "is in no folder", code="not-found")
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        is_new = path == options.data and stat.S_ISREG(found.st_mode) and found.st_size == 0
+        if not is_new:
+            expected = "a path where nothing is" + (" or an empty file" if path == options.data else "")
+            raise Refused(path, "is there already", expected=expected, code="exists")
 
 
 def _is_held(device: Path) -> bool:

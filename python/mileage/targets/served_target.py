@@ -18,6 +18,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
+from mileage.regular_file import read_state
 from mileage.targets.device_identity import may_take_steps
 from mileage.targets.devices import Device, MadeDevice
 from mileage.targets.file_identity import FileIdentity, check_identity
@@ -108,7 +109,7 @@ class ServedDevice(MadeDevice):
         profile = profile_identity(load_profile(self._options.profile))
         if self._options.state is None:
             return profile
-        return f"{profile}, state {hashlib.sha256(self._options.state.read_bytes()).hexdigest()[:16]}"
+        return f"{profile}, state {hashlib.sha256(read_state(self._options.state)).hexdigest()[:16]}"
 
     def recent_lateness(self) -> Mapping[str, int]:
         if self._drive is None:
