@@ -138,7 +138,7 @@ def test_the_normal_output_has_the_lines_of_the_original(tmp_path: Path) -> None
         ("--rw=randwrite --bs=256k", "randwrite", "256KiB-256KiB"),
         ("--rw=readwrite", "rw", "4096B-4096B"),
         ("--rw=randrw --bssplit=512/10:64k/90", "randrw", "512B-64.0KiB"),
-        ("--rw=write --bs=10000", "write", "9.77KiB-9.77KiB"),
+        ("--rw=write --bs=10240", "write", "10.0KiB-10.0KiB"),
         ("--rw=write --bs=1m", "write", "1024KiB-1024KiB"),
     ],
 )

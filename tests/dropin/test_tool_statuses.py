@@ -38,6 +38,7 @@ INSTALLED = (
     "fio --name=a --size=4k --direct=2",
     "fio --name=a --size=4k --rwmixread=150 --rw=rw",
     "fio --name=a --size=4k --runtime=x",
+    "fio --name=a --size=4k --cpus_allowed=777",
     "fio --name=a --size=4k --output-format=bogus",
     "fio --name=a --size=4k --terse-version=9",
     "hdparm",
@@ -154,3 +155,22 @@ def test_the_other_options_are_those_of_fio() -> None:
     ours = {spelling for flag in FIO.flags for spelling in flag.spellings} | OTHER_OPTIONS
     assert len(theirs) > 200
     assert theirs - ours == set()
+
+
+REFUSED_BY_THE_ENGINE = (
+    "fio --name=a --size=64k --bs=513 --direct=1",
+    "fio --name=a --size=64k --bs=10000",
+    "fio --name=a --size=64k --ioengine=mmap --direct=1",
+    "fio --name=a --size=64k --loops=999999999999999999",
+    "fio --name=a --size=64k --numjobs=100000",
+    "fio --name=a --size=64k --numjobs=40 --name=b --numjobs=4095",
+    "fio --name=a --size=64k --nrfiles=100000000",
+)
+
+
+@pytest.mark.parametrize("line", REFUSED_BY_THE_ENGINE)
+def test_a_job_that_the_engine_refuses_ends_before_the_head(line: str, tmp_path: Path) -> None:
+    done = mileage(*line.split(), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -15,6 +15,7 @@ from typing import Final
 from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
 from mileage.dropin.fio_layout import check_files, lay_out
+from mileage.dropin.fio_limits import check_engine, check_processes
 from mileage.dropin.fio_link import Requests
 from mileage.dropin.fio_logs import notes_of_logs, write_logs
 from mileage.dropin.fio_plan import FioWork, works_of
@@ -55,10 +56,12 @@ def run(given: GivenFlags) -> int:
         interval_of(given.last("--status-interval")),
     )
     jobs = jobs_of(given)
+    check_processes(jobs)
     works = [works_of(job) for job in jobs]
     if given.has("--readonly"):
         _refuse_writes(works)
     check_late_values(works)
+    check_engine(works)
     if given.has("--parse-only"):
         return 0
     for line in notes_of(jobs, works):

@@ -20,6 +20,7 @@ from mileage.targets.door import WorkPath
 
 _NULL_BYTES: Final = 1 << 40
 """Length of a file of the engine null."""
+_FILES_MAX: Final = 1_000_000
 
 
 @dataclass
@@ -92,6 +93,10 @@ def _paths(job: FioJob, number: int) -> list[str]:
     named = [name.replace("\\:", ":") for name in re.split(r"(?<!\\):", job.text("filename")) if name]
     if not named:
         count = max(job.number("nrfiles", 1), 1)
+        if count > _FILES_MAX:
+            raise Refused(
+                f"fio: [{job.name}] nrfiles={count}", expected=f"at most {_FILES_MAX:,}", code="out-of-range"
+            )
         form = job.text("filename_format", "$jobname.$jobnum.$filenum")
         base = job.name.replace("/", "_")
         named = [

@@ -21,6 +21,8 @@ from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.regular_file import read_standard_input, read_text
 
+_NUMBER_MAX: Final = 2**63 - 1
+"""Bytes and nanoseconds alike."""
 _SIZES: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _OTHER_BASE: Final = {1000: 1024, 1024: 1000}
 _TIMES_NS: Final = {"us": 1_000, "usec": 1_000, "ms": 10**6, "msec": 10**6, "s": 10**9}
@@ -92,7 +94,7 @@ class FioJob:
         found = size_of(value, 1024)
         if found is None:
             raise self.refuse(key, expected="a whole number")
-        return found
+        return self._within(key, found)
 
     def size(self, key: str) -> int | None:
         """Bytes; None where the option is not given."""
@@ -102,7 +104,7 @@ class FioJob:
         found = size_of(value, self.base)
         if found is None:
             raise self.refuse(key, expected="a size such as 4k or 1g")
-        return found
+        return self._within(key, found)
 
     def time_ns(self, key: str, unit: str = "s") -> int | None:
         """A time; a bare number counts `unit`."""
@@ -115,7 +117,13 @@ class FioJob:
             # fio takes a number with a unit that it does not know.
             code = "unsupported" if value[:1].isdecimal() else "wrong-value"
             raise self.refuse(key, expected="a time such as 30, 30s, 5m, 100ms or 10us", code=code)
-        return int(found[1]) * units[found[2] or unit]
+        return self._within(key, int(found[1]) * units[found[2] or unit])
+
+    def _within(self, key: str, number: int) -> int:
+        """A number that the engine can hold. Raises Refused."""
+        if number > _NUMBER_MAX:
+            raise self.refuse(key, "is too large", expected="less than 2^63", code="out-of-range")
+        return number
 
     @property
     def base(self) -> int:
@@ -131,7 +139,7 @@ class FioJob:
         found = [size_of(part, self.base) if part else 0 for part in self.text(key).split(",")]
         if None in found or not 1 <= len(found) <= 3:
             raise self.refuse(key, expected="one number, or READ,WRITE")
-        numbers = [number or 0 for number in found]
+        numbers = [self._within(key, number or 0) for number in found]
         return numbers[0], numbers[min(1, len(numbers) - 1)]
 
     def percent_or_size(self, key: str) -> tuple[int | None, int | None]:

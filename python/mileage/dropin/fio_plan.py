@@ -46,6 +46,8 @@ _ONCE: Final = ("sequential", "backward", "shuffled")
 """Patterns that visit each block once in a pass."""
 _SEED: Final = 0x5EED
 _SECTOR: Final = 512
+_DIGITS: Final = 5
+"""Most digits of the number of a processor."""
 _KEEPING: Final = ("mmap",)
 """Calls of which the engine does not drop the page cache between passes."""
 
@@ -475,7 +477,8 @@ def _options(job: FioJob) -> dict[str, Any]:
             api = {
                 "uring": {
                     "registered": job.is_on("registerfiles") or job.is_on("fixedbufs"),
-                    "batch": job.number("iodepth_batch", 0) if "iodepth_batch" in job.options else 0,
+                    # As fio: no more than can be outstanding.
+                    "batch": min(job.number("iodepth_batch", 0), _depth(job)),
                     "sqpoll": job.is_on("sqthread_poll"),
                     "iopoll": job.is_on("hipri"),
                 }
@@ -517,6 +520,8 @@ def _processors(job: FioJob, number: int) -> list[int]:
         low, _, high = part.partition("-")
         if not (low.isdecimal() and (not high or high.isdecimal())):
             raise job.refuse("cpus_allowed", expected="processors such as 0-3,5")
+        if len(max(low, high, key=len)) > _DIGITS:
+            raise job.refuse("cpus_allowed", "has no such processor", code="out-of-range")
         found += range(int(low), int(high or low) + 1)
     if job.text("cpus_allowed_policy") == "split":
         return [found[number % len(found)]]
