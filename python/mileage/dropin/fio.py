@@ -150,6 +150,7 @@ def _refuse_writes(works: Sequence[Sequence[FioWork]]) -> None:
 
 
 _LATE_SWITCHES: Final = (
+    "create_fsync",
     *("group_reporting", "new_group", "stonewall", "thread", "exitall", "unlink"),
     *("create_only", "verify_only", "log_offset"),
 )

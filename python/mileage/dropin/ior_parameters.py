@@ -63,6 +63,10 @@ _NUMBERS: Final = {
     "-X": "reordertasksrandomseed",
     "--random-offset-seed": "randomseed",
 }
+_NUMBER_MAX: Final = 2**31 - 1
+"""IOR keeps numbers that are no sizes in an int."""
+_TIMES: Final = ("-d", "-D", "intertestdelay", "deadlineforstonewalling", "interiodelay", "mintimeduration")
+"""Numbers that are times."""
 _SIZES: Final = {"-b": "blocksize", "-t": "transfersize", "-s": "segmentcount"}
 _NAMES: Final = {
     "reordertasksconstant": "reordertasks",
@@ -151,7 +155,11 @@ def _memory(value: str) -> int:
 def _number(name: str, value: str) -> int:
     # IOR reads numbers by atoi: what follows the digits is ignored.
     if found := re.match(r"[-+]?[0-9]+", value):
-        return int(found[0])
+        number = int(found[0]) if len(found[0].lstrip("+-0")) < len(str(_NUMBER_MAX)) + 1 else _NUMBER_MAX + 1
+        if number > _NUMBER_MAX or (number < 0 and name.removeprefix("-O ") in _TIMES):
+            least = 0 if name.removeprefix("-O ") in _TIMES else -_NUMBER_MAX
+            raise Refused(f"ior: {name}", expected=f"{least} to {_NUMBER_MAX}", code="out-of-range")
+        return number
     raise Refused(f"ior: {name} {value}", expected="a whole number", code="wrong-value")
 
 

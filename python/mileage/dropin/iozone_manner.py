@@ -127,7 +127,7 @@ def _whole(text: str) -> int:
         if not (character.isascii() and character.isdecimal()):
             break
         digits += character
-    return min(int(digits or "0"), 1 << 31)
+    return min(int(digits.lstrip("0")[:12] or "0"), 1 << 31)
 
 
 def _cache_kb(given: GivenFlags) -> int:
