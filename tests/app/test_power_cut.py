@@ -349,6 +349,8 @@ def test_options_without_effect_and_unknown_buffers_are_refused() -> None:
         ("intel-x25e-64gb,write_buffer_power=protected", "--power"),
         ("intel-x25e-64gb,write_buffer_flush=ignored", "--flush"),
         ("sata-7k2", "intel-x25e-64gb has both kinds"),
+        ("adaptec-8-sas-raid10", "an array"),
+        ("raid1(plain-64gib,plain-64gib)", "an array"),
         ("samsung-960-pro-512gb", "--power volatile"),
     ]:
         with pytest.raises(Refused, match=words):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(60)
 BASES = {
     "dd": ("", "if=/dev/zero of=out bs=4k count=1"),
     "fio": ("--name=a --size=64k --filename=out", ""),
-    "hdparm": ("-t", "/dev/null"),
+    "hdparm": ("-t", "none"),
     "iozone": ("-s 64k -i 0 -f out", ""),
     "ior": ("-b 4k -t 4k -o out", ""),
     "mdtest": ("-n 1 -d out", ""),

@@ -8,6 +8,8 @@ import pytest
 
 from mileage._core import drive_figures
 from mileage.errors import Refused
+from mileage.model.target_kind import with_change
+from mileage.targets.host_profiles import load_hosted
 from mileage.targets.profiles import PROFILE_BYTES_MAX, drive_names, load_profile, rated_write_bytes
 from mileage.targets.spec import TargetSpec
 from mileage.targets.virtual import VirtualTarget
@@ -167,3 +169,36 @@ def test_a_figure_is_removed_by_an_empty_value() -> None:
 def test_what_is_no_figure_is_refused(change: str, expected: str) -> None:
     with pytest.raises(Refused, match=expected):
         load_profile(f"plain-64gib,{change}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain-64gib,read_us=1,read_us=2",
+        "plain-64gib,read_us=1, read_us =",
+        "plain-64gib,scale=1/2,scale=1/4",
+        "raid1(plain-64gib,plain-64gib,chunk=64KiB,chunk_bytes=65536)",
+        "raid1(plain-64gib,plain-64gib),cache_bytes=1,cache_bytes=2",
+    ],
+)
+def test_a_figure_that_is_given_twice_is_refused(name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        load_profile(name)
+    assert refused.value.refusals[0].code == "repeated"
+
+
+def test_a_figure_of_a_host_and_its_drive_is_given_once() -> None:
+    for name in (
+        "plain-64gib@phenom-8gib,read_us=1,read_us=2",
+        "plain-64gib,read_us=1@phenom-8gib,read_us=2",
+        "plain-64gib@phenom-8gib,state=a,state=b",
+    ):
+        with pytest.raises(Refused) as refused:
+            load_hosted(name)
+        assert refused.value.refusals[0].code == "repeated"
+
+
+def test_a_level_of_a_factor_replaces_the_figure_of_the_target() -> None:
+    assert with_change("virtual:a,read_us=1,cell=slc", "read_us=2") == "virtual:a,cell=slc,read_us=2"
+    assert with_change("virtual:a@h,state=f", "state=") == "virtual:a@h,state="
+    assert with_change("virtual:raid1(a,chunk=1)", "chunk=2") == "virtual:raid1(a,chunk=1),chunk=2"

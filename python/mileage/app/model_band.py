@@ -26,6 +26,7 @@ from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
 from mileage.model.journal_entries import Choice, ChoiceRatio, End
 from mileage.model.target_facts import FigureAlternative
+from mileage.model.target_kind import with_change
 from mileage.plan import Plan
 from mileage.plan.resolver import resolve
 from mileage.scratch import scratch_directory
@@ -73,7 +74,7 @@ def _problem(resolved: Plan) -> str:
 
 def _plan_of(resolved: Plan, choice: FigureAlternative) -> Plan | str:
     study = msgspec.structs.replace(
-        resolved.study, target=f"{resolved.target},{choice.change}", cycles=1, sham=False, band=False
+        resolved.study, target=with_change(resolved.target, choice.change), cycles=1, sham=False, band=False
     )
     try:
         return check_built(resolve(study, next(iter(facts_of_all(study, None).values()))))

@@ -32,7 +32,7 @@ from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.signals import ENDING, handled, raise_on_signals
 from mileage.targets.ledger import Ledger
 from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
-from mileage.targets.profiles import load_profile, profile_identity
+from mileage.targets.profiles import load_profile, profile_figures, profile_identity
 from mileage.targets.programs import call, find_program, missing
 from mileage.targets.queue_settings import apply_settings, undo_settings
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
@@ -77,7 +77,10 @@ def check_campaign(kinds: Sequence[str], protected: Sequence[bool], options: Pow
         raise Refused(
             f"--speed {options.speed}", expected="real, or a factor from x0.001 to x1000", code="wrong-value"
         )
-    load_profile(options.drive)
+    if profile_figures(load_profile(options.drive)).get("kind") == "array":
+        raise Refused(
+            f"powercut {options.drive}", "an array of drives", expected="one drive", code="unsupported"
+        )
     for power in protected:
         _check_buffer(options, power)
     if os.geteuid() != 0:

@@ -127,6 +127,16 @@ def capabilities_of(target: str) -> Capabilities:
     return TARGET_KINDS.get(scheme, _NONE)
 
 
+def with_change(target: str, change: str) -> str:
+    """The target of a virtual drive with one figure changed, KEY=VALUE; an earlier change of the figure is replaced."""
+    array, parenthesis, rest = target.rpartition(")")
+    base, *changes = rest.split(",")
+    key = change.partition("=")[0].strip()
+    # What holds the "@" of a host stays.
+    kept = [one for one in changes if "@" in one or one.partition("=")[0].strip() != key]
+    return array + parenthesis + ",".join((base, *kept, change))
+
+
 def drive_and_host(name: str) -> tuple[str, str]:
     """The drive and the host in the name of a virtual target, each with its changes; the host is "" without one.
 

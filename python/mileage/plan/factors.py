@@ -8,13 +8,14 @@ resolved like studies of their own.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
 
-from mileage.model.target_kind import capabilities_of
+from mileage.model.target_kind import capabilities_of, with_change
 from mileage.plan.study import Factor, FactorLevel, Measure, State, Study
 from mileage.plan.toml_literals import toml_value
 
@@ -154,7 +155,7 @@ def _makes_drive(study: Study, name: str) -> bool:
 
 
 def _setting(study: Study, values: Mapping[str, FactorLevel], levels: dict[str, str]) -> Setting:
-    target, profile = study.target, ""
+    target, changes = study.target, list[str]()
     state: dict[str, FactorLevel] = {}
     workload: dict[str, FactorLevel] = {}
     labels: dict[str, str] = {}
@@ -165,7 +166,7 @@ def _setting(study: Study, values: Mapping[str, FactorLevel], levels: dict[str, 
             case "target":
                 target = str(value)
             case "profile":
-                profile += f",{key}={value if isinstance(value, str) else toml_value(value)}"
+                changes.append(f"{key}={value if isinstance(value, str) else toml_value(value)}")
             case "state":
                 state[key] = value
             case "workload":
@@ -174,7 +175,7 @@ def _setting(study: Study, values: Mapping[str, FactorLevel], levels: dict[str, 
                 labels[name] = levels[name]
     return Setting(
         levels=levels,
-        target=target + profile,
+        target=functools.reduce(with_change, changes, target),
         state=msgspec.convert({**msgspec.to_builtins(study.state), **state}, State),
         workload=workload,
         labels=labels,

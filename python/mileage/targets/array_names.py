@@ -71,7 +71,12 @@ def array_text(name: str, load: Load, depth: int) -> str:
             if key.strip() == "spare":
                 members += _spares(value.strip(), members, where)
             else:
-                figures |= _setting(key.strip(), value.strip(), where)
+                setting = _setting(key.strip(), value.strip(), where)
+                if setting.keys() & figures.keys():
+                    raise Refused(
+                        where, f"{key.strip()} is given twice", expected="each figure once", code="repeated"
+                    )
+                figures |= setting
         elif item:
             members.append(_member(item, where))
     if not any(not member.get("spare") for member in members):

@@ -21,6 +21,7 @@ from mileage.targets.profiles import (
     profile_figures,
     profile_folder,
     profile_name,
+    refuse_repeated,
 )
 
 STATE: Final = "state"
@@ -69,6 +70,7 @@ def load_hosted(name: str) -> tuple[str, str]:
     check_host(base, where)
     host = load_profile(base) if is_profile_path(base) else _shipped(base)
     figures = profile_figures(host)
+    refuse_repeated([_key(change) for change in (*drive.split(CHANGE)[1:], *changes)], where)
     changes = [change for change in changes if _key(change) != STATE]
     of_host = [change for change in changes if _key(change) in figures]
     of_drive = [change for change in changes if change not in of_host]
@@ -83,7 +85,7 @@ def load_hosted(name: str) -> tuple[str, str]:
 def start_state(name: str) -> Path | None:
     """The file of the state in which the drive of DRIVE@HOST,state=FILE begins; None for a factory-fresh drive.
 
-    The last of several counts, as a level of a factor stands behind the name; "state=" is a fresh drive.
+    "state=" is a fresh drive.
     Raises Refused when there is no such file.
     """
     stated = [change for change in drive_and_host(name)[1].split(CHANGE)[1:] if _key(change) == STATE]

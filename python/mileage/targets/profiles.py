@@ -194,6 +194,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     Raises Refused for a key that no profile has, and for a value of another kind than the one before; whether the drive
     can have the value is for the drive to judge.
     """
+    refuse_repeated([change.partition("=")[0].strip() for change in changes], where)
     figures = dict(profile_figures(profile))
     for change in changes:
         key, equals, text = (part.strip() for part in change.partition("="))
@@ -223,6 +224,12 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     from mileage.plan.toml_literals import toml_value
 
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
+
+
+def refuse_repeated(keys: Sequence[str], where: str) -> None:
+    """Refuse a figure that a name changes twice: of two values one would have no effect. Raises Refused."""
+    if twice := next((key for at, key in enumerate(keys) if key in keys[:at]), None):
+        raise Refused(where, f"{twice} is given twice", expected="each figure once", code="repeated")
 
 
 def _known_figures() -> Sequence[str]:
