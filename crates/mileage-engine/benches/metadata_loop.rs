@@ -3,6 +3,8 @@
 //! fresh journalled ext4 in a loop file, since ext4 without a journal is slow at random; else where the build lies.
 //! `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
+#![allow(clippy::disallowed_methods, reason = "it makes the files that it works on")]
+
 use mileage_engine::{MetadataOptions, start_metadata};
 use mileage_workload::{CreateCall, Metadata, MetadataOp, Names, Paths, Place, SetUp};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};

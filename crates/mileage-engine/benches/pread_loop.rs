@@ -3,6 +3,8 @@
 //! takes new bytes from its pool for every write: that ratio shows what honest content costs where nothing but memory
 //! is written. `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
+#![allow(clippy::disallowed_methods, reason = "it makes the files that it works on")]
+
 use mileage_engine::{Api, Options, start_observed};
 use mileage_workload::{Completion, Content, Observer, PatternKind, Stop, Sync, Workload};
 use rand::{RngCore, SeedableRng};

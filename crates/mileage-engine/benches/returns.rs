@@ -3,6 +3,8 @@
 //! loop and a function called after it, is the check: calling a function is not what costs. `cargo bench` measures;
 //! `cargo test --benches` only tries that it runs.
 
+#![allow(clippy::disallowed_methods, reason = "it makes the files that it works on")]
+
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, stat, utimensat};
 use std::cell::RefCell;
 use std::ffi::CString;

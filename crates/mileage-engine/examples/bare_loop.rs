@@ -7,6 +7,8 @@
 //!     bare_loop offsets SECONDS
 //!     bare_loop metadata FOLDER FILES create|stat|utime|unlink...
 
+#![allow(clippy::disallowed_methods, reason = "it makes the files that it works on")]
+
 use io_uring::{IoUring, opcode, types};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -30,6 +30,7 @@
 //! file nor a block device, a span beyond the target's end, records that direct I/O cannot carry, a block device that
 //! is mounted or held (when writing).
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files that they look at"))]
 #![deny(unsafe_code)]
 
 mod api;
@@ -43,12 +44,15 @@ mod device_counters;
 mod errno;
 mod error;
 #[expect(unsafe_code, reason = "asks for the sequence number of a disk")]
+#[expect(clippy::disallowed_methods, reason = "removes a file that it has compared")]
 mod identity;
 #[expect(unsafe_code, reason = "hands a box from thread to thread")]
 mod in_flight;
 mod iozone;
 mod job;
+#[expect(clippy::disallowed_methods, reason = "opens a file of the kernel for reading")]
 mod kernel_io_audit;
+#[expect(clippy::disallowed_methods, reason = "makes the log of a run, which must not exist")]
 mod log;
 mod loop_overhead;
 #[expect(unsafe_code, reason = "maps the buffers")]
@@ -61,8 +65,10 @@ mod process_share;
 mod run_context;
 mod run_handle;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
+#[expect(clippy::disallowed_methods, reason = "makes the page that processes share, which must not exist")]
 mod start_barrier;
 mod start_gate;
+#[expect(clippy::disallowed_methods, reason = "opens what the caller has checked, and compares it")]
 mod target;
 mod thread_range;
 mod thread_signals;

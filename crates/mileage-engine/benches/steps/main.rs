@@ -2,6 +2,7 @@
 //! which counts them exactly, however busy or slow the machine is. Next to them the cache lines of code that they lie
 //! in. `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
+#![allow(clippy::disallowed_methods, reason = "it makes the files that it works on")]
 #[cfg(target_arch = "x86_64")]
 mod single_step;
 

@@ -4,6 +4,7 @@
 pub(crate) mod cache_drop;
 #[expect(unsafe_code, reason = "calls ioctl")]
 mod discard;
+#[expect(clippy::disallowed_methods, reason = "discards a range of an open file")]
 pub(crate) mod file;
 #[expect(unsafe_code, reason = "maps the target and copies to and from the mapping")]
 pub(crate) mod mmap;

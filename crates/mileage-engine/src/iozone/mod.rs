@@ -25,12 +25,15 @@ mod differences;
 mod file_job;
 mod manner;
 mod process_share;
+#[expect(clippy::disallowed_methods, reason = "makes the logs of -Q")]
 mod record_extras;
 mod remount;
 mod results;
+#[expect(clippy::disallowed_methods, reason = "removes the files of a suite")]
 mod run;
 mod steps;
 mod suite;
+#[expect(clippy::disallowed_methods, reason = "opens, cuts off and removes the files of a suite")]
 mod workers;
 
 pub use differences::iozone_differences;

@@ -19,11 +19,13 @@
 //! # Refused here
 //! Hard links, symbolic links, extended attributes: no operation asks for them.
 
+#[expect(clippy::disallowed_methods, reason = "names below a directory that was compared")]
 mod calls;
 mod notes;
 mod process_share;
 mod run_state;
 mod supervisor;
+#[expect(clippy::disallowed_methods, reason = "directories of names, in one that was compared")]
 mod work_directories;
 mod worker;
 mod worker_result;

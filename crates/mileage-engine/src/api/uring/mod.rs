@@ -11,6 +11,7 @@
 //! cancelled and leaks the rest: memory that the kernel may still write is never given back.
 
 mod ring;
+#[expect(clippy::disallowed_methods, reason = "opens the target for reading, to see whether it can be polled")]
 mod setup;
 mod slots;
 pub(crate) mod workers;
