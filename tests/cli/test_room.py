@@ -139,6 +139,19 @@ def test_files_beyond_the_inodes_of_a_file_system_that_is_made_are_refused(tmp_p
     assert "50,003" in done.stderr
 
 
+def test_space_of_files_that_are_written_again_counts_as_free(small: Path) -> None:
+    file = small / "kept"
+    try:
+        for tests in ("-i 0", "-i 1", "-i 0 -i 2"):
+            done = mileage(*f"iozone -w {tests} -s 80m -r 1m -f {file}".split(), "--destroy", str(file))
+            assert done.returncode == 0, done.stderr
+            assert file.stat().st_size == 80 << 20
+        done = mileage(*f"iozone -w -i 0 -s 200m -r 1m -f {file}".split(), "--destroy", str(file))
+        assert (done.returncode, file.stat().st_size) == (2, 80 << 20)
+    finally:
+        file.unlink(missing_ok=True)
+
+
 def test_a_study_that_no_longer_fits_is_refused_when_it_is_resumed(small: Path, tmp_path: Path) -> None:
     before = _inside(small)[0]
     study = tmp_path / "study"

@@ -6,12 +6,15 @@ Where `plan`, `targets`, `store` and `execute` meet, without the judgement: what
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from mileage.errors import Interrupted, Refused
 from mileage.execute.progress import Progress
@@ -38,11 +41,27 @@ def facts_of_all(study: Study, destroy: str | None, resumed: Plan | None = None)
     """Inspect every target of a study, in order. `resumed`: the plan whose work files are there already."""
     hashes = {} if resumed is None else {s.place: _hash_at(resumed, s) for s in resumed.settings}
     return {
-        place: facts_of(
-            setting.target, destroy, state=setting.state, plan_hash=hashes.get(place, _PROVISIONAL_HASH)
+        place: _with_named_files(
+            study,
+            _open(setting.target, hashes.get(place, _PROVISIONAL_HASH), destroy, setting.state, probe=True),
         )
         for place, setting in places_of(study).items()
     }
+
+
+def _with_named_files(study: Study, target: Target) -> TargetFacts:
+    """Facts of a target. Files that a study names and that are there already count as free: runs write them again."""
+    facts, place = target.facts(), target.place
+    switches = [table.iozone for table in study.measure.values() if table.iozone is not None]
+    names = {name for each in switches for name in (each.name, *each.files) if name is not None}
+    if place is None or not names:
+        return facts
+    found = [path.lstat() for name in names if os.path.lexists(path := place / name)]
+    return msgspec.structs.replace(
+        facts,
+        free_bytes=facts.free_bytes + sum(status.st_blocks * 512 for status in found),
+        free_files=None if facts.free_files is None else facts.free_files + len(found),
+    )
 
 
 def facts_of(

@@ -259,6 +259,9 @@ class Cycle:
     def _refuse_without_room(self, number: int, target: Target, runs: list[PlannedRun]) -> None:
         """Refuse runs that do not fit: the plan did not know a file system that is made here, nor one of today."""
         plan = self._shared.plan
+        if not target.paths:
+            # All files have names of the user's, and may be there already.
+            return
         setting = plan.setting_of(runs[0])
         study = msgspec.structs.replace(plan.study, target=setting.target, state=setting.state)
         reasons = room_refusals(study, target.facts(), plan.areas.get(number, plan.work_bytes), tuple(runs))

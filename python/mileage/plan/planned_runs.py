@@ -263,15 +263,21 @@ def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...], block_bytes: i
 
 def new_files(runs: tuple[PlannedRun, ...]) -> int:
     """Files and directories that exist at the same time: the work files, and the most that a run makes for itself."""
-    own = max((run.job.new_files for run in runs if run.job is not None), default=0)
+    jobs = [run.job for run in runs if run.job is not None]
+    # With files of its own a run has a directory in which they lie; files that the user names lie in no other.
+    own = max((job.new_files + (not job.names_its_files) for job in jobs if job.new_files), default=0)
     tasks = max((found.threads for found in _workloads(runs, made_by_runs=True)), default=0)
-    # With files of its own a run has a directory in which they lie.
-    return 1 + files_of(runs) + max(own and own + 1, tasks)
+    has_work_file = not jobs or not all(job.names_its_files for job in jobs) or _has_workload(runs)
+    return has_work_file + files_of(runs) + max(own, tasks)
 
 
 def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
     """Size of the work file: the work area, or hardly anything when every run has files of its own."""
-    return work_bytes if any(run.workload is not None for run in runs) else min(work_bytes, SMALL_BYTES)
+    return work_bytes if _has_workload(runs) else min(work_bytes, SMALL_BYTES)
+
+
+def _has_workload(runs: tuple[PlannedRun, ...]) -> bool:
+    return any(run.workload is not None for run in runs)
 
 
 def hash_of(

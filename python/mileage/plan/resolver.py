@@ -310,13 +310,20 @@ def room_refusals(
         return
     needed = occupied_bytes(work_bytes, runs, facts.file_block_bytes)
     if needed > facts.free_bytes:
-        room = f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}"
-        yield Refusal(
-            "state.file",
-            text=f"the work file needs {sizes.format_bytes(needed)} and {room}",
-            advice="free some space, give a smaller state.file, or use --quick",
-            code=NO_ROOM,
-        )
+        room = f"{sizes.format_bytes(needed)} and {sizes.format_bytes(facts.free_bytes)} are free on {study.target}"
+        if occupied_bytes(work_bytes, tuple(run for run in runs if run.job is None)) > facts.free_bytes:
+            yield Refusal(
+                "state.file",
+                text=f"the work file needs {room}",
+                advice="free some space, give a smaller state.file, or use --quick",
+                code=NO_ROOM,
+            )
+        else:
+            yield Refusal(
+                text=f"the files of the runs need {room}",
+                advice="free some space, or make fewer or smaller files",
+                code=NO_ROOM,
+            )
     if facts.free_files is not None and new_files(runs) > facts.free_files:
         yield Refusal(
             text=f"{new_files(runs):,} files are to be made and {facts.free_files:,} inodes are free on {study.target}",
