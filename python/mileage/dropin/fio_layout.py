@@ -41,11 +41,14 @@ def check_files(works: Sequence[FioWork], door: Door) -> None:
             uses[file.path] = (writes or changes or is_short, removes or removed)
             if is_short or changes:
                 room.add(file.path, _bytes_of(work, file))
+            if work.job.is_on("unlink"):
+                door.passing(file.path)
     for work in works:
         for file in work.files if work.options["api"] != "null" else ():
             writes, removes = uses[file.path]
             file.work = door.work(file.path, writes=writes, removes=removes)
     room.check()
+    door.list_passing()
 
 
 def _bytes_of(work: FioWork, file: FioFile) -> int:

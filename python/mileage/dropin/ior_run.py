@@ -99,10 +99,13 @@ def check_paths(tests: list[IorOptions], door: Door) -> None:
         size = options.aggregate // (options.numtasks if options.fileperproc else 1)
         for path in names:
             work = work_of(door, options, path)
+            if not (options.keepfile or options.keepfilewitherror):
+                door.passing(path)
             # Until a time is over nobody knows how much is written.
             if options.writefile and not (options.deadlineforstonewalling or work.is_device):
                 room.add(path, size)
     room.check()
+    door.list_passing()
 
 
 def check_results(options: IorOptions) -> None:

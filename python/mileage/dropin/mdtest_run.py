@@ -400,6 +400,10 @@ def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[s
                 open_place(options, door, base, name).close()
             else:
                 free.append((base, name))
+            if "remove" in options.phases:
+                door.passing(os.path.join(base, name), NAMES)
+        if "remove" in options.phases and not os.path.exists(base):
+            door.passing(base, "empty")
         if "create" in options.phases and not options.stonewall_s:
             ranks = range(at, tasks, len(options.directories))
             files, size = _needs(options, len(ranks))
@@ -407,6 +411,7 @@ def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[s
             times = 1 if "remove" in options.phases else options.iterations
             room.add(os.path.join(base, "?"), size * times, files * times)
     room.check()
+    door.list_passing()
     return free
 
 

@@ -26,13 +26,13 @@ import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.log import log_step, logged_step
+from mileage.targets.door.leftovers import remove_leftovers
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import read_word
+from mileage.targets.ledger_folder import LEDGER_VARIABLE, ledger_folder
 from mileage.targets.privileged_steps import Step
 from mileage.targets.programs import HELD
 
-LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"
-"""Environment variable that names another folder for ledgers; everybody who is to repair needs the same."""
 FORMAT: Final = 1
 _END: Final = ".jsonl"
 _PROGRAM_S: Final = 30.0
@@ -51,17 +51,6 @@ class UndoResult(msgspec.Struct, frozen=True):
     text: str
     """Description of what was done, or of why it could not be."""
     failed: bool = False
-
-
-def ledger_folder() -> Path:
-    """Folder of the ledgers: for root in /var/lib, for other users in their own state folder."""
-    if named := os.environ.get(LEDGER_VARIABLE):
-        return Path(named)
-    if os.geteuid() == 0:
-        return Path("/var/lib/mileage/ledger")
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    # Ignore a relative path (XDG Base Directory Specification): the next command may run in another folder.
-    return (state if state.is_absolute() else Path.home() / ".local/state") / "mileage/ledger"
 
 
 class Ledger:
@@ -184,6 +173,7 @@ def repair(folder: Path | None = None) -> list[UndoResult]:
 
     A step that cannot be undone stays in its ledger, and so does what came before it.
     """
+    remove_leftovers(folder)
     found: list[UndoResult] = []
     for path in _ledgers(folder or ledger_folder()):
         try:

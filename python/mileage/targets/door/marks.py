@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mileage import _core
+from mileage.targets.ledger_folder import ledger_folder
 
 WORK: Final = "work"
 """Role of a file on which I/O was done."""
@@ -99,6 +100,4 @@ def _closed(status: os.stat_result, marked_ns: int) -> tuple[int, int]:
 
 
 def _record_of(status: os.stat_result) -> Path:
-    from mileage.targets.ledger import ledger_folder
-
     return ledger_folder() / "files" / f"{status.st_dev}-{status.st_ino}"

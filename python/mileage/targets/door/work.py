@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mileage import _core
 from mileage.errors import Refused, RunFailed
 from mileage.targets.door.device_directory import refuse_device_directory
+from mileage.targets.door.leftovers import OpenList, remove_leftovers, remove_passing
 from mileage.targets.door.marks import WORK, forget_mark, read_mark, write_mark
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Door:
         self._work: dict[str, WorkPath] = {}
         self._names: list[NameDirectory] = []
         self._held: int | None = None
+        self._passing: list[tuple[str, str]] = []
+        self._list: OpenList | None = None
+        remove_leftovers()
 
     def work(self, path: str, *, writes: bool, removes: bool = False) -> WorkPath:
         """Check a path on which I/O is to be done; once for each path and use. Raises Refused."""
@@ -80,6 +84,18 @@ class Door:
         self._names.append(found)
         return found
 
+    def passing(self, path: str, kind: str = "file") -> None:
+        """Note what the command removes at its end; `kind`: "file", "empty" or the names in a directory.
+
+        `list_passing` then lists it for the next command, if this one is killed.
+        """
+        self._passing.append((os.path.abspath(path), kind))
+
+    def list_passing(self) -> None:
+        """Write down what was noted, before anything of it is made."""
+        if self._passing:
+            self._list = OpenList(self.token, self._passing)
+
     def seal(self) -> None:
         """Mark what was made and is there as closed: a later command may write it again while nothing changes it."""
         for work in self._work.values():
@@ -99,6 +115,9 @@ class Door:
     def close(self) -> None:
         """Seal, and close the directories."""
         self.hold(None)
+        if self._list is not None:
+            remove_passing(self.token, self._passing)
+            self._list.close()
         self.seal()
         self.release()
 

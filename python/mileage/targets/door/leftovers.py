@@ -1,0 +1,117 @@
+"""Lists of what commands will remove at their end, by which the next command removes what a killed one left.
+
+Scope: one file for each command that has such files, beside the ledgers, locked as long as one of its processes lives,
+and removed at its end. An entry is a file, a directory of names with their pattern, or a directory that is removed if
+it is empty.
+What it refuses: to remove what is not marked as in work by that command, and lists that other users may have written.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from mileage.targets.door.marks import forget_mark, read_mark
+from mileage.targets.ledger_folder import ledger_folder
+
+_END: Final = ".open.json"
+_BYTES_MAX: Final = 16 << 20
+_LOOK: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OpenList:
+    """The list of one command; nothing is kept where no file can be made."""
+
+    def __init__(self, token: int, entries: Sequence[tuple[str, str]]) -> None:
+        """`entries`: absolute paths, each with "file", "empty" or the pattern of the names in a directory."""
+        self._path = ledger_folder() / "files" / f"{token:016x}{_END}"
+        self._descriptor: int | None = None
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _LOOK
+            self._descriptor = os.open(self._path, flags, 0o600)
+            # Processes that are forked from this one hold the lock too.
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            os.write(self._descriptor, json.dumps({"token": token, "entries": entries}).encode())
+
+    def close(self) -> None:
+        """The command has removed what it had to."""
+        if self._descriptor is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def remove_leftovers(folder: Path | None = None) -> None:
+    """Remove what the lists of dead commands name."""
+    try:
+        lists = sorted((folder or ledger_folder()).glob(f"files/*{_END}"))
+    except OSError:
+        return
+    for path in lists:
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            descriptor = os.open(path, os.O_RDWR | _LOOK)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_trusted(descriptor):
+                    found = json.loads(os.pread(descriptor, _BYTES_MAX, 0) or b"{}")
+                    remove_passing(int(found.get("token", 0)), found.get("entries", ()))
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
+
+
+def _is_trusted(descriptor: int) -> bool:
+    status = os.fstat(descriptor)
+    own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    return own and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and status.st_size <= _BYTES_MAX
+
+
+def remove_passing(token: int, entries: Sequence[tuple[str, str]]) -> None:
+    """Remove what is left of the entries of a command, by its marks."""
+    for path, kind in entries:
+        with suppress(OSError):
+            if kind == "empty":
+                os.rmdir(path)
+            elif kind == "file":
+                _remove_file(path, token)
+            else:
+                _remove_names(path, kind, token)
+
+
+def _remove_file(path: str, token: int) -> None:
+    folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(os.path.basename(path), os.O_RDONLY | _LOOK, dir_fd=folder)
+        try:
+            mark = read_mark(descriptor)
+            if mark is not None and mark.token == token:
+                forget_mark(descriptor)
+                os.unlink(os.path.basename(path), dir_fd=folder)
+        finally:
+            os.close(descriptor)
+    finally:
+        os.close(folder)
+
+
+def _remove_names(path: str, pattern: str, token: int) -> None:
+    from mileage.targets.door.directories import NameDirectory
+
+    base = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        name = os.path.basename(path)
+        folder = NameDirectory(os.open(name, _DIRECTORY, dir_fd=base), base, name, pattern)
+        mark = read_mark(folder.descriptor)
+        if mark is not None and mark.token == token:
+            folder.remove()
+            folder.remove_if_empty()
+        folder.close()
+    finally:
+        os.close(base)
