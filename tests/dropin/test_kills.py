@@ -41,10 +41,8 @@ def tree(place: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize(("command", "number"), CASES, ids=[f"{c.split()[0]}-{n}" for c, n in CASES])
-def test_the_next_command_leaves_nothing_of_a_killed_one(
-    tmp_path: Path, command: str, number: int, seed: int
-) -> None:
-    draw = random.Random(f"{seed} {number}")
+def test_the_next_command_leaves_nothing_of_a_killed_one(tmp_path: Path, command: str, number: int) -> None:
+    draw = random.Random(f"{os.environ['MILEAGE_TEST_SEED']} {number}")
     place = tmp_path / "place"
     (place / "letters").mkdir(parents=True)
     for name in ("mine.txt", "file.mdtest.0.0", "letters/testFile", "testFile.00000000"):

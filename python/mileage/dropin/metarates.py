@@ -19,7 +19,7 @@ from mileage.formats.metadata_print import Rates, metarates_head, metarates_line
 from mileage.model.run_record import TestResult
 from mileage.plan import PlannedRun
 from mileage.plan.study import Measure, StopRule
-from mileage.targets.door import make_directory, remove_empty_directory
+from mileage.targets.door import Door, make_directory
 
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
 
@@ -46,8 +46,12 @@ def run(given: GivenFlags) -> None:
             code="does-not-divide",
         )
     directory = Path(str(given.last("-d")))
+    # What a killed command has made is removed first.
+    door = Door("metarates")
     made = not is_modelled(directory) and not directory.exists()
     if made:
+        door.passing(str(directory), "empty")
+        door.list_passing()
         _make(directory)
     own = given.has("-u")
     head = metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s"))
@@ -63,8 +67,7 @@ def run(given: GivenFlags) -> None:
     try:
         done = do_study(given, study, head=head, tested=lines)
     finally:
-        if made:
-            remove_empty_directory(str(directory))
+        door.close()
     ((_, record),) = done.runs()
     # On a terminal, and on a modelled host, which is done at once, none is printed before the end.
     left = [result for result in record.results or () if result.test not in shown]

@@ -3,7 +3,8 @@
 Scope: one file for each command that has such files, beside the ledgers, locked as long as one of its processes lives,
 and removed at its end. An entry is a file, a directory of names with their pattern, or a directory that is removed if
 it is empty.
-What it refuses: to remove what is not marked as in work by that command, and lists that other users may have written.
+What it refuses: to remove what is not marked as in work by that command, but for an empty file that is younger than the
+command (it was killed between making and marking it), and lists that other users may have written.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from mileage import _core
 from mileage.targets.door.marks import forget_mark, read_mark
 from mileage.targets.ledger_folder import ledger_folder
 
@@ -29,7 +31,7 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class OpenList:
     """The list of one command; nothing is kept where no file can be made."""
 
-    def __init__(self, token: int, entries: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, token: int, began_ns: int, entries: Sequence[tuple[str, str]]) -> None:
         """`entries`: absolute paths, each with "file", "empty" or the pattern of the names in a directory."""
         self._path = ledger_folder() / "files" / f"{token:016x}{_END}"
         self._descriptor: int | None = None
@@ -39,7 +41,10 @@ class OpenList:
             self._descriptor = os.open(self._path, flags, 0o600)
             # Processes that are forked from this one hold the lock too.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            os.write(self._descriptor, json.dumps({"token": token, "entries": entries}).encode())
+            os.write(
+                self._descriptor,
+                json.dumps({"token": token, "began_ns": began_ns, "entries": entries}).encode(),
+            )
 
     def close(self) -> None:
         """The command has removed what it had to."""
@@ -62,7 +67,8 @@ def remove_leftovers(folder: Path | None = None) -> None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_trusted(descriptor):
                     found = json.loads(os.pread(descriptor, _BYTES_MAX, 0) or b"{}")
-                    remove_passing(int(found.get("token", 0)), found.get("entries", ()))
+                    began_ns = int(found.get("began_ns", 0))
+                    remove_passing(int(found.get("token", 0)), began_ns, found.get("entries", ()))
                     path.unlink(missing_ok=True)
             finally:
                 os.close(descriptor)
@@ -74,25 +80,30 @@ def _is_trusted(descriptor: int) -> bool:
     return own and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and status.st_size <= _BYTES_MAX
 
 
-def remove_passing(token: int, entries: Sequence[tuple[str, str]]) -> None:
+def remove_passing(token: int, began_ns: int, entries: Sequence[tuple[str, str]]) -> None:
     """Remove what is left of the entries of a command, by its marks."""
     for path, kind in entries:
         with suppress(OSError):
             if kind == "empty":
+                from mileage.targets.leftover_files import remove_remains_of_runs
+
+                # A study that was killed in it keeps it from being empty.
+                remove_remains_of_runs(Path(path))
                 os.rmdir(path)
             elif kind == "file":
-                _remove_file(path, token)
+                _remove_file(path, token, began_ns)
             else:
                 _remove_names(path, kind, token)
 
 
-def _remove_file(path: str, token: int) -> None:
+def _remove_file(path: str, token: int, began_ns: int) -> None:
     folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         descriptor = os.open(os.path.basename(path), os.O_RDONLY | _LOOK, dir_fd=folder)
         try:
-            mark = read_mark(descriptor)
-            if mark is not None and mark.token == token:
+            mark, status = read_mark(descriptor), os.fstat(descriptor)
+            is_new = not status.st_size and began_ns <= (_core.birth_time_ns(descriptor) or 0)
+            if mark.token == token if mark is not None else is_new and stat.S_ISREG(status.st_mode):
                 forget_mark(descriptor)
                 os.unlink(os.path.basename(path), dir_fd=folder)
         finally:

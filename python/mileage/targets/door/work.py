@@ -94,7 +94,7 @@ class Door:
     def list_passing(self) -> None:
         """Write down what was noted, before anything of it is made."""
         if self._passing:
-            self._list = OpenList(self.token, self._passing)
+            self._list = OpenList(self.token, self.began_ns, self._passing)
 
     def seal(self) -> None:
         """Mark what was made and is there as closed: a later command may write it again while nothing changes it."""
@@ -116,7 +116,7 @@ class Door:
         """Seal, and close the directories."""
         self.hold(None)
         if self._list is not None:
-            remove_passing(self.token, self._passing)
+            remove_passing(self.token, self.began_ns, self._passing)
             self._list.close()
         self.seal()
         self.release()
