@@ -23,6 +23,7 @@ from mileage.targets.door.marks import forget_mark, read_mark
 from mileage.targets.ledger_folder import ledger_folder
 
 _END: Final = ".open.json"
+_OF_STUDIES: Final = ".mileage-"
 _BYTES_MAX: Final = 16 << 20
 _LOOK: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,8 +69,8 @@ def remove_leftovers(folder: Path | None = None) -> None:
                 if _is_trusted(descriptor):
                     found = json.loads(os.pread(descriptor, _BYTES_MAX, 0) or b"{}")
                     began_ns = int(found.get("began_ns", 0))
-                    remove_passing(int(found.get("token", 0)), began_ns, found.get("entries", ()))
-                    path.unlink(missing_ok=True)
+                    if not remove_passing(int(found.get("token", 0)), began_ns, found.get("entries", ())):
+                        path.unlink(missing_ok=True)
             finally:
                 os.close(descriptor)
 
@@ -80,20 +81,22 @@ def _is_trusted(descriptor: int) -> bool:
     return own and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and status.st_size <= _BYTES_MAX
 
 
-def remove_passing(token: int, began_ns: int, entries: Sequence[tuple[str, str]]) -> None:
-    """Remove what is left of the entries of a command, by its marks."""
+def remove_passing(token: int, began_ns: int, entries: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Remove what is left of the entries of a command, by its marks; those that must be tried again."""
+    later: list[tuple[str, str]] = []
     for path, kind in entries:
         with suppress(OSError):
             if kind == "empty":
-                from mileage.targets.leftover_files import remove_remains_of_runs
-
-                # A study that was killed in it keeps it from being empty.
-                remove_remains_of_runs(Path(path))
+                # A study that was killed in it has files there, which the next study removes.
+                if all(name.startswith(_OF_STUDIES) for name in os.listdir(path)):
+                    later.append((path, kind))
                 os.rmdir(path)
+                later.pop()
             elif kind == "file":
                 _remove_file(path, token, began_ns)
             else:
                 _remove_names(path, kind, token)
+    return later
 
 
 def _remove_file(path: str, token: int, began_ns: int) -> None:

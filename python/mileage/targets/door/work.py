@@ -118,6 +118,7 @@ class Door:
         if self._list is not None:
             remove_passing(self.token, self.began_ns, self._passing)
             self._list.close()
+        remove_leftovers()
         self.seal()
         self.release()
 
