@@ -2,6 +2,7 @@
 
 work         files and devices on which I/O is done       results  what is written where a user says
 directories  directories in which a tool makes its names  marks    how a file of Mileage's is known again
+logs         results to which lines are added, durably
 
 Invariant: nothing else in the package opens, makes or removes a path for writing, but what
 `tests/house/test_one_door.py` lists with its reason.
@@ -15,9 +16,12 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage.targets.door.directories import NameDirectory, make_directory, remove_empty_directory
+    from mileage.targets.door.logs import ResultLog
     from mileage.targets.door.results import (
+        ResultPlace,
         appended_result,
         check_result,
+        refuse_folder,
         refuse_taken,
         result_file,
         write_result,
@@ -29,9 +33,12 @@ else:
         {
             "mileage.targets.door.work": ("Door", "WorkPath"),
             "mileage.targets.door.directories": ("NameDirectory", "make_directory", "remove_empty_directory"),
+            "mileage.targets.door.logs": ("ResultLog",),
             "mileage.targets.door.results": (
+                "ResultPlace",
                 "appended_result",
                 "check_result",
+                "refuse_folder",
                 "refuse_taken",
                 "result_file",
                 "write_result",
@@ -42,10 +49,13 @@ else:
 __all__ = [
     "Door",
     "NameDirectory",
+    "ResultLog",
+    "ResultPlace",
     "WorkPath",
     "appended_result",
     "check_result",
     "make_directory",
+    "refuse_folder",
     "refuse_taken",
     "remove_empty_directory",
     "result_file",

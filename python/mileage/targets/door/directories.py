@@ -65,15 +65,18 @@ class NameDirectory:
                 os.rmdir(name, dir_fd=folder)
 
 
-def make_directory(where: str, path: str, *, parents: bool = False) -> bool:
+def make_directory(
+    where: str, path: str | os.PathLike[str], *, parents: bool = False, mode: int = 0o775
+) -> bool:
     """Make a directory, and with `parents` those above; whether it was not there. Raises Refused and OSError."""
+    path = os.fspath(path)
     above = os.path.dirname(path.rstrip("/")) or "."
     if parents and not os.path.isdir(above):
         make_directory(where, above, parents=True)
     base = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         refuse_device_directory(f"{where}: {path}", base)
-        os.mkdir(os.path.basename(path.rstrip("/")), 0o775, dir_fd=base)
+        os.mkdir(os.path.basename(path.rstrip("/")), mode, dir_fd=base)
         return True
     except FileExistsError:
         return False

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 from mileage.errors import Refused, RunFailed
 from mileage.targets.door.device_directory import refuse_device_directory
@@ -22,6 +22,9 @@ from mileage.targets.door.marks import read_mark, write_mark
 
 _PATH_ONLY: Final = os.O_PATH | os.O_CLOEXEC
 _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME_MAX: Final = 50
+"""Characters of a name in that of its part, which has 255 bytes at most."""
 _STREAMS: Final = {"/dev/null": None, "/dev/stdout": 1, "/dev/stderr": 2}
 """Where results may go too, as nothing is kept there. Streams by descriptor: their path would cut a file off."""
 
@@ -34,11 +37,32 @@ def check_result(where: str, path: str | Path, kind: str, head: bytes = b"") -> 
     name = os.fspath(path)
     if name in _STREAMS:
         return
+    about = f"{where}: {name}"
     folder = _folder_of_result(where, name)
     try:
-        _refuse_result(f"{where}: {name}", os.path.basename(name), folder, kind, head)
+        _refuse_result(about, os.path.basename(name), folder, kind, head)
+        # Where no file can be made (read-only, full, /proc) is known before the work, not after it.
+        descriptor, part = _new_part(about, os.path.basename(name), folder)
+        os.close(descriptor)
+        os.unlink(part, dir_fd=folder)
     finally:
         os.close(folder)
+
+
+class ResultPlace(NamedTuple):
+    """Where a user wants a result: an option, a path, and the kind of the result, one word."""
+
+    option: str
+    path: Path
+    kind: str
+
+    def check(self) -> None:
+        """As :func:`check_result`."""
+        check_result(self.option, self.path, self.kind)
+
+    def write(self, content: bytes | str) -> None:
+        """As :func:`write_result`."""
+        write_result(self.option, self.path, self.kind, content)
 
 
 @contextmanager
@@ -59,15 +83,9 @@ def result_file(
         return
     about = f"{where}: {name}"
     folder = _folder_of_result(where, name)
-    part = f".{os.path.basename(name)}.{os.getpid()}.part"
     try:
         mode = _refuse_result(about, os.path.basename(name), folder, kind, head)
-        try:
-            descriptor = os.open(
-                part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
-            )
-        except OSError as error:
-            raise Refused(about, f"cannot be made: {error.strerror}", code="unwritable") from error
+        descriptor, part = _new_part(about, os.path.basename(name), folder)
         try:
             with open(descriptor, **how) as file:
                 if mode is not None:
@@ -116,7 +134,8 @@ def appended_result(where: str, path: str | Path, kind: str) -> Iterator[IO[str]
 
 
 def refuse_taken(where: str, path: str | Path, what: str) -> None:
-    """Refuse a place where something is already. `what`: what is to be made there. Raises Refused."""
+    """Refuse a place where something is already, or can never be. `what`: what is to be made there. Raises Refused."""
+    refuse_folder(where, path)
     if os.path.lexists(path):
         raise Refused(
             f"{where}: {os.fspath(path)}",
@@ -124,6 +143,26 @@ def refuse_taken(where: str, path: str | Path, what: str) -> None:
             advice="choose another place",
             code="exists",
         )
+
+
+def refuse_folder(where: str, path: str | Path) -> None:
+    """Refuse a new name in a directory that cannot be used, or that is one of devices. Raises Refused."""
+    name = os.fspath(path).rstrip("/")
+    folder = _folder_of_result(where, name)
+    try:
+        if not os.path.lexists(name):
+            refuse_device_directory(f"{where}: {name}", folder)
+    finally:
+        os.close(folder)
+
+
+def _new_part(about: str, name: str, folder: int) -> tuple[int, str]:
+    """A new file next to a result, which takes its place later: descriptor and name. Raises Refused."""
+    part = f".{name[:_NAME_MAX]}.{os.getpid()}-{os.urandom(4).hex()}.part"
+    try:
+        return os.open(part, _NEW, 0o666, dir_fd=folder), part
+    except OSError as error:
+        raise Refused(about, f"cannot be made: {error.strerror}", code="unwritable") from error
 
 
 def _folder_of_result(where: str, name: str) -> int:
