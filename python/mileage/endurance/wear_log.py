@@ -8,8 +8,6 @@ What it refuses: a file that is no such log, one of another target, and one that
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +15,12 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused
+from mileage.targets.door import ResultLog
 
 FORMAT: Final = "mileage wear log 1"
+_BEGIN: Final = f'{{"format":"{FORMAT}"'.encode()
+"""With what every log begins."""
 LOG_BYTES_MAX: Final = 1 << 28
 
 
@@ -64,27 +65,18 @@ class WearLog:
             RunFailed: it cannot be opened or written.
         """
         self.path = path
+        self._log = ResultLog("--log", path, "wear-log", _BEGIN)
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise RunFailed.from_os_error(f"opening {path}", error) from error
-        try:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise Refused(
-                    path, "another watch is writing it", advice="end that one, or choose --log", code="in-use"
-                ) from None
             self.samples = self._resumed(target, identity)
         except BaseException:
-            os.close(self._descriptor)
+            self._log.close()
             raise
 
     def _resumed(self, target: str, identity: str) -> list[Sample]:
-        text = _read(self._descriptor, self.path)
+        text = self._log.read(LOG_BYTES_MAX)
         whole = text[: text.rfind(b"\n") + 1]
         if not whole:
-            os.ftruncate(self._descriptor, 0)
+            self._log.cut(0)
             self._write(Head(FORMAT, target, identity))
             return []
         head, samples = _parsed(whole, self.path)
@@ -95,7 +87,7 @@ class WearLog:
                 advice="choose another --log",
                 code="mismatch",
             )
-        os.ftruncate(self._descriptor, len(whole))
+        self._log.cut(len(whole))
         return samples
 
     def append(self, sample: Sample) -> None:
@@ -104,11 +96,7 @@ class WearLog:
         self.samples.append(sample)
 
     def _write(self, line: msgspec.Struct) -> None:
-        try:
-            os.write(self._descriptor, msgspec.json.encode(line) + b"\n")
-            os.fsync(self._descriptor)
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {self.path}", error) from error
+        self._log.append(msgspec.json.encode(line))
 
     def __enter__(self) -> WearLog:
         return self
@@ -116,14 +104,7 @@ class WearLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
-
-
-def _read(descriptor: int, path: Path) -> bytes:
-    size = os.fstat(descriptor).st_size
-    if size > LOG_BYTES_MAX:
-        raise Refused(path, found=f"{size} bytes", expected=f"at most {LOG_BYTES_MAX}", code="too-large")
-    return os.pread(descriptor, size, 0)
+        self._log.close()
 
 
 def _parsed(text: bytes, path: Path) -> tuple[Head, list[Sample]]:
