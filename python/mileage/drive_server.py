@@ -120,7 +120,10 @@ class DriveServerProcess:
                 client.settimeout(_IDLE_S)
                 with client.makefile("rb") as lines:
                     while line := lines.readline(LINE_MAX):
-                        client.sendall(json.dumps(self._answer(line, client)).encode() + b"\n")
+                        answer = self._answer(line, client)
+                        state = answer.pop("state", b"")
+                        client.sendall(json.dumps(answer).encode() + b"\n")
+                        client.sendall(state)
             except OSError:
                 return
 
@@ -145,16 +148,10 @@ class DriveServerProcess:
     def _stats(self) -> dict[str, Any]:
         return dict(json.loads(self._server.stats()))
 
-    def _save(self, path: str) -> dict[str, Any]:
-        """Write the state so that the file is never half written."""
+    def _save(self) -> dict[str, Any]:
+        """The state, which follows the answer: the client writes it where its user may write."""
         state = bytes(self._server.save())
-        unfinished = f"{path}.unfinished"
-        with open(unfinished, "wb") as file:
-            file.write(state)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-        return {"saved": path, "bytes": len(state)}
+        return {"bytes": len(state), "state": state}
 
     def _age(self, client: socket.socket, drive_writes: float, seed: int = 1) -> dict[str, Any]:
         """Age the drive; a client that leaves ends that."""

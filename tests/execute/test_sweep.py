@@ -92,7 +92,12 @@ def test_counters_are_columns_and_write_amplification_is_drawn(tmp_path: Path) -
     svg = chart.read_text(encoding="utf-8")
     assert "write amplification" in svg
     assert all(level in svg for level in ("200", "210", "220"))
-    assert "exists" in mileage(*words).stderr
+    assert mileage(*words).returncode == 0
+    for result in (chart, table):
+        result.write_text("mine")
+        assert mileage(*words).returncode == 2
+        assert result.read_text() == "mine"
+        result.unlink()
     for words, expected in [
         (("--counter", "no_such"), "give one of"),
         (("--counter", "value"), "that column is there already"),

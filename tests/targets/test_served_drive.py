@@ -367,10 +367,11 @@ def test_used_directory_and_missing_place_are_refused(tmp_path: Path) -> None:
     drive = ServedDrive("test", ServedDriveOptions(profile=DRIVE, at=tmp_path / "at"))
     with pytest.raises(Refused, match="not an empty directory"):
         drive.start(Ledger())
-    with pytest.raises(Refused, match="is in no folder"):
+    with pytest.raises(Refused) as refusal:
         ServedDrive(
             "test", ServedDriveOptions(profile=DRIVE, at=tmp_path / "new", data=tmp_path / "none" / "data")
         ).start(Ledger())
+    assert refusal.value.refusals[0].code == "not-found"
     assert not left_of(tmp_path)
     assert not (tmp_path / "new").exists()
 

@@ -19,9 +19,10 @@ from typing import Any, Final
 import msgspec
 
 from mileage.app.published_rates import SimulatedRate, published_rates, simulate_rate
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused
 from mileage.model.published_rate import PublishedRate
 from mileage.regular_file import read_regular
+from mileage.targets.door import write_result
 from mileage.targets.profiles import PROFILE_BYTES_MAX, changed, profile_figures
 
 CLOSE: Final = 0.004
@@ -194,13 +195,12 @@ def write_fit(path: Path, fit: Fit) -> None:
     Raises Refused when the file writes its figures or rates in another form than tables, and RunFailed when it cannot
     be written.
     """
-    text = read_regular(path, PROFILE_BYTES_MAX).decode()
+    before = text = read_regular(path, PROFILE_BYTES_MAX).decode()
     for one in fit.figures:
         text = _with_figure(text, one.figure, one.after, path)
-    try:
-        path.write_text(_with_rates(text, [one.simulated for one in fit.rates], path), encoding="utf-8")
-    except OSError as error:
-        raise RunFailed.from_os_error(f"writing {path}", error) from error
+    text = _with_rates(text, [one.simulated for one in fit.rates], path)
+    # --write says that this file is changed; the head is all that it held when it was read.
+    write_result("--write", path, "profile", text, before.encode())
 
 
 def _with_figure(text: str, figure: str, value: float, path: Path) -> str:

@@ -10,11 +10,13 @@ import click
 
 from mileage.cli.drive_serve import control, serve
 from mileage.cli.published_rates import array_tests, fit, rates, raw_tests
+from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import WHOLE_MAX, Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage._core import Drive
     from mileage.plan.workload import Workload
+    from mileage.targets.door import ResultPlace
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -156,7 +158,7 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
 )
 @click.option(
     "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=ResultFile("drive-state"),
     metavar="FILE",
     help="Write the state of the drive after the run.",
 )
@@ -168,7 +170,12 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record of the run as JSON.")
 def run(
-    name: str, as_json: bool, state: Path | None, save: Path | None, report: Path | None, **options: Any
+    name: str,
+    as_json: bool,
+    state: Path | None,
+    save: ResultPlace | None,
+    report: Path | None,
+    **options: Any,
 ) -> None:
     """Run one workload on the virtual drive NAME and draw rate, latency
     and counters. Exit status 3 if the drive ended the run.
@@ -197,7 +204,7 @@ def run(
     except ValueError as error:
         raise Refused(name, str(error), code="wrong-value") from error
     if save:
-        save.write_bytes(drive.save())
+        save.write(drive.save())
     if as_json:
         _echo_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import DRIVE_WRITES, Number, Size, WholeNumber
 
 if TYPE_CHECKING:
+    from mileage.targets.door import ResultPlace
     from mileage.targets.ledger import Ledger
     from mileage.targets.served_drive import ServedDrive
 
@@ -34,7 +36,7 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
 )
 @click.option(
     "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=ResultFile("drive-state"),
     metavar="FILE",
     help="Write the state at the end.",
 )
@@ -63,7 +65,7 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
 )
 @click.option("--loop/--no-loop", default=None, help="Attach a loop device, as root does by default.")
 def serve(
-    profile: str, at: Path | None, nbd: Path | None, save: Path | None, loop: bool | None, **how: Any
+    profile: str, at: Path | None, nbd: Path | None, save: ResultPlace | None, loop: bool | None, **how: Any
 ) -> None:
     """Serve the virtual drive PROFILE as a real block device: with data, in
     real time, in a given state, until Ctrl-C. All is undone at the end, or
@@ -74,13 +76,11 @@ def serve(
     mileage drive serve micron-7450-pro-1920gb --nbd /tmp/drive.socket
     mileage drive control /mnt/x25e stats
     """
-    from mileage.errors import Refused, RunFailed
+    from mileage.errors import RunFailed
     from mileage.targets.ledger import Ledger
     from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 
     _refuse_without_effect(at, nbd, loop, how)
-    if save is not None and not save.absolute().parent.is_dir():
-        raise Refused(save, "is in no folder", code="not-found")
     options = ServedDriveOptions(
         profile=profile,
         at=at.absolute() if at else None,
@@ -103,8 +103,8 @@ def serve(
             try:
                 drive.stop(ledger, save)
             finally:
-                if drive.is_saved:
-                    click.echo(f"state saved in {save}")
+                if save is not None and drive.is_saved:
+                    click.echo(f"state saved in {save.path}")
         else:
             raise RunFailed(
                 f"the process of the drive ended with status {drive.end_status}; whoever uses it gets EIO",
@@ -183,11 +183,14 @@ def control(context: click.Context, at: Path) -> None:
 
 
 def _ask(context: click.Context, command: str, /, **arguments: Any) -> None:
-    import msgspec
-
     from mileage.targets.served_drive import ask_drive
 
-    answer = ask_drive(context.obj, command, **arguments)
+    _print(ask_drive(context.obj, command, **arguments))
+
+
+def _print(answer: dict[str, Any]) -> None:
+    import msgspec
+
     click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2))
 
 
@@ -201,13 +204,15 @@ def stats(context: click.Context) -> None:
 
 
 @control.command("save", short_help="Write the state of the drive.")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=ResultFile("drive-state"))
 @click.pass_context
-def save(context: click.Context, file: Path) -> None:
+def save(context: click.Context, file: ResultPlace) -> None:
     """Write the state of the drive into FILE, for --state of mileage drive
     serve and --from of mileage drive run. Its data is not in it.
     """
-    _ask(context, "save", path=os.path.abspath(file))
+    from mileage.targets.served_drive import save_drive
+
+    _print(save_drive(context.obj, file))
 
 
 @control.command("age", short_help="Write the drive several times over.")

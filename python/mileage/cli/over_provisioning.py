@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage.app.over_provisioning import Step
+    from mileage.targets.door import ResultPlace
 
 
 @click.command("over-provisioning", short_help="What unused capacity brings a flash drive.")
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     "--seed", type=WholeNumber(0), default=1, metavar="N", help="Seed of the random writes; default 1."
 )
 @click.option("--writes", metavar="RATE", help='Rate of writing, such as "1 DWPD": life in years as well.')
-@click.option(
-    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="SVG", help="Write a chart."
-)
+@click.option("--chart", type=ResultFile("chart"), metavar="SVG", help="Write a chart.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     drive: str,
@@ -38,7 +37,7 @@ def command(
     depth: int,
     seed: int,
     writes: str | None,
-    chart: Path | None,
+    chart: ResultPlace | None,
     as_json: bool,
 ) -> None:
     """What does it bring to leave a part of a flash drive unused? The virtual
@@ -51,7 +50,6 @@ def command(
     """
     from mileage.app.over_provisioning import SHARES, over_provisioning
     from mileage.cli.endurance_values import rate_of
-    from mileage.errors import RunFailed
 
     wanted = [share / 100 for share in shares] or list(SHARES)
     full = _capacity(drive)
@@ -75,10 +73,7 @@ def command(
             }
             for step in steps
         ]
-        try:
-            chart.write_text(over_provisioning_svg(rows, f"Over-provisioning of {drive}"), encoding="utf-8")
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {chart}", error) from error
+        chart.write(over_provisioning_svg(rows, f"Over-provisioning of {drive}"))
     if as_json:
         from mileage.cli.json_output import print_json
 

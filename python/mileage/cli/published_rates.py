@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import WholeNumber
+
+if TYPE_CHECKING:
+    from mileage.targets.door import ResultPlace
 
 
 @click.command("rates", short_help="Published rates against simulation.")
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option("--held-out", is_flag=True, help="Only the rates that were held out of every fit.")
-@click.option(
-    "--page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write Markdown, too."
-)
+@click.option("--page", type=ResultFile("page"), metavar="FILE", help="Write Markdown, too.")
 @click.option("--processes", type=WholeNumber(1), metavar="N", help="Processes; default: one per processor.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rates(
-    drives: tuple[str, ...], held_out: bool, page: Path | None, processes: int | None, as_json: bool
+    drives: tuple[str, ...], held_out: bool, page: ResultPlace | None, processes: int | None, as_json: bool
 ) -> None:
     """Simulate the rates that were published of virtual drives, each at its
     own conditions, and print quoted, simulated and ratio with the score.
@@ -29,7 +32,7 @@ def rates(
     mileage drive rates --page rates.md
     """
     from mileage.app.published_rates import published_rates, simulated_rates
-    from mileage.errors import Refused, RunFailed
+    from mileage.errors import Refused
     from mileage.report.published_rates import RateRow, rates_page, rates_text
     from mileage.targets.profiles import drive_names
     from mileage.terminal import report_width
@@ -46,10 +49,7 @@ def rates(
     found = simulated_rates(names, processes=processes)
     rows = [RateRow(one.drive, one.rate, one.simulated) for one in found if one.rate.held_out or not held_out]
     if page is not None:
-        try:
-            page.write_text(rates_page(rows), encoding="utf-8")
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {page}", error) from error
+        page.write(rates_page(rows))
     if as_json:
         import msgspec
 
@@ -73,11 +73,9 @@ def rates(
 @click.command("fit", short_help="Fit unknown figures to published rates.")
 @click.argument("profile", metavar="PROFILE")
 @click.option("--write", is_flag=True, help="Write figures and simulated rates into PROFILE, a path.")
-@click.option(
-    "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the log of the fit."
-)
+@click.option("--log", type=ResultFile("fit-log"), metavar="FILE", help="Write the log of the fit.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
+def fit(profile: str, write: bool, log: ResultPlace | None, as_json: bool) -> None:
     """Fit the free figures of a drive profile: each rate with `fits = "FIGURE"`
     gives that figure the value with which the simulated drive reaches the
     published rate. Prints what was free, what it was fitted to and what came
@@ -88,7 +86,8 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
     mileage drive fit my-drive.toml --write --log my-drive.log
     """
     from mileage.app.drive_fit import fit_profile, log_lines, write_fit
-    from mileage.errors import Refused, RunFailed
+    from mileage.errors import Refused
+    from mileage.targets.door import check_result
     from mileage.targets.profiles import is_profile_path, load_profile
 
     if write and (not is_profile_path(profile) or "," in profile):
@@ -98,17 +97,15 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
             expected="the path of a profile, ending in .toml, without changes behind it",
             code="wrong-value",
         )
-    found = fit_profile(
-        profile, load_profile(profile), lambda text: click.echo(f"simulating {text}", err=True)
-    )
+    loaded = load_profile(profile)
+    if write:
+        check_result("--write", profile, "profile", Path(profile).read_bytes())
+    found = fit_profile(profile, loaded, lambda text: click.echo(f"simulating {text}", err=True))
     text = "\n".join(log_lines(found)) + "\n"
     if write:
         write_fit(Path(profile), found)
     if log is not None:
-        try:
-            log.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {log}", error) from error
+        log.write(text)
     if as_json:
         import msgspec
 
@@ -123,29 +120,27 @@ def fit(profile: str, write: bool, log: Path | None, as_json: bool) -> None:
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option(
     "--page",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=ResultFile("page"),
     metavar="FILE",
     help="Write Markdown, with specifications and memories.",
 )
 @click.option("--processes", type=WholeNumber(1), metavar="N", help="Processes; default: one per processor.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None, as_json: bool) -> None:
+def raw_tests(
+    drives: tuple[str, ...], page: ResultPlace | None, processes: int | None, as_json: bool
+) -> None:
     """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to
     what the simulated drives do; tests that read through the page cache are
     done on the modelled host hpe-dl60-2gib.
     """
     from mileage.app.raw_tests import raw_tables, simulated_tests
     from mileage.endurance.life_text import columns_of_rows
-    from mileage.errors import RunFailed
     from mileage.report.raw_tests import raw_tests_page, test_rows
     from mileage.targets.data_sheets import all_data_sheets
 
     found = simulated_tests(drives, processes=processes)
     if page is not None:
-        try:
-            page.write_text(raw_tests_page(raw_tables(), found, all_data_sheets()), encoding="utf-8")
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {page}", error) from error
+        page.write(raw_tests_page(raw_tables(), found, all_data_sheets()))
     if as_json:
         import msgspec
 
@@ -160,12 +155,12 @@ def raw_tests(drives: tuple[str, ...], page: Path | None, processes: int | None,
 @click.argument("study", required=False, metavar="[STUDY]")
 @click.option(
     "--page",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=ResultFile("page"),
     metavar="FILE",
     help="Write Markdown, and two charts next to it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def array_tests(study: str | None, page: Path | None, as_json: bool) -> None:
+def array_tests(study: str | None, page: ResultPlace | None, as_json: bool) -> None:
     """Print the array test of 2009 (IOMeter on X25-E, SAS and SATA members;
     J. De Gelas, AnandTech): published, simulated, ratio, and the ranks of
     the arrays. STUDY: the folder of a study anandtech-2009; without one the
@@ -173,22 +168,27 @@ def array_tests(study: str | None, page: Path | None, as_json: bool) -> None:
     """
     from mileage.app.array_tests import array_tests as tests
     from mileage.endurance.life_text import columns_of_rows
-    from mileage.errors import RunFailed
     from mileage.execute.live_view import Terminal
-    from mileage.report.array_tests import array_tests_page, charts_svg, figure_rows
+    from mileage.report.array_tests import CHARTS, array_tests_page, charts_svg, figure_rows
     from mileage.report.standings import standing_lines
     from mileage.terminal import report_width
 
+    charts: dict[str, ResultPlace] = {}
+    if page is not None:
+        path = page.path
+        charts = {
+            name: page._replace(path=path.with_name(f"{path.stem}-{name}.svg"), kind="chart")
+            for name in CHARTS
+        }
+        for chart in charts.values():
+            chart.check()
     with Terminal() as progress:
         found = tests(study, progress=progress)
     if page is not None:
-        charts = {name: f"{page.stem}-{name}.svg" for name in charts_svg(found.mb_per_s)}
-        try:
-            for name, svg in charts_svg(found.mb_per_s).items():
-                (page.parent / charts[name]).write_text(svg, encoding="utf-8")
-            page.write_text(array_tests_page(found.figures, found.ranks, charts), encoding="utf-8")
-        except OSError as error:
-            raise RunFailed.from_os_error(f"writing {page}", error) from error
+        for name, svg in charts_svg(found.mb_per_s).items():
+            charts[name].write(svg)
+        names = {name: chart.path.name for name, chart in charts.items()}
+        page.write(array_tests_page(found.figures, found.ranks, names))
     if as_json:
         import msgspec
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import WholeNumber
+
+if TYPE_CHECKING:
+    from mileage.targets.door import ResultPlace
 
 
 @click.command("sweep")
@@ -21,7 +26,7 @@ from mileage.cli.value_types import WholeNumber
 @click.option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ResultFile("sweep-table"),
     metavar="FILE",
     help="Write the CSV to FILE.",
 )
@@ -34,7 +39,7 @@ from mileage.cli.value_types import WholeNumber
 )
 @click.option(
     "--chart",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ResultFile("chart"),
     metavar="FILE",
     help="Draw metrics and write amplification (FILE.svg or FILE.png).",
 )
@@ -43,9 +48,9 @@ def command(
     study: str,
     target: str | None,
     processes: int | None,
-    out: Path | None,
+    out: ResultPlace | None,
     counters: tuple[str, ...],
-    chart: Path | None,
+    chart: ResultPlace | None,
     as_json: bool,
 ) -> None:
     """Run STUDY once for every combination of its factors, each from a
@@ -65,11 +70,10 @@ def command(
     from mileage.app.sweep import COLUMNS, columns_of, sweep
     from mileage.errors import Refused
 
-    for option, path in (("--out", out), ("--chart", chart)):
-        if path is not None and path.exists():
-            raise Refused(f"{option} {path}", "exists", advice="name a new file", code="exists")
-    if chart is not None and chart.suffix not in (".svg", ".png"):
-        raise Refused(f"--chart {chart}", advice="name a file that ends in .svg or .png", code="wrong-value")
+    if chart is not None and chart.path.suffix not in (".svg", ".png"):
+        raise Refused(
+            f"--chart {chart.path}", advice="name a file that ends in .svg or .png", code="wrong-value"
+        )
     rows = sweep(study, target=target, processes=processes, counters=counters)
     if chart is not None:
         from mileage.report.sweep_chart import sweep_picture
@@ -77,7 +81,7 @@ def command(
         factors = [name for name in columns_of(rows) if name not in (*COLUMNS, *counters)]
         picture = sweep_picture(rows, factors, f"Sweep of {Path(study).stem}")
         if picture is not None:
-            chart.write_bytes(picture[0].encode() if chart.suffix == ".svg" else picture[1])
+            chart.write(picture[0] if chart.path.suffix == ".svg" else picture[1])
     if as_json:
         text = msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
     else:
@@ -89,4 +93,4 @@ def command(
     if out is None:
         click.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
+        out.write(text)

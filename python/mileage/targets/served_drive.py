@@ -12,7 +12,6 @@ import json
 import os
 import select
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import msgspec
 from mileage.drive_server import ServeOptions, control_address
 from mileage.errors import Refused, RunFailed
 from mileage.targets.block_ioctls import discard
+from mileage.targets.door import Door, ResultPlace, make_directory, refuse_folder, refuse_taken
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.kernel_text import read_word
 from mileage.targets.ledger import Ledger
@@ -76,7 +76,7 @@ class ServedDrive:
             raise Refused(
                 options.state, "is no file", expected="a saved state of the drive", code="not-found"
             )
-        _refuse_used(options)
+        self._door = Door("--data")
         self.is_saved = False
         """Whether the state was written."""
         self._process: subprocess.Popen[str] | None = None
@@ -120,6 +120,7 @@ class ServedDrive:
 
     def start(self, ledger: Ledger) -> None:
         """Mount the drive and listen. Raises Refused and RunFailed; then nothing is left."""
+        self._refuse_used_places()
         at = self._options.at
         if at is None:
             if self._socket_step is not None:
@@ -129,7 +130,9 @@ class ServedDrive:
         try:
             if not at.exists():
                 self._directory_step = MadeDirectory(str(at))
-                ledger.take(self._directory_step, lambda: at.mkdir(mode=0o700, parents=True))
+                ledger.take(
+                    self._directory_step, lambda: make_directory("--at", at, parents=True, mode=0o700)
+                )
             if self._socket_step is not None:
                 ledger.take(self._socket_step, lambda: None)
             self._mount_step = MountedDrive(str(at))
@@ -191,7 +194,7 @@ class ServedDrive:
             raise RuntimeError("attach must come before discard")
         return discard(self._what, self._loop, FileIdentity.at(self._loop))
 
-    def stop(self, ledger: Ledger, save: Path | None = None) -> None:
+    def stop(self, ledger: Ledger, save: ResultPlace | None = None) -> None:
         """Undo everything, and write the drive's state before its process ends. Raises RunFailed.
 
         The state is written also where the drive is in use and cannot be detached: as it is then.
@@ -210,8 +213,8 @@ class ServedDrive:
                 ledger.undo(step)
         self._directory_step = None
 
-    def _save(self, path: Path) -> None:
-        self.control("save", path=os.path.abspath(path))
+    def _save(self, place: ResultPlace) -> None:
+        save_drive(self._options.name, place)
         self.is_saved = True
 
     def kill(self) -> None:
@@ -219,6 +222,25 @@ class ServedDrive:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            self._give_back_data()
+
+    def _give_back_data(self) -> None:
+        """Mark the file with the data as closed: a later drive may go on with it while nothing changes it."""
+        self._door.close()
+        self._door = Door("--data")
+
+    def _refuse_used_places(self) -> None:
+        """Refuse what is taken: the name of the drive, its socket, a file with the data of something else."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, contextlib.suppress(OSError):
+            connection.connect(control_address(self._options.name))
+            raise Refused(
+                self._options.name, "a drive is served here already", advice="end that one", code="in-use"
+            )
+        if self._options.nbd is not None:
+            refuse_taken("--nbd", self._options.nbd, "a socket")
+        if self._options.data is not None:
+            refuse_folder("--data", self._options.data)
+            self._door.work(str(self._options.data), writes=True)
 
     def _refuse_used_directory(self, at: Path) -> None:
         if any(mount.mount_point == str(at.absolute()) for mount in read_mounts()):
@@ -233,11 +255,14 @@ class ServedDrive:
 
     def _spawn(self) -> None:
         options = self._options
+        data = None
+        if options.data is not None:
+            data = self._door.work(str(options.data), writes=True).open(os.O_RDWR | os.O_CREAT)
         order = ServeOptions(
             name=options.name,
             profile=self._profile,
             state=str(options.state) if options.state else None,
-            data=str(options.data) if options.data else None,
+            data=None if data is None else f"/proc/self/fd/{data}",
             at=str(options.at) if options.at else None,
             nbd=str(options.nbd) if options.nbd else None,
             speed=options.speed,
@@ -250,7 +275,10 @@ class ServedDrive:
             stdout=subprocess.PIPE,
             text=True,
             process_group=0,
+            pass_fds=() if data is None else (data,),
         )
+        if data is not None:
+            os.close(data)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
@@ -282,6 +310,7 @@ class ServedDrive:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        self._give_back_data()
 
 
 def ask_drive(name: str, command: str, /, **arguments: Any) -> dict[str, Any]:
@@ -289,6 +318,19 @@ def ask_drive(name: str, command: str, /, **arguments: Any) -> dict[str, Any]:
 
     Raises Refused when nothing is served there, or the drive refuses; RunFailed when it does not answer.
     """
+    return _asked(name, command, arguments)[0]
+
+
+def save_drive(name: str, place: ResultPlace) -> dict[str, Any]:
+    """Write the state of the served drive of this name; what was written. Raises as :func:`ask_drive`."""
+    answer, state = _asked(name, "save", {})
+    place.write(state)
+    return {"saved": str(place.path), **answer}
+
+
+def _asked(name: str, command: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """The answer of a served drive, and the state that follows the answer to `save`."""
+    state = b""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_ANSWER_S)
         try:
@@ -304,33 +346,18 @@ def ask_drive(name: str, command: str, /, **arguments: Any) -> dict[str, Any]:
             connection.sendall(json.dumps({"do": command, **arguments}).encode() + b"\n")
             with connection.makefile("rb") as lines:
                 line = lines.readline()
+                answer: dict[str, Any] = msgspec.json.decode(line) if line else {}
+                if command == "save":
+                    state = lines.read(answer.get("bytes", 0))
         except OSError as error:
             raise RunFailed.from_os_error(f"{name}: the drive does not answer", error) from error
-    if not line:
+    if not line or len(state) != (answer.get("bytes", 0) if command == "save" else 0):
         raise RunFailed(
             f"{name}: the process of the drive has ended, or belongs to another user", cause="program"
         )
-    answer: dict[str, Any] = msgspec.json.decode(line)
     if "error" in answer:
         raise Refused(name, str(answer["error"]), code="refused")
-    return answer
-
-
-def _refuse_used(options: ServedDriveOptions) -> None:
-    """Refuse a socket that is there, and a file of data that has content or is no file. Raises Refused."""
-    for path in (options.nbd, options.data):
-        if path is None:
-            continue
-        if not path.absolute().parent.is_dir():
-            raise Refused(path, "is in no folder", code="not-found")
-        try:
-            found = path.lstat()
-        except FileNotFoundError:
-            continue
-        is_new = path == options.data and stat.S_ISREG(found.st_mode) and found.st_size == 0
-        if not is_new:
-            expected = "a path where nothing is" + (" or an empty file" if path == options.data else "")
-            raise Refused(path, "is there already", expected=expected, code="exists")
+    return answer, state
 
 
 def _is_held(device: Path) -> bool:
