@@ -71,7 +71,7 @@ def test_the_work_file_fits_into_what_is_free(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("old.toml",), "exists and is not overwritten"),
+        (("old.toml",), "is there already"),
         (("a b.toml",), "letters, digits"),
         (("new.toml", "--like", "degradatoin"), "did you mean 'degradation'?"),
         (("new.toml", "-t", "/no/where"), "does not exist"),

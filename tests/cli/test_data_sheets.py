@@ -30,7 +30,7 @@ def test_a_new_data_sheet_is_valid_and_not_written_over(tmp_path: Path) -> None:
     assert "600 TBW" in shown.stdout
     again = mileage("new", "datasheet", "my-drive.toml", cwd=tmp_path)
     assert again.returncode == 2
-    assert "is not overwritten" in again.stderr
+    assert "is there already" in again.stderr
 
 
 @pytest.mark.parametrize(

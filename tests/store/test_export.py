@@ -101,8 +101,9 @@ def test_nothing_is_written_over(study: Path, tmp_path: Path) -> None:
     for name in ("full", "file", "link"):
         with pytest.raises(Refused, match="nothing is written over"):
             saved(study, "csv", tmp_path / name)
-    with pytest.raises(Refused, match="is no folder"):
+    with pytest.raises(Refused) as refusal:
         saved(study, "csv", tmp_path / "absent" / "x")
+    assert refusal.value.refusals[0].code == "not-found"
     assert (tmp_path / "full" / "mine").read_text() == "precious"
     assert (tmp_path / "file").read_text() == "precious"
     saved(study, "csv", tmp_path / "empty")

@@ -24,6 +24,7 @@ from mileage.report.evidence import Evidence, Layout
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
 from mileage.store.safe_directory import Directory
+from mileage.targets.door import make_directory
 
 _WORST: Sequence[CheckState] = ("bad", "warn", "unknown", "ok")
 
@@ -96,7 +97,7 @@ def new_folder(out: Path, option: str = "--out") -> Directory:
             out, "exists", advice=f"nothing is written over: name a new folder with {option}", code="exists"
         )
     try:
-        out.mkdir(exist_ok=True)
+        make_directory(option, out)
         folder = Directory.open(out)
     except OSError as cause:
         raise Refused(

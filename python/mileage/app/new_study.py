@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.builtin import builtin_text, template_text
 from mileage.plan.data_sheet_reader import parse_data_sheet
 from mileage.plan.study_reader import parse_study
 from mileage.plan.toml_literals import toml_value
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.door import refuse_taken, write_result
 from mileage.targets.filesystem import look_at
 from mileage.targets.spec import parse_target
 
@@ -60,7 +61,7 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
         if like is None:
             text = _fitting(text, found)
     parse_study(text, str(path))
-    _write_new(path, text)
+    _write_new("study file", path, text)
     return text
 
 
@@ -80,19 +81,12 @@ def write_new_data_sheet(path: Path) -> None:
         )
     text = _with_key(template_text("new_data_sheet"), "name", path.name.removesuffix(".toml"))
     parse_data_sheet(text, str(path))
-    _write_new(path, text)
+    _write_new("data sheet", path, text)
 
 
-def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Refused(
-            path, "exists and is not overwritten", advice="name a new file", code="exists"
-        ) from None
-    except OSError as error:
-        raise RunFailed.from_os_error(f"writing {path}", error) from error
+def _write_new(what: str, path: Path, text: str) -> None:
+    refuse_taken(what, path, "it")
+    write_result(what, path, what.replace(" ", "-"), text)
 
 
 def _comparison(one: str, other: str) -> str:

@@ -15,6 +15,7 @@ from mileage.scratch import scratch_directory
 from mileage.store.export_tables import Table
 from mileage.store.export_writers import FORMATS
 from mileage.store.text_cells import written
+from mileage.targets.door import refuse_folder
 
 _RULES = r"""Numbers have all their digits. An empty cell means: not known. An empty text is `""`.
 
@@ -36,13 +37,7 @@ def refuse_existing(out: Path) -> None:
         raise Refused(
             out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
         )
-    if not out.absolute().parent.is_dir():
-        raise Refused(
-            out.absolute().parent,
-            "is no folder",
-            advice="make it first, or give another with --out",
-            code="not-found",
-        )
+    refuse_folder("--out", out)
 
 
 def write_tables(

@@ -26,6 +26,7 @@ from mileage.store.journal import Journal, JournalContent, read_journal
 from mileage.store.journal_line_check import PlannedRuns, brief
 from mileage.store.safe_directory import Directory, open_to_read, read_at_most, refuse_links
 from mileage.store.seal import checksum
+from mileage.targets.door import make_directory
 
 T = TypeVar("T")
 MISSING: Final = "is missing"
@@ -99,7 +100,7 @@ class StudyFolder:
         folder = cls(path)
         folder.is_temporary = temporary
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_directory("study folder", path, parents=True)
             refuse_links(path)
             for name in (folder.environment.name, folder.state.name):
                 folder.directory.below(name).close()
