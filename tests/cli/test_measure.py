@@ -356,16 +356,17 @@ def test_every_operation_is_logged_and_replayed(tmp_path: Path) -> None:
     assert "300 in" in output
 
 
-def test_several_logs_are_numbered_and_none_is_written_over(tmp_path: Path) -> None:
+def test_several_logs_are_numbered_and_nothing_else_is_written_over(tmp_path: Path) -> None:
     there = ("--target", f"dir:{tmp_path}", "--size", "1MiB", "--operations", "50", "--repeat", "2")
     log = tmp_path / "log.csv"
     measured(*there, "--log", str(log))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log-1.csv", "log-2.csv"]
-    before = (tmp_path / "log-2.csv").read_bytes()
-    again = mileage("measure", *there, "--log", str(log))
-    assert again.returncode == 2
-    assert "log-1.csv exists; name a new file" in again.stderr
-    assert (tmp_path / "log-2.csv").read_bytes() == before
+    measured(*there, "--log", str(log))
+    (tmp_path / "log-2.csv").write_text("mine")
+    before = (tmp_path / "log-1.csv").read_bytes()
+    assert mileage("measure", *there, "--log", str(log)).returncode == 2
+    assert (tmp_path / "log-1.csv").read_bytes() == before
+    assert (tmp_path / "log-2.csv").read_text() == "mine"
 
 
 def test_a_real_device_says_what_it_did(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,9 +28,13 @@ from mileage.plan.study import State
 from mileage.store import StudyFolder
 from mileage.targets import parse_target
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.door import check_result, result_file
 
 if TYPE_CHECKING:
     from mileage.store import MeasuredCell
+
+OPERATION_LOG: Final = "operation-log"
+"""Kind of the result of --log."""
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -159,25 +163,20 @@ def _done_in(
 
 
 def _log_names(resolved: Plan, log: Path) -> list[Path]:
-    """Paths of the operation log of each run. Raises Refused when something is there already."""
+    """Paths of the operation log of each run. Raises Refused when something else is there."""
     count = sum(run.reach is not None and run.reach.log for run in resolved.runs)
     names = [log] if count == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, count + 1)]
     for name in names:
-        if name.exists():
-            raise Refused(f"--log {log}", f"{name} exists", advice="name a new file", code="exists")
+        check_result("--log", name, OPERATION_LOG)
     return names
 
 
 def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
-    """Copy the logs of the measured runs to where the user wants them. Raises Refused."""
+    """Copy the logs of the measured runs to where the user wants them. Raises Refused and RunFailed."""
     found = sorted(folder.logs.iterdir()) if names and folder.logs.is_dir() else []
     for source, name in zip(found, names, strict=True):
-        try:
-            shutil.copyfile(source, name)
-        except OSError as error:
-            raise Refused(
-                f"--log {name}", f"cannot be written: {error.strerror}", code="unwritable"
-            ) from error
+        with source.open("rb") as log, result_file("--log", name, OPERATION_LOG) as file:
+            shutil.copyfileobj(log, file)
 
 
 def _of_cache(resolved: Plan) -> list[str]:

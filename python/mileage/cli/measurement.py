@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mileage.app.measurement import Measurement, measure, refuse_existing
+from mileage.app.measurement import OPERATION_LOG, Measurement, measure, refuse_existing
 from mileage.app.measurement_request import requested
 from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.cli.one_off_plan import plan_of
@@ -20,6 +20,7 @@ from mileage.plan import to_toml
 from mileage.plan.load_model import Spacing
 from mileage.plan.one_off_study import one_off
 from mileage.report.measurement_setup import labels_of, setting_text
+from mileage.targets.door import check_result
 
 if TYPE_CHECKING:
     from mileage.app.rate_search import SearchResult
@@ -39,15 +40,8 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     destroy, save = given["destroy"], given["save"]
     if save is not None:
         refuse_existing(save)
-    if given["log"] is not None and given["log"].exists():
-        raise Refused(f"--log {given['log']}", "exists", advice="name a new file", code="exists")
-    if given["log"] is not None and not given["log"].parent.is_dir():
-        raise Refused(
-            f"--log {given['log']}",
-            f"{given['log'].parent} is no folder",
-            advice="make it first",
-            code="not-found",
-        )
+    if given["log"] is not None:
+        check_result("--log", given["log"], OPERATION_LOG)
     found = None
     if given["latency_target"] is not None:
         from mileage.cli.rate_search import print_nothing, searched

@@ -23,10 +23,13 @@ from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.door import check_result, write_result
 
 _SECTOR: Final = 512
 _FILE_BYTES: Final = 1 << 30
 _UNIT: Final = 1 << 20
+_WHERE: Final = "iometer: -r"
+_KIND: Final = "iometer-results"
 
 
 def run(given: GivenFlags) -> None:
@@ -46,9 +49,12 @@ def run(given: GivenFlags) -> None:
         )
     configuration = read_icf(Path(named[0]))
     study = study_of(given, configuration, with_scheme(target))
+    out = given.last("-r")
+    if out is not None:
+        check_result(_WHERE, out, _KIND)
     began = time.strftime("%Y-%m-%d %H:%M:%S")
     destroy = given.last("--destroy")
-    out, description = given.last("-r"), configuration.description
+    description = configuration.description
     rows: list[Row] = []
 
     def finished(run: PlannedRun, record: RunRecord) -> str:
@@ -56,23 +62,13 @@ def run(given: GivenFlags) -> None:
         rows.append(_row_of(study, str(tables[run.cell]), record))
         if out is None:
             return (result_head(description, began) if len(rows) == 1 else "") + result_row(rows[-1])
-        _write(out, result_text(description, began, target, rows))
+        write_result(_WHERE, out, _KIND, result_text(description, began, target, rows))
         return ""
 
     tables = {cell.label: cell.table for cell in plan_of(given, study, destroy).cells}
     do_study(given, study, destroy=destroy, finished=finished)
     if out is None:
         sys.stdout.write(result_end(began, target, rows))
-
-
-def _write(out: str, text: str) -> None:
-    """Write the result file. Raises Refused."""
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Refused(
-            f"iometer: -r {out}", f"cannot be written: {error.strerror}", code="unwritable"
-        ) from error
 
 
 def study_of(given: GivenFlags, found: Configuration, target: str) -> Study:

@@ -6,6 +6,7 @@ What it refuses: combinations that IOzone refuses, tests that have nothing to re
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from mileage.dropin.iozone_tests import tests_of
 from mileage.dropin.task_values import is_modelled, number, whole_number
 from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed
+from mileage.execute.latency_logs import check_latency_logs
 from mileage.formats.worksheet import refuse_unwritable
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
@@ -59,8 +61,7 @@ def run(given: GivenFlags) -> None:
     if not asked.tests:
         _print_nothing(given, asked)
         return
-    for sheet in given.every("-b"):
-        refuse_unwritable(Path(sheet))
+    _check_results(given)
     study = study_of(given, asked)
     makes = asked.tests[0] in ("write", "fwrite", "pwrite")
     writes = any(_writes(test) for test in asked.tests)
@@ -119,6 +120,14 @@ def _print_notes_before(given: GivenFlags, asked: IozoneRequest) -> None:
     print_notes(
         [*given.traps, *_unused_notes(given), *_differences(given, asked), *_memory_notes(given, asked)]
     )
+
+
+def _check_results(given: GivenFlags) -> None:
+    """Refuse places of worksheets and logs that have something else. Raises Refused."""
+    for sheet in given.every("-b"):
+        refuse_unwritable(Path(sheet))
+    if given.has("-Q"):
+        check_latency_logs(os.getcwd())
 
 
 def _print_nothing(given: GivenFlags, asked: IozoneRequest) -> None:

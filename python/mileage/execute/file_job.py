@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Interrupted, Refused
+from mileage.execute.latency_logs import check_latency_logs
 from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.external_program import Program
@@ -81,6 +82,8 @@ def perform_suite(
             # A file system on a loop device may get another one, and so another number, whenever it is mounted.
             directory["device"] = None
         more["directory"] = directory
+    if job.value.manner is not msgspec.UNSET and job.value.manner.logs is not None:
+        check_latency_logs(job.value.manner.logs)
     path, files = _own_files(target, job)
     if files:
         more["files"] = files

@@ -8,10 +8,11 @@ use crate::error::{Error, failed};
 use crate::memory::Pages;
 use crate::usage::ThreadUsage;
 use rustix::fd::BorrowedFd;
-use rustix::fs::SeekFrom;
+use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// IOzone's distance from one disturbance to the next, in records.
@@ -119,7 +120,10 @@ impl RecordExtras {
 impl LatencyLog {
     fn open(path: &Path, always_headed: bool) -> Result<Self, Error> {
         let cannot = |error| failed("open", path)(errno_of(error));
-        let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(cannot)?;
+        // Who starts the suite has checked what is there; a link that took its place meanwhile is not followed.
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = options.open(path).map_err(cannot)?;
         if always_headed || file.metadata().map_err(cannot)?.len() == 0 {
             file.write_all(HEAD.as_bytes()).map_err(cannot)?;
         }
