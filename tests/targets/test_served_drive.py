@@ -376,6 +376,57 @@ def test_used_directory_and_missing_place_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_data_and_socket_of_something_else_are_refused_and_own_data_are_continued(tmp_path: Path) -> None:
+    data, socket_path = tmp_path / "data", tmp_path / "socket"
+    data.write_bytes(b"mine")
+    socket_path.touch()
+    foreign = (
+        ServedDriveOptions(profile=DRIVE, at=tmp_path / "at", data=data),
+        ServedDriveOptions(profile=DRIVE, nbd=socket_path),
+        ServedDriveOptions(profile=DRIVE, nbd=Path("/dev/mileage-typo")),
+        ServedDriveOptions(profile=DRIVE, at=tmp_path / "at", data=Path("/dev/mileage-typo")),
+    )
+    for options in foreign:
+        with pytest.raises(Refused):
+            ServedDrive("test", options).start(Ledger())
+    assert data.read_bytes() == b"mine"
+    assert socket_path.stat().st_size == 0
+    data.unlink()
+    options = ServedDriveOptions(profile=DRIVE, at=tmp_path / "at", data=data, speed="unbounded")
+    for turn in range(2):
+        ledger = Ledger()
+        drive = ServedDrive("test", options)
+        drive.start(ledger)
+        try:
+            with pytest.raises(Refused):
+                ServedDrive("test", options).start(Ledger())
+            assert drive.file is not None
+            with drive.file.open("r+b") as file:
+                assert file.read(4096) == (b"x" * 4096 if turn else bytes(4096))
+                file.seek(0)
+                file.write(b"x" * 4096)
+        finally:
+            drive.stop(ledger)
+    with data.open("r+b") as file:
+        file.write(b"mine")
+    with pytest.raises(Refused):
+        ServedDrive("test", options).start(Ledger())
+    assert not left_of(tmp_path)
+
+
+def test_a_state_is_saved_over_a_state_only(served: tuple[ServedDrive, Ledger, Path], tmp_path: Path) -> None:
+    drive, _, _ = served
+    assert drive.file is not None
+    at, state = str(drive.file.parent), tmp_path / "state"
+    for _ in range(2):
+        done = mileage("drive", "control", at, "save", str(state))
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["bytes"] == state.stat().st_size
+    state.write_text("mine")
+    assert mileage("drive", "control", at, "save", str(state)).returncode == 2
+    assert state.read_text() == "mine"
+
+
 def test_fio_verifies_what_it_wrote_through_nbd(tmp_path: Path) -> None:
     for program in ("nbdinfo", "fio"):
         if shutil.which(program) is None:
