@@ -271,7 +271,7 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(
         ("-Z", "not supported"),
         ("-a -n 1m -g 64k", "larger than the largest"),
         ("-Rb -s", "found a flag where the name"),
-        ("-b missing/x.wks", "is no directory"),
+        ("-b missing/x.wks", "No such file or directory"),
     ],
 )
 def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, words: str, summary: str) -> None:

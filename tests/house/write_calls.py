@@ -67,6 +67,7 @@ _FOREIGN_METHODS = {
 _FOREIGN = {
     *("np.save", "numpy.save", "duckdb.connect", "sqlite3.connect", "zipfile.ZipFile", "tarfile.open"),
     *("gzip.open", "bz2.open", "lzma.open", "shelve.open", "dbm.open", "xlsxwriter.Workbook"),
+    *("logging.FileHandler", "FileHandler", "click.File"),
 }
 _CORE = {
     *("DriveServer", "StartBarrier", "make_start_barrier", "remove_iozone_files", "run_file", "run_iozone"),

@@ -23,6 +23,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FRESH = """[!] fresh drive: it was empty when the run began, so writes rarely waited for garbage
     collection; --fill writes the whole drive first, --from FILE starts from a used one
 """
+_STATE_MAX = 1 << 34
+"""Bytes of the largest state that is read."""
 _LOSS_YEARS = 5.0
 _LOSS_ARRAYS = 100_000
 """Arrays that are simulated for the probability of data loss."""

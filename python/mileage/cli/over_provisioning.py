@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--seed", type=WholeNumber(0), default=1, metavar="N", help="Seed of the random writes; default 1."
 )
 @click.option("--writes", metavar="RATE", help='Rate of writing, such as "1 DWPD": life in years as well.')
-@click.option("--chart", type=ResultFile("chart"), metavar="SVG", help="Write a chart.")
+@click.option("--chart", type=ResultFile("over-provisioning-chart"), metavar="SVG", help="Write a chart.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     drive: str,

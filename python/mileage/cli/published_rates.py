@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("rates", short_help="Published rates against simulation.")
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option("--held-out", is_flag=True, help="Only the rates that were held out of every fit.")
-@click.option("--page", type=ResultFile("page"), metavar="FILE", help="Write Markdown, too.")
+@click.option("--page", type=ResultFile("rates-page"), metavar="FILE", help="Write Markdown, too.")
 @click.option("--processes", type=WholeNumber(1), metavar="N", help="Processes; default: one per processor.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rates(
@@ -120,7 +120,7 @@ def fit(profile: str, write: bool, log: ResultPlace | None, as_json: bool) -> No
 @click.argument("drives", nargs=-1, metavar="[DRIVE]...")
 @click.option(
     "--page",
-    type=ResultFile("page"),
+    type=ResultFile("raw-tests-page"),
     metavar="FILE",
     help="Write Markdown, with specifications and memories.",
 )
@@ -155,7 +155,7 @@ def raw_tests(
 @click.argument("study", required=False, metavar="[STUDY]")
 @click.option(
     "--page",
-    type=ResultFile("page"),
+    type=ResultFile("array-tests-page"),
     metavar="FILE",
     help="Write Markdown, and two charts next to it.",
 )
@@ -177,7 +177,7 @@ def array_tests(study: str | None, page: ResultPlace | None, as_json: bool) -> N
     if page is not None:
         path = page.path
         charts = {
-            name: page._replace(path=path.with_name(f"{path.stem}-{name}.svg"), kind="chart")
+            name: page._replace(path=path.with_name(f"{path.stem}-{name}.svg"), kind="array-tests-chart")
             for name in CHARTS
         }
         for chart in charts.values():

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--chart",
-    type=ResultFile("chart"),
+    type=ResultFile("sweep-chart"),
     metavar="FILE",
     help="Draw metrics and write amplification (FILE.svg or FILE.png).",
 )

@@ -225,7 +225,7 @@ class ServedDrive:
             self._give_back_data()
 
     def _give_back_data(self) -> None:
-        """Mark the file with the data as closed: a later drive may go on with it while nothing changes it."""
+        """Mark the file with the data as closed: a later drive may use it again while nothing changes it."""
         self._door.close()
         self._door = Door("--data")
 
