@@ -10,6 +10,7 @@ What it refuses: fio 2 and before, which has other units under the same names.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Final
 
@@ -435,7 +436,8 @@ def _printed(jobs: list[dict[str, Any]]) -> list[tuple[str, float]]:
                     if key not in ("bins", "job options")
                 ]
             elif isinstance(value, int | float) and not isinstance(value, bool):
-                figure = rounded(float(value)) if isinstance(value, int) and abs(value) > 2**53 else value
-                if figure is not None and number(abs(figure)) is not None:
-                    found.append((path, float(figure)))
+                size = number(abs(value))
+                figure = rounded(size) if isinstance(value, int) and size and size > 2**53 else size
+                if figure is not None:
+                    found.append((path, math.copysign(figure, value)))
     return found
