@@ -202,3 +202,17 @@ def test_a_level_of_a_factor_replaces_the_figure_of_the_target() -> None:
     assert with_change("virtual:a,read_us=1,cell=slc", "read_us=2") == "virtual:a,cell=slc,read_us=2"
     assert with_change("virtual:a@h,state=f", "state=") == "virtual:a@h,state="
     assert with_change("virtual:raid1(a,chunk=1)", "chunk=2") == "virtual:raid1(a,chunk=1),chunk=2"
+
+
+@pytest.mark.parametrize("figure", ["9" * 5000, "inf", "nan", "-inf", "1" + "0" * 400, "{ value = inf }"])
+def test_a_figure_of_any_size_is_refused(figure: str, tmp_path: Path) -> None:
+    text = load_profile("plain-64gib").splitlines()
+    kept = [line for line in text if not line.startswith("read_us")]
+    path = tmp_path / "own.toml"
+    path.write_text("\n".join((f"read_us = {figure}", *kept)))
+    for name in (f"{path}", f"{path},program_us=1", f"raid1({path},{path})"):
+        with pytest.raises(Refused):
+            drive_figures(load_profile(name))
+    if figure[0] != "{":
+        with pytest.raises(Refused):
+            drive_figures(load_profile(f"plain-64gib,read_us={figure}"))

@@ -100,7 +100,10 @@ def expanded(profile: Mapping[str, Any], load: Load, where: str, depth: int) -> 
         if not isinstance(drive := member.get("drive"), str):
             members.append(member)
             continue
-        figures = tomllib.loads(load(drive, depth + 1))
+        try:
+            figures = tomllib.loads(load(drive, depth + 1))
+        except (ValueError, RecursionError) as cause:
+            raise Refused(where, f"{drive} is not TOML: {cause}", code="not-toml") from cause
         taken = {key: _without_alternatives(value) for key, value in figures.items() if key not in _NOT_TAKEN}
         kept = {key: value for key, value in member.items() if key != "drive"}
         members.append({**kept, "profile": taken})

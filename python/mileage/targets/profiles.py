@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -112,13 +113,12 @@ def _text_of(base: str, folder: Path | None) -> str:
 
 def _figures_if_array(text: str) -> Mapping[str, Any] | None:
     """Parse the profile of a drive array into its figures; None when the text is no array profile (or no TOML)."""
-    import tomllib
-
     if '"array"' not in text:
         return None
     try:
         figures = profile_figures(text)
-    except tomllib.TOMLDecodeError:
+    except Refused:
+        # The core says which line is wrong.
         return None
     return figures if figures.get("kind") == "array" else None
 
@@ -127,11 +127,15 @@ def _figures_if_array(text: str) -> Mapping[str, Any] | None:
 def profile_figures(profile: str) -> Mapping[str, Any]:
     """The figures of a profile's text by their keys, to be read only; one study asks for them some forty times.
 
-    Raises tomllib.TOMLDecodeError for a text that is no TOML.
+    Raises Refused for a text that is no TOML.
     """
     import tomllib
 
-    return MappingProxyType(tomllib.loads(profile))
+    try:
+        return MappingProxyType(tomllib.loads(profile))
+    except (ValueError, RecursionError) as cause:
+        # Not TOMLDecodeError alone: a number of more than 4,300 digits is another ValueError.
+        raise Refused("the drive's profile", f"not TOML: {cause}", code="not-toml") from cause
 
 
 def figures_of_target(target: str) -> Mapping[str, Any]:
@@ -255,7 +259,7 @@ def _value(text: str) -> Any:
 
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return text
 
 
@@ -264,6 +268,7 @@ def _like(before: Any, text: str, where: str) -> Any:
     value = _value(text)
     numbers = (int, float)
     same = isinstance(value, numbers) if isinstance(before, numbers) else type(value) is type(before)
+    same = same and (not isinstance(value, float) or math.isfinite(value))
     if not same or isinstance(before, bool) != isinstance(value, bool):
         raise Refused(where, found=f"{text!r}", expected=f"a value like {before!r}", code="wrong-value")
     return value
@@ -278,13 +283,33 @@ def _load_own(path: Path) -> str:
                 expected="the path of a TOML drive profile, or one of `mileage list drives`",
                 code="not-found",
             )
-        return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
+        text = read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
     except OSError as error:
         raise Refused(f"virtual:{path}", f"cannot be read: {error.strerror}", code="unreadable") from error
     except UnicodeDecodeError:
         raise Refused(
             f"virtual:{path}", "not UTF-8 text", expected="a TOML drive profile", code="malformed"
         ) from None
+    if key := _endless_figure(text):
+        raise Refused(f"virtual:{path}: {key}", expected="a finite number", code="out-of-range")
+    return text
+
+
+def _endless_figure(text: str) -> str | None:
+    """The key of a figure that is infinite or no number; None without one, or where the text is no TOML."""
+    try:
+        stack: list[tuple[str, Any]] = [*profile_figures(text).items()]
+    except Refused:
+        return None
+    while stack:
+        key, value = stack.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return key
+        if isinstance(value, dict):
+            stack += [(f"{key}.{name}", member) for name, member in value.items()]
+        elif isinstance(value, list):
+            stack += [(key, member) for member in value]
+    return None
 
 
 def unknown_drive(name: str, known: Sequence[str]) -> Refused:
