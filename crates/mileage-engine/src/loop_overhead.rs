@@ -48,8 +48,12 @@ fn one_try(workload: Workload) -> Option<u64> {
     let options = Options { api: Api::Null, ..Options::default() };
     let shared = SharedState::new(workload, options, thread_range, RunContext::of(None, &[]));
     // On a thread of its own, because it changes the timers of its thread.
-    let part = std::thread::scope(|scope| scope.spawn(|| work(&shared, 0, Ok(None), NoObserver)).join());
-    let part = part.ok()?.ok()?;
+    // A thread that cannot be started leaves the overhead unknown; `Scope::spawn` would panic.
+    let part = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || work(&shared, 0, Ok(None), NoObserver)).ok()?;
+        thread.join().ok()
+    });
+    let part = part?.ok()?;
     let operations = part.record.ops_read + part.record.ops_written;
     let took_ns = part.last_ns.checked_sub(part.first_ns?)?;
     (took_ns * 1000).checked_div(operations)
