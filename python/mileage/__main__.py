@@ -5,6 +5,7 @@ would print a traceback. An ignored SIGINT, as in the background of a shell scri
 """
 
 import gc
+import os
 import signal
 
 _GARBAGE_OBJECTS = 20_000
@@ -17,10 +18,17 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Modules make no garbage, and at Python's threshold of 700 objects their import is searched for it seventy times.
     gc.set_threshold(_GARBAGE_OBJECTS)
-    from mileage.cli import main as command_line
-
     try:
+        from mileage.cli import main as command_line
+
         command_line()
+    except (OSError, MemoryError) as error:
+        # What ends a command cannot be imported either: `cli/exit_status.py` has the same words and status.
+        reason = getattr(error, "strerror", None) or "not enough memory"
+        os.write(
+            2, f"mileage: {reason}: Mileage cannot begin; raise the limit (ulimit -n, ulimit -v)\n".encode()
+        )
+        os._exit(3)
     finally:
         # Python ends with searches for cycles among all objects, which all modules are: with none to search, a command
         # that does little takes a tenth less processor time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from mileage.cli import listing
-from mileage.errors import RunFailed
+from mileage.errors import Refused, RunFailed
+from tests.cli.test_refusals import STUDY
 from tests.command import mileage
 
 COMMANDS = (
@@ -146,6 +148,9 @@ class Panic(BaseException):
         (OSError(28, "No space left on device", "a/file"), "a/file: No space left on device\n"),
         (AssertionError(), "internal error: AssertionError ("),
         (MemoryError(), "not enough memory; "),
+        (RuntimeError("can't start new thread"), "no more processes or threads can begin; "),
+        (Panic("failed to spawn thread: Os { code: 11, kind: WouldBlock }"), "no more processes or threads "),
+        (OSError(24, "Too many open files"), "Too many open files; raise the limit of open files"),
         (RecursionError("too deep"), "internal error: RecursionError: too deep ("),
         (Panic("index out of bounds"), "internal error: Panic: index out of bounds ("),
     ],
@@ -211,3 +216,69 @@ def test_an_argument_too_many_is_refused_with_the_usage() -> None:
     assert result.returncode == 2
     assert "unexpected extra argument (intel-x25e-64gb); usage: " in result.stderr
     assert "drive check [OPTIONS]" in result.stderr
+
+
+def refusal_after(error: BaseException, text: str = "cannot be read") -> Refused:
+    refused = Refused("a/file", text, code="unreadable")
+    refused.__cause__ = error
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (refusal_after(OSError(24, "Too many open files")), 3),
+        (refusal_after(OSError(12, "Cannot allocate memory")), 3),
+        (refusal_after(MemoryError()), 3),
+        (refusal_after(OSError(2, "No such file or directory")), 2),
+        # A lock that another process holds.
+        (refusal_after(BlockingIOError(11, "Resource temporarily unavailable")), 2),
+        (Refused("audit", "cannot read /proc/thread-self/io (EMFILE)"), 3),
+        (Refused("drive serve", "Resource temporarily unavailable (os error 11)"), 3),
+        (RunFailed("no process", cause="EAGAIN"), 3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["list", "dd"])
+def test_too_little_of_the_machine_is_3(
+    command: str, error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_words: Any, **_options: Any) -> None:
+        raise error
+
+    if command == "list":
+        monkeypatch.setattr(listing.command, "callback", fail)
+        done = mileage("list", "drives")
+    else:
+        monkeypatch.setattr("mileage.dropin.dd.run", fail)
+        done = mileage("dd")
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("files", [5, 6, 8, 10])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "measure -t dir:. -w random_write --size 4MiB --operations 10",
+        "run {study} -o out",
+        "fio --name=a --size=64k --numjobs=2 --ioengine=null",
+        "iozone -s 64k -i 0 -t 2",
+        "drive run plain-64gib -w random_read --size 1MiB",
+        "list drives",
+    ],
+)
+def test_too_few_descriptors_are_3_and_a_sentence(line: str, files: int, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    command = [sys.executable, "-m", "mileage", *line.format(study="study.toml").split()]
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limit
+    )
+    assert done.returncode in (0, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert done.returncode == 0 or "limit" in done.stderr

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,15 @@ WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 DEBUG: Final = "MILEAGE_DEBUG"
+_SHORTAGES: Final = {
+    "ENOMEM": "not enough memory; end other programs, or raise the limit (ulimit -v)",
+    "EMFILE": "raise the limit of open files (ulimit -n)",
+    "ENFILE": "end other programs, or raise the limit of open files of this machine (fs.file-max)",
+    "EAGAIN": "no more processes or threads can begin; end some, or raise the limit (ulimit -u)",
+}
+"""What there can be too little of, by the error of the system."""
+_ERRNO: Final = re.compile(r"\((E[A-Z]+)\)")
+_CODE: Final = re.compile(r"\b(?:Os \{ code: |os error )([0-9]+)")
 _KINDS: Final = {
     "is not a valid integer range": "is not a whole number; give one number",
     "is not a valid integer": "is not a whole number; give one number",
@@ -59,6 +69,9 @@ def _status_of(command: Callable[[], int]) -> int:
     try:
         return command()
     except MileageError as error:
+        if short := shortage_of(error):
+            complain(f"{error}; {short}" if short not in str(error) else str(error))
+            return FAILED
         if isinstance(error, Refused):
             from mileage.cli.json_output import print_refusal
 
@@ -110,12 +123,13 @@ def _last_resort(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         complain(_too_long(error))
         return WRONG_USAGE
+    short = shortage_of(error)
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        complain(f"{where}{error.strerror}")
+        complain(f"{where}{error.strerror}{f'; {short}' if short else ''}")
         return FAILED
-    if isinstance(error, MemoryError):
-        complain("not enough memory; end other programs, or raise the limit (ulimit -v)")
+    if short:
+        complain(short)
         return FAILED
     what = type(error).__name__ + (f": {error}" if str(error) else "")
     complain(
@@ -123,6 +137,33 @@ def _last_resort(error: BaseException) -> int:
         f"{DEBUG}=1 prints the traceback for a report"
     )
     return FAILED
+
+
+def shortage_of(error: BaseException) -> str:
+    """What this machine or a limit has too little of, in words; empty where an error has another cause.
+
+    The errors that led to it count as well: whoever refuses a file that cannot be opened does not look at the reason.
+    """
+    from mileage.errors import MileageError
+
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, MemoryError):
+            return _SHORTAGES["ENOMEM"]
+        if isinstance(seen, RuntimeError) and "start new thread" in str(seen):
+            return _SHORTAGES["EAGAIN"]
+        # The compiled core gives the reason in words, and a thread that cannot begin is a panic there.
+        number = seen.errno if isinstance(seen, OSError) else None
+        names = _ERRNO.findall(str(seen)) if number is None else [errno.errorcode.get(number, "")]
+        names += [getattr(seen, "cause", "")]
+        names += [errno.errorcode.get(int(code), "") for code in _CODE.findall(str(seen))]
+        for name in names:
+            # A refusal because of a lock that somebody holds follows EAGAIN as well.
+            is_lock = name == "EAGAIN" and seen is not error and isinstance(error, MileageError)
+            if name in _SHORTAGES and not is_lock:
+                return _SHORTAGES[name]
+        seen = seen.__cause__ or seen.__context__
+    return ""
 
 
 def _too_long(error: OSError) -> str:

@@ -130,8 +130,18 @@ def _start(results: list[FioResult], requests: Requests) -> dict[int, FioResult]
     links: dict[int, FioResult] = {}
     gate = os.pipe()
     for result in results:
-        link = os.pipe()
-        child = os.fork()
+        link: tuple[int, int] | None = None
+        try:
+            link = os.pipe()
+            child = os.fork()
+        except OSError:
+            # The gate stays shut: those that wait at it must not begin.
+            for begun in links.values():
+                os.kill(begun.pid, signal.SIGKILL)
+                os.waitpid(begun.pid, 0)
+            for descriptor in (*gate, *links, *(link or ())):
+                os.close(descriptor)
+            raise
         if child == 0:
             os.close(gate[1])
             os.close(link[0])
