@@ -20,11 +20,11 @@ OTHERWISE = {
         "text of the kernel",
     ),
     **dict.fromkeys(
-        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_remount.py"),
+        ("targets/queue_settings.py", "dropin/iozone_remount.py"),
         "text of the kernel and of the system",
     ),
     **dict.fromkeys(
-        ("dropin/dd.py", "dropin/fio_files.py", "dropin/fio_process.py", "dropin/iozone_data.py"),
+        ("dropin/fio_files.py", "dropin/fio_process.py", "dropin/iozone_data.py"),
         "the work files themselves, and own logs of them",
     ),
     "app/commit_loop.py": "the log of the loop itself",

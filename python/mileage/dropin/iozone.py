@@ -46,14 +46,7 @@ def run(given: GivenFlags) -> None:
     from mileage.dropin.iozone_data import Diagnosis, remove_files
     from mileage.dropin.iozone_text import PartialText, head_text, print_end, version_text
 
-    if not given.words:
-        raise ToolRefusal(
-            "iozone",
-            "iozone",
-            "no flag was given, with which IOzone itself does nothing",
-            advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help",
-            code="missing",
-        )
+    _refuse_nothing(given)
     if given.has("-v"):
         sys.stdout.write(version_text())
         return
@@ -114,6 +107,18 @@ def run(given: GivenFlags) -> None:
         diagnosis.check()
     print_end(given, asked, done)
     print_notes(_data_notes(done))
+
+
+def _refuse_nothing(given: GivenFlags) -> None:
+    """Refuse a call without a flag, as IOzone does. Raises Refused."""
+    if not given.words:
+        raise ToolRefusal(
+            "iozone",
+            "iozone",
+            "no flag was given, with which IOzone itself does nothing",
+            advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help",
+            code="missing",
+        )
 
 
 def _print_notes_before(given: GivenFlags, asked: IozoneRequest) -> None:
