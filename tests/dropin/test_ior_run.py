@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mileage.dropin.ior_run import IorTest
-from mileage.dropin.ranks import Ranks
-from mileage.formats.ior_options import IorOptions
+from mileage.execute.tool_tasks.ranks import Ranks
+from mileage.plan.ior_options import IorOptions
 from mileage.targets.door import Door
 from tests.command import mileage
 from tests.formats.sample_reader import of_text

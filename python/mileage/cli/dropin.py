@@ -84,7 +84,7 @@ def _end_as(tool: Tool, number: int) -> None:
         if launched(os.environ) is not None:
             # A rank must take leave of the others first: it ends with the status that a shell has for the signal.
             raise click.exceptions.Exit(128 + number)
-        from mileage.dropin.termination import end_by_signal
+        from mileage.execute.signals import end_by_signal
 
         end_by_signal(number)
     if tool.statuses.ends_with is not None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.ior_parameters import IorError, UnknownDirective, check, tests_of
-from mileage.dropin.ranks import ABORTED, Faults, end_failed, run_ranks
-from mileage.dropin.task_values import print_notes, tasks_of, wants_study
+from mileage.dropin.task_values import print_failure, print_notes, tasks_of, wants_study
 from mileage.dropin.tool_statuses import statuses_of
-from mileage.formats.ior_options import IorOptions
+from mileage.execute.tool_tasks.ranks import ABORTED, Faults, failure_of_ranks, run_ranks
+from mileage.plan.ior_options import IorOptions
 from mileage.targets.door import Door
 
 
@@ -46,7 +46,7 @@ def run(given: GivenFlags) -> int:
         print_notes(given)
         sys.stdout.write("".join(warnings))
         status = run_ranks(available, lambda ranks: run_tests(tests, given.words, ranks, door, faults))
-        end_failed("ior", faults, door.remove_made)
+        print_failure(failure_of_ranks("ior", faults, door.remove_made))
         return status
     finally:
         door.close()

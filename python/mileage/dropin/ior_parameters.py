@@ -17,7 +17,7 @@ from typing import Any, Final
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_values import bytes_of, packet_of
 from mileage.errors import Refused
-from mileage.formats.ior_options import IorOptions
+from mileage.plan.ior_options import IorOptions
 from mileage.regular_file import read_text
 
 

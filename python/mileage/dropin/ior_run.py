@@ -19,11 +19,11 @@ from typing import IO, Any, Final
 
 from mileage import _core
 from mileage.dropin.ior_parameters import IorError
-from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
 from mileage.errors import MileageError, Refused
+from mileage.execute.tool_tasks.ranks import ABORTED, Faults, RankLost, Ranks
 from mileage.formats.ior_listing import IorReport, StartedTasks
-from mileage.formats.ior_options import IorOptions
 from mileage.formats.ior_print import Phase, file_system_of
+from mileage.plan.ior_options import IorOptions
 from mileage.regular_file import read_text
 from mileage.targets.door import (
     Door,

@@ -18,11 +18,11 @@ from mileage.dropin.task_tools import study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_listing import IorReport
-from mileage.formats.ior_options import IorOptions
 from mileage.formats.ior_print import Phase, file_system_of
 from mileage.judge.tasks import smallest_mean_latency_s
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun
+from mileage.plan.ior_options import IorOptions
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure
 

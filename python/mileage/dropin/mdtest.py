@@ -12,16 +12,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.mdtest_options import MdtestOptions
 from mileage.dropin.mdtest_run import check_places, remove_made, run_rank
 from mileage.dropin.mdtest_text import PHASES_OF, mdtest_end, mdtest_head
-from mileage.dropin.ranks import Faults, end_failed, run_ranks
-from mileage.dropin.task_values import number, packet_of, print_notes, size_of, tasks_of, wants_study
+from mileage.dropin.task_values import (
+    number,
+    packet_of,
+    print_failure,
+    print_notes,
+    size_of,
+    tasks_of,
+    wants_study,
+)
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
-from mileage.formats.ior_options import PACKETS
+from mileage.execute.tool_tasks.ranks import Faults, failure_of_ranks, run_ranks
 from mileage.formats.metadata_print import mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
+from mileage.plan.ior_options import PACKETS
+from mileage.plan.mdtest_options import MdtestOptions
 from mileage.targets.door import Door
 
 _PHASES: Final = {"-C": "create", "-T": "stat", "-U": "rename", "-E": "read", "-r": "remove"}
@@ -44,7 +52,7 @@ def run(given: GivenFlags) -> int:
         head = mdtest_head(given, options, tasks)
         table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
         status = run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table, door, faults))
-        end_failed("mdtest", faults, lambda: remove_made(options, door, made))
+        print_failure(failure_of_ranks("mdtest", faults, lambda: remove_made(options, door, made)))
         return status
     finally:
         door.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage import _core
-from mileage.dropin.mdtest_options import MdtestOptions
 from mileage.dropin.mdtest_text import (
     catch_up_line,
     failure_text,
@@ -28,9 +28,10 @@ from mileage.dropin.mdtest_text import (
     tree_line,
     warning_text,
 )
-from mileage.dropin.ranks import ABORTED, Faults, RankLost, Ranks
-from mileage.dropin.termination import Termination, end_by_sigterm, sigterm_as_exception
 from mileage.errors import MileageError, Refused
+from mileage.execute.signals import Termination, end_by_signal, sigterm_as_exception
+from mileage.execute.tool_tasks.ranks import ABORTED, Faults, RankLost, Ranks
+from mileage.plan.mdtest_options import MdtestOptions
 from mileage.regular_file import read_text
 from mileage.targets.door import (
     Door,
@@ -463,7 +464,7 @@ def run_rank(options: MdtestOptions, ranks: Ranks, head: str, table: Any, door: 
             sys.stdout.write(f"{table(rank.results, rank.errors).partition('-- finished')[0].rstrip()}\n")
             sys.stdout.flush()
         if isinstance(cause, Termination):
-            end_by_sigterm()
+            end_by_signal(signal.SIGTERM, at_once=True)
         raise
     except OSError as error:
         faults.note(ranks.rank, error.errno or 0, error.strerror or str(error))

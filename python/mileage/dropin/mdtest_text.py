@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.mdtest_options import MdtestOptions
 from mileage.formats.ior_print import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION
+from mileage.plan.mdtest_options import MdtestOptions
 
 PHASES_OF: Final = {
     "dir": ("create", "stat", "rename", "remove"),

@@ -31,6 +31,13 @@ def print_notes(given: GivenFlags) -> None:
         sys.stderr.write(f"mileage: {note}\n")
 
 
+def print_failure(text: str) -> None:
+    """Print what the ranks failed of, as the tools print the error that ends them; nothing where they did not."""
+    if text:
+        sys.stdout.write(f"ERROR: {text}, (mileage)\n")
+        sys.stdout.flush()
+
+
 def tasks_of(given: GivenFlags) -> int:
     """The number of tasks. Raises Refused, also for a task of somebody else's mpirun."""
     world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
@@ -87,7 +94,7 @@ def bytes_of(tool: str, name: str, text: str) -> int:
 
 def packet_of(value: str) -> str | None:
     """The kind of data of a value of IOR's -l, by its first letter; None for one that IOR does not know."""
-    from mileage.formats.ior_options import PACKETS
+    from mileage.plan.ior_options import PACKETS
 
     return next((kind for kind in PACKETS if value[:1] == kind[0]), None)
 

@@ -25,13 +25,13 @@ from mileage.dropin.metarates import rates_of
 from mileage.formats import iozone_print
 from mileage.formats.iometer_print import result_text
 from mileage.formats.ior_listing import IorReport
-from mileage.formats.ior_options import IorOptions
 from mileage.formats.metadata_print import mdtest_head, mdtest_table, metarates_head, metarates_lines
 from mileage.formats.raw_print import summary, timing_line
 from mileage.formats.sqlio_print import SqlioRun, sqlio_text
 from mileage.formats.worksheet import biff2
 from mileage.model.journal_entries import Run
 from mileage.plan import PlannedRun, Workload
+from mileage.plan.ior_options import IorOptions
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.pattern import pattern_word
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
-from mileage.formats.ior_options import PACKETS, IorOptions
 from mileage.formats.ior_print import (
     VERSION,
     Phase,
@@ -26,6 +25,7 @@ from mileage.formats.ior_print import (
     table_head,
 )
 from mileage.judge.tasks import DECIMAL, MIB, column
+from mileage.plan.ior_options import PACKETS, IorOptions
 
 
 class StartedTasks(NamedTuple):

@@ -118,17 +118,16 @@ def run_ranks(count: int, body: Callable[[Ranks], int]) -> int:
     return status
 
 
-def end_failed(tool: str, faults: Faults, remove: Callable[[], None]) -> None:
-    """Print what the ranks failed of, once; where the file system is full, remove what they made. After the ranks."""
+def failure_of_ranks(tool: str, faults: Faults, remove: Callable[[], None]) -> str:
+    """What the first rank failed of; empty: of nothing. Where the file system is full, what they made is removed."""
     fault = faults.first()
     if fault is None:
-        return
+        return ""
     number, text = fault
     if number in (errno.ENOSPC, errno.EDQUOT):
         remove()
         text += f" ({tool}: what was made is removed)"
-    sys.stdout.write(f"ERROR: {text}, (mileage)\n")
-    sys.stdout.flush()
+    return text
 
 
 def _status_of(child: int, own: int) -> int:
