@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.ior_run import IorTest
-from mileage.execute.tool_tasks.ranks import Ranks
+from mileage.dropin.ior_events import IorPrinter
 from mileage.plan.ior_options import IorOptions
-from mileage.targets.door import Door
 from tests.command import mileage
 from tests.formats.sample_reader import of_text
 
@@ -206,10 +204,10 @@ def test_a_warning_is_an_error_where_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_times_far_from_the_mean_are_warned_of() -> None:
     options = IorOptions(outlierthreshold=1, numtasks=2)
-    test = IorTest(0, options, Ranks(1, 2, []), None, Door("ior"))
+    test = IorPrinter(0, options, 1)
     said: list[str] = []
-    test._warn = said.append  # type: ignore[method-assign]
-    test._warn_of_outliers("write", [[0, 1, 1, 2, 2, 3], [0, 1, 1, 6, 6, 7]])
+    test.warn = said.append  # type: ignore[method-assign,assignment]
+    test.compares_times("write", [[0, 1, 1, 2, 2, 3], [0, 1, 1, 6, 6, 7]])
     assert [line.partition(" write ")[2].partition(" is ")[0] for line in said] == [
         "elapsed transfer time",
         "end time",

@@ -25,7 +25,10 @@ SHARED = {
 }
 PURE_ROOMS = ("model", "plan", "judge")
 #: Functions of the compiled core that pure rooms may call: values in, values out.
-PURE_FUNCTIONS = {"latency_quantile_ns", "metadata_problem", "toml_faults", "toml_lines", "workload_problem"}
+PURE_FUNCTIONS = {
+    *("latency_quantile_ns", "library_random", "metadata_problem", "shuffled_offsets"),
+    *("toml_faults", "toml_lines", "workload_problem"),
+}
 #: The one module that reads the package's own study files.
 PURE_EXCEPT = {PACKAGE / "plan" / "builtin.py"}
 HOST_MODULES = {

@@ -38,14 +38,15 @@ def run(given: GivenFlags) -> int:
     except IorError as error:
         sys.stdout.write("".join([*warnings, f"ERROR: {error}, (mileage)\n"]))
         return ABORTED
-    from mileage.dropin.ior_run import check_paths, run_tests
+    from mileage.dropin.ior_events import run_and_print
+    from mileage.execute.tool_tasks.ior import check_paths
 
     door, faults = Door("ior", given.every("--destroy")), Faults(available)
     try:
         check_paths(tests, door)
         print_notes(given)
         sys.stdout.write("".join(warnings))
-        status = run_ranks(available, lambda ranks: run_tests(tests, given.words, ranks, door, faults))
+        status = run_ranks(available, lambda ranks: run_and_print(tests, given.words, ranks, door, faults))
         print_failure(failure_of_ranks("ior", faults, door.remove_made))
         return status
     finally:

@@ -18,8 +18,9 @@ from mileage.dropin.task_tools import study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_listing import IorReport
-from mileage.formats.ior_print import Phase, file_system_of
+from mileage.formats.ior_print import file_system_of
 from mileage.judge.tasks import smallest_mean_latency_s
+from mileage.model.ior_phase import IorPhase
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun
 from mileage.plan.ior_options import IorOptions
@@ -168,17 +169,17 @@ def _table(given: GivenFlags, options: IorOptions) -> Measure:
     )
 
 
-def phases_of(record: RunRecord, repetition: int) -> list[Phase]:
+def phases_of(record: RunRecord, repetition: int) -> list[IorPhase]:
     """The phases of a repetition, in the order in which they were done."""
     return [_phase(result.test, result.record, repetition) for result in record.results or ()]
 
 
-def _phase(access: str, record: RunRecord, repetition: int) -> Phase:
+def _phase(access: str, record: RunRecord, repetition: int) -> IorPhase:
     spans = record.phases
     assert spans is not None
     moved = [(task, task.transfer_ns) for task in record.tasks if task.operations and task.transfer_ns]
     times_s = [(end_ns - start_ns) / _S for _, (start_ns, end_ns) in moved]
-    return Phase(
+    return IorPhase(
         access=access,
         moved_bytes=record.bytes_moved,
         transfers=record.ops_read + record.ops_written,

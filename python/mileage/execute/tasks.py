@@ -23,6 +23,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.processes import workers_for
 from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.execute.workers import Member, Step, Workers, byte_order, metadata_order
+from mileage.model.ior_phase import whole_span
 from mileage.model.run_record import Phases, RunRecord, TaskRecord, TestResult, ThreadRecord
 from mileage.plan.tasks import (
     MDTEST,
@@ -371,9 +372,7 @@ def phases_of(tasks: Sequence[TaskRecord]) -> Phases:
     """
 
     def whole(first: str, last: str) -> int:
-        return int(
-            max(getattr(task, last)[1] for task in tasks) - min(getattr(task, first)[0] for task in tasks)
-        )
+        return int(whole_span([(getattr(task, first)[0], getattr(task, last)[1]) for task in tasks]))
 
     open_ns = whole("open_ns", "open_ns")
     return Phases(

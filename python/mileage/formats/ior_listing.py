@@ -12,29 +12,22 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from mileage.formats.ior_print import (
     VERSION,
-    Phase,
     by_access,
     figure_columns,
     human,
+    iops_of,
+    mib_per_s,
     operations_of,
     summary_head,
     table_head,
 )
 from mileage.judge.tasks import DECIMAL, MIB, column
+from mileage.model.ior_phase import IorPhase, StartedTasks
 from mileage.plan.ior_options import PACKETS, IorOptions
-
-
-class StartedTasks(NamedTuple):
-    """Tasks of a test when it begins."""
-
-    hosts: tuple[str, ...]
-    """Host of each task, by rank."""
-    skew_s: float
-    """Seconds between the first and the last of them after a barrier."""
 
 
 class IorReport:
@@ -62,8 +55,8 @@ class IorReport:
         self._verbose = options.verbose
         self._began = clock()
         self._tests: list[dict[str, Any]] = []
-        self._done: list[tuple[int, IorOptions, list[Phase]]] = []
-        self._phases: list[Phase] = []
+        self._done: list[tuple[int, IorOptions, list[IorPhase]]] = []
+        self._phases: list[IorPhase] = []
 
     def say(self, level: int, text: str) -> None:
         """Print a line of the log from a verbose level on."""
@@ -155,15 +148,15 @@ class IorReport:
             self._out.write("\n" + table_head())
             self._out.flush()
 
-    def result(self, options: IorOptions, phase: Phase) -> None:
+    def result(self, options: IorOptions, phase: IorPhase) -> None:
         """One phase."""
         if options.writefile if phase.access == "write" else options.readfile:
             # A read that only compares (-R without -r) has no row in the summary.
             self._phases.append(phase)
         figures = (
             *(
-                phase.mib_per_s,
-                phase.iops,
+                mib_per_s(phase),
+                iops_of(phase),
                 phase.latency_s,
                 options.blocksize / 1024,
                 options.transfersize / 1024,
@@ -221,18 +214,18 @@ class IorReport:
         self._line("Finished", self._clock())
         self._out.flush()
 
-    def _most(self, options: IorOptions, phases: list[Phase]) -> None:
+    def _most(self, options: IorOptions, phases: list[IorPhase]) -> None:
         if options.verbose < 1:
             return
         for own in by_access(phases):
-            most = max(phase.mib_per_s for phase in own)
+            most = max(mib_per_s(phase) for phase in own)
             name = f"Max {own[0].access.capitalize()}:"
             self._out.write(f"{name:<10} {most:.2f} MiB/sec ({most * DECIMAL:.2f} MB/sec)\n")
 
     def _json(self) -> None:
         for test, (_, options, phases) in zip(self._tests, self._done, strict=True):
             if options.verbose:
-                most = {own[0].access: max(phase.mib_per_s for phase in own) for own in by_access(phases)}
+                most = {own[0].access: max(mib_per_s(phase) for phase in own) for own in by_access(phases)}
                 test["max"] = {
                     f"{access}{unit}": round(rate * factor, 4)
                     for access, rate in most.items()
@@ -354,9 +347,9 @@ def parameters_of(number: int, options: IorOptions) -> dict[str, Any]:
     }
 
 
-def summary_line(number: int, options: IorOptions, own: Sequence[Phase]) -> str:
+def summary_line(number: int, options: IorOptions, own: Sequence[IorPhase]) -> str:
     """One line of the summary."""
-    figures = (*column([phase.mib_per_s for phase in own]), *column([operations_of(phase) for phase in own]))
+    figures = (*column([mib_per_s(phase) for phase in own]), *column([operations_of(phase) for phase in own]))
     mean_s = math.fsum(phase.total_s for phase in own) / len(own)
     stonewall = f"{'NA':>10} {'NA':>13}"
     wall_s = math.fsum(phase.stonewall_s for phase in own)
@@ -376,8 +369,8 @@ def summary_line(number: int, options: IorOptions, own: Sequence[Phase]) -> str:
     return f"{head}{counts}{sizes}{moved}{api} {options.refnum:6d}"
 
 
-def _json_summary(number: int, options: IorOptions, own: Sequence[Phase]) -> dict[str, Any]:
-    rates, ops = column([phase.mib_per_s for phase in own]), column([operations_of(phase) for phase in own])
+def _json_summary(number: int, options: IorOptions, own: Sequence[IorPhase]) -> dict[str, Any]:
+    rates, ops = column([mib_per_s(phase) for phase in own]), column([operations_of(phase) for phase in own])
     names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "OPsMax", "OPsMin", "OPsMean", "OPsSD")
     wall_s = math.fsum(phase.stonewall_s for phase in own)
     stonewall: dict[str, float] = {}

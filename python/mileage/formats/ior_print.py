@@ -8,41 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mileage.judge.tasks import MIB, bandwidth_mib_s, operations_per_s
+from mileage.model.ior_phase import IorPhase
 
 VERSION: Final = "4.0.0"
 
 
-@dataclass(frozen=True)
-class Phase:
-    """One phase of one repetition; times in seconds."""
+def mib_per_s(phase: IorPhase) -> float:
+    """MiB/s of a phase over its whole time."""
+    return bandwidth_mib_s(phase.moved_bytes, phase.total_s) if phase.total_s else 0.0
 
-    access: str
-    moved_bytes: int
-    transfers: int
-    open_s: float
-    transfer_s: float
-    close_s: float
-    total_s: float
-    latency_s: float
-    """The smallest of the tasks' own means."""
-    repetition: int
-    stonewall_s: float = 0.0
-    """Time until the stonewall, with wear-out."""
-    stonewall_bytes: int = 0
-    """Mean of the tasks' bytes at the stonewall."""
 
-    @property
-    def mib_per_s(self) -> float:
-        return bandwidth_mib_s(self.moved_bytes, self.total_s) if self.total_s else 0.0
-
-    @property
-    def iops(self) -> float:
-        return operations_per_s(self.transfers, self.transfer_s) if self.transfer_s else 0.0
+def iops_of(phase: IorPhase) -> float:
+    """Transfers a second while they were made."""
+    return operations_per_s(phase.transfers, phase.transfer_s) if phase.transfer_s else 0.0
 
 
 def _figure(value: float) -> str:
@@ -134,12 +116,12 @@ def figure_columns(access: str, figures: Sequence[float | None], repetition: int
     return f"{access:<10}{''.join(shown)}{repetition:<4d}\n"
 
 
-def by_access(phases: Sequence[Phase]) -> list[list[Phase]]:
+def by_access(phases: Sequence[IorPhase]) -> list[list[IorPhase]]:
     """The phases of writing, then those of reading."""
     found = [[phase for phase in phases if phase.access == access] for access in ("write", "read")]
     return [own for own in found if own]
 
 
-def operations_of(phase: Phase) -> float:
+def operations_of(phase: IorPhase) -> float:
     """Transfers over the whole time, as the summary has them."""
     return operations_per_s(phase.transfers, phase.total_s) if phase.total_s else 0.0

@@ -9,7 +9,6 @@ What it refuses: sizes and counts that do not divide, and keys that say what the
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 import msgspec
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from mileage._core import metadata_problem
 from mileage.errors import Refusal
 from mileage.plan.content import Content, Verify
+from mileage.plan.ior_options import random_distance, segment_place
 from mileage.plan.pattern import Ior as IorPattern
 from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, ReorderedPart
 from mileage.plan.transfer_api import EngineOptions
@@ -104,7 +104,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if phase == "write":
             return [0] * self.tasks
         if self.reorder_random:
-            return [_drawn(self.seed, task) % self.tasks for task in range(self.tasks)]
+            return [random_distance(self.seed, task, self.tasks) for task in range(self.tasks)]
         return [self.reorder % self.tasks] * self.tasks
 
     def workload(self, phase: str, distance: int = 0) -> Workload:
@@ -143,17 +143,11 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def _drawn(seed: int, task: int) -> int:
-    """A whole number below 2^64 that the two decide."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {task}".encode()).digest()[:8], "little")
-
-
 def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int]:
     """Number of the file (0 when all share one) and offset in bytes of a task's transfer, in order."""
-    within = transfer * ior.transfer_bytes
-    if ior.files == "per_thread":
-        return task, segment * ior.block_bytes + within
-    return 0, (segment * ior.tasks + task) * ior.block_bytes + within
+    shared = ior.files == "shared"
+    first, step = segment_place(ior.block_bytes, ior.tasks, task, shared=shared)
+    return 0 if shared else task, first + segment * step + transfer * ior.transfer_bytes
 
 
 def ior_problem(ior: Ior) -> Refusal | None:
