@@ -1,7 +1,7 @@
 """What IOR prints while it works, from what happens on each rank (`execute.tool_tasks.ior.IorEvents`).
 
-Scope: the tables, by rank 0, are those of `formats.ior_listing`; here are the lines between them. A warning ends the test
-with --warningAsErrors.
+Scope: the tables, by rank 0, are those of `formats.ior_listing`; here are the lines between them. With
+--warningAsErrors a warning ends the test.
 """
 
 from __future__ import annotations

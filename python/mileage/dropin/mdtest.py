@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.mdtest_run import check_places, remove_made, run_rank
-from mileage.dropin.mdtest_text import PHASES_OF, mdtest_end, mdtest_head
+from mileage.dropin.mdtest_text import MdtestPrinter, mdtest_end, mdtest_head
 from mileage.dropin.task_values import (
     number,
     packet_of,
@@ -25,11 +25,12 @@ from mileage.dropin.task_values import (
 )
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
-from mileage.execute.tool_tasks.ranks import Faults, failure_of_ranks, run_ranks
+from mileage.execute.tool_tasks.mdtest import Done, Results, check_places, remove_made, run_rank
+from mileage.execute.tool_tasks.ranks import Faults, Ranks, failure_of_ranks, run_ranks
 from mileage.formats.metadata_print import mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
 from mileage.plan.ior_options import PACKETS
-from mileage.plan.mdtest_options import MdtestOptions
+from mileage.plan.mdtest_options import CALLS, MdtestOptions
 from mileage.targets.door import Door
 
 _PHASES: Final = {"-C": "create", "-T": "stat", "-U": "rename", "-E": "read", "-r": "remove"}
@@ -51,7 +52,11 @@ def run(given: GivenFlags) -> int:
         print_notes(given)
         head = mdtest_head(given, options, tasks)
         table = functools.partial(_table, options, given.has("-P"), given.has("-Z"))
-        status = run_ranks(tasks, lambda ranks: run_rank(options, ranks, head, table, door, faults))
+
+        def work(ranks: Ranks) -> int:
+            return run_rank(options, ranks, MdtestPrinter(options, ranks.rank, head, table), door, faults)
+
+        status = run_ranks(tasks, work)
         print_failure(failure_of_ranks("mdtest", faults, lambda: remove_made(options, door, made)))
         return status
     finally:
@@ -143,13 +148,11 @@ def _packet(text: str) -> str:
     return found
 
 
-def _table(
-    options: MdtestOptions, both: bool, times: bool, results: dict[str, list[list[Any]]], errors: int
-) -> str:
+def _table(options: MdtestOptions, both: bool, times: bool, results: Results, errors: int) -> str:
     """The text behind the head, from the results of all ranks."""
     rates: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
-    tests = [f"{kind}_{phase}" for kind in options.kinds for phase in PHASES_OF[kind]]
+    tests = [test for test in CALLS if test.partition("_")[0] in options.kinds]
     for test in (*tests, "tree_create", "tree_remove"):
         found = results.get(test)
         if found is None:
@@ -165,7 +168,7 @@ def _table(
     return text + mdtest_end(options, errors)
 
 
-def _rate(test: str, options: MdtestOptions, ranks: list[Any]) -> float:
+def _rate(test: str, options: MdtestOptions, ranks: Sequence[Done]) -> float:
     if test.startswith("tree_"):
         items, took = min(ranks, key=lambda found: found[0] / max(found[1], 1e-9))
         return float(items / max(took, 1e-9)) * (len(ranks) if options.own else 1)

@@ -1,4 +1,4 @@
-"""The lines of mdtest 4.0.0 around its tables: what it says before and after, and what `-v` adds.
+"""The lines of mdtest 4.0.0 around its tables: before and after them, and what `-v` adds.
 
 Scope: the text alone. Lines of `-v` bear the number of the line of mdtest.c that prints them, as scripts find them.
 Those that begin with "Entering", which follow mdtest through its functions, are not printed.
@@ -7,21 +7,18 @@ Those that begin with "Entering", which follow mdtest through its functions, are
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from mileage.dropin.flags import GivenFlags
+from mileage.execute.tool_tasks.mdtest import Done, Results
 from mileage.formats.ior_print import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION
 from mileage.plan.mdtest_options import MdtestOptions
 
-PHASES_OF: Final = {
-    "dir": ("create", "stat", "rename", "remove"),
-    "file": ("create", "stat", "read", "remove"),
-}
-"""The phases of directories and of files, in their order."""
 _KIND_LINES: Final = {
     "dir": {
         "create": (1113, "   Directory creation"),
@@ -69,8 +66,7 @@ def kind_lines(
     `stonewall` has the seconds and the items of all tasks at the stonewall, which mdtest prints as a rate.
     """
     found = []
-    for phase in PHASES_OF[kind]:
-        line, name = _KIND_LINES[kind][phase]
+    for phase, (line, name) in _KIND_LINES[kind].items():
         items, seconds = done.get(phase, (0, 0.0))
         found.append(_verbose(line, name + _figures(seconds, items / max(seconds, 1e-9))))
         if phase == "create" and kind == "file" and stonewall is not None:
@@ -78,7 +74,7 @@ def kind_lines(
     return found
 
 
-def stonewall_line(counts: list[int]) -> str:
+def stonewall_line(counts: Sequence[int]) -> str:
     """What tasks that did not all reach their items had at the stonewall."""
     mean = sum(counts) / len(counts)
     return f"Continue stonewall hit min: {min(counts)} max: {max(counts)} avg: {mean:.1f} \n"
@@ -223,3 +219,67 @@ def failure_text(operation: str, path: str, number: int) -> str:
     if operation == "read":
         return f'open64("{path}", {os.O_RDWR}) failed: {words}'
     return f"{operation} failed"
+
+
+class MdtestPrinter:
+    """Prints what happens on one rank (`execute.tool_tasks.mdtest.MdtestEvents`)."""
+
+    def __init__(
+        self, options: MdtestOptions, rank: int, head: str, table: Callable[[Results, int], str]
+    ) -> None:
+        """`table`: the text behind the head, from results and errors."""
+        self._options, self._rank, self._head, self._table = options, rank, head, table
+
+    def _print(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def _print_verbose(self, lines: Iterable[str]) -> None:
+        if self._options.verbose and self._rank == 0:
+            self._print("\n".join([*lines, ""]))
+
+    def begins(self) -> None:
+        """See `MdtestEvents`; so are the others."""
+        if self._rank == 0:
+            self._print(self._head)
+
+    def iterates(self, iteration: int) -> None:
+        self._print_verbose([iteration_line(iteration)])
+
+    def makes_tree(self, test: str, done: Done) -> None:
+        self._print_verbose([tree_line(test, done)])
+
+    def does_kind(self, kind: str, done: Mapping[str, Done], stonewall: tuple[float, int] | None) -> None:
+        self._print_verbose(kind_lines(kind, done, stonewall))
+
+    def stonewalls(self, items: int) -> None:
+        if self._options.verbose:
+            self._print(f"{hit_line(self._rank, items)}\n")
+
+    def wears_out(self, counts: Sequence[int], items: int) -> None:
+        if self._rank == 0:
+            self._print(f"{stonewall_line(counts)}\n")
+        if self._options.verbose:
+            self._print(f"{catch_up_line(self._rank, items, max(counts))}\n")
+
+    def has_no_status(self) -> None:
+        if self._rank == 0:
+            self._print("WARNING: Could not read stonewall status file\n")
+
+    def warns(self, operation: str, kind: str, path: str, number: int) -> None:
+        text = warning_text(operation, kind, path, self._rank)
+        if self._options.warnings_are_errors:
+            raise OSError(number, text)
+        self._print(f"WARNING: {text}\n")
+
+    def failure(self, operation: str, path: str, number: int) -> str:
+        return failure_text(operation, path, number)
+
+    def ends(self, results: Results, errors: int) -> None:
+        if self._rank == 0:
+            self._print(self._table(results, errors))
+
+    def is_interrupted(self, results: Results, errors: int) -> None:
+        if self._rank == 0 and results:
+            # Without the line that says that all was finished.
+            self._print(f"{self._table(results, errors).partition('-- finished')[0].rstrip()}\n")

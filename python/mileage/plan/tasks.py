@@ -19,6 +19,7 @@ from mileage._core import metadata_problem
 from mileage.errors import Refusal
 from mileage.plan.content import Content, Verify
 from mileage.plan.ior_options import random_distance, segment_place
+from mileage.plan.mdtest_options import CALLS, tree_directories
 from mileage.plan.pattern import Ior as IorPattern
 from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, ReorderedPart
 from mileage.plan.transfer_api import EngineOptions
@@ -235,7 +236,7 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def directories(self) -> int:
         """Directories of a tree."""
-        return sum(self.branch**level for level in range(self.depth + 1))
+        return tree_directories(self.depth, self.branch)
 
 
 def tasks_problem(value: Metarates | Mdtest) -> Refusal | None:
@@ -321,22 +322,9 @@ def metarates_share(value: Metarates, operation: str, task: int) -> tuple[str, S
     return (str(task) if value.own_directories else ""), share
 
 
-_MDTEST_CALLS: Final = {
-    "dir_create": ("mkdir", 0),
-    "dir_stat": ("stat", 1),
-    "dir_rename": ("rename", 0),
-    "dir_remove": ("rmdir", 3),
-    "file_create": ("create", 0),
-    "file_stat": ("stat", 1),
-    "file_read": ("read", 2),
-    "file_remove": ("unlink", 3),
-}
-"""Operation of each test, and the distance in strides to the task whose items it works on."""
-
-
 def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, Share]:
     """The directory below the run's own and the operation, of one task."""
-    call, strides = _MDTEST_CALLS[test]
+    call, strides = CALLS[test]
     owner = (task + strides * value.stride) % value.tasks
     kind = "dir" if test.startswith("dir_") else "file"
     if call == "read" and value.read_bytes == 0:
