@@ -108,7 +108,7 @@ def test_what_a_killed_command_left_in_work_is_written_again(tmp_path: Path) -> 
     assert refusal(path) is None
 
 
-def test_a_mark_beside_the_ledger_stands_for_one_on_the_file(
+def test_a_mark_in_the_folder_of_the_ledgers_stands_for_one_on_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without(*_: object, **__: object) -> bytes:

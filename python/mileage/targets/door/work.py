@@ -414,7 +414,7 @@ class WorkPath:
 def identity_of(descriptor: int) -> Identity:
     """Identity of what is open: of a block device its number, as its node may be made again.
 
-    The time of birth tells a file from a later one that has got its inode.
+    A later file that has got the inode of a removed one has another time of birth.
     """
     status = os.fstat(descriptor)
     if stat.S_ISBLK(status.st_mode):
