@@ -165,7 +165,7 @@ def _ior() -> list[Case]:
             maker=f"{writes} -F --tasks 2",
             reads=True,
         ),
-        Case("ior -m", f"{base} -w -k -m -i 2 -o {{p}}", "{p}.0001"),
+        Case("ior -m", f"{base} -w -k -m -i 2 -o {{p}}", "{p}.1"),
         Case("ior -u", f"{base} -w -k -F -u -o {{folder}}/t", "{folder}/0/t.00000000"),
         Case("ior -f", "ior -f script", files={"script": _script("{p}")}),
         Case("ior -O testfile", f"{base} -w -k -O testFile={{p}}"),
