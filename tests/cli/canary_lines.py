@@ -84,6 +84,9 @@ class Case:
         return " ".join([words, *(f"{name}: {text!r}" for name, text in self.files.items())])
 
 
+_READS: Final = ("--rw=read", "--rw=randread", "--rw=read --ioengine=filestat")
+
+
 def _fio() -> list[Case]:
     job = "fio --name=a --size=64k"
     on_file = f"{job} --filename={{p}}"
@@ -104,10 +107,7 @@ def _fio() -> list[Case]:
         "--rw=write --fallocate=native",
         "--rw=trim",
     ]
-    found = [
-        Case("fio --filename", f"{on_file} {words}", reads=words in ("--rw=read", "--rw=randread"))
-        for words in works
-    ]
+    found = [Case("fio --filename", f"{on_file} {words}", reads=words in _READS) for words in works]
     found += [
         Case("fio --filename", f"{job} --rw=write --filename={{w}}:{{p}}"),
         Case("fio --filename", f"{job} --rw=write --filename=name --directory={{folder}}", "{folder}/name"),
@@ -262,7 +262,7 @@ def _targets() -> list[Case]:
             for more in ("", "conv=notrunc", "oflag=direct", "seek=1", "conv=fsync")
         ),
         Case("dd of", "dd if=/dev/urandom of={p} bs=4k count=1"),
-        Case("dd if", "dd if={p} of=/dev/null bs=4k count=1"),
+        Case("dd if", "dd if={p} of=/dev/null bs=4k count=1", reads=True),
     ]
 
 

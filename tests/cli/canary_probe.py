@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tests.cli.canary_lines import BASES
 from tests.cli.canary_options import Option
-from tests.cli.canary_shop import STRACE, Shop
+from tests.cli.canary_shop import STRACE, Shop, unmount_below
 
 TOKEN: Final = "canaryname"
 _CHANGES: Final = re.compile(
@@ -36,7 +36,8 @@ def probe(shop: Shop, option: Option, value: str, folder: Path) -> tuple[list[st
     trace = folder / "trace"
     filled = shop.fill(words, {"w": str(cwd / "w"), "VALUE": value})
     before = (*STRACE, "-o", str(trace))
-    done = shop.run(filled.split(" ") if filled else [], cwd, before)
+    done = shop.run(filled.split(), cwd, before)
+    unmount_below(folder)
     assert not done.hung, f"{option.name} {value}: hangs: {filled}"
     lines = [line.partition(" ")[2].strip() for line in trace.read_text(errors="replace").splitlines()]
     # Where strace prints the path of a descriptor, a name that was opened before is seen again.
@@ -77,6 +78,8 @@ def _given(option: Option) -> str:
         return f"{option.spelling} {{VALUE}} {{VALUE}}"
     if option.name == "mpirun -x":
         return f"{option.spelling} NAME={{VALUE}}"
+    if option.name == "drive serve --at":
+        return f"{option.spelling} {{VALUE}} --no-loop"
     if option.name == "measure --workload":
         return f"{option.spelling} trace:{{VALUE}}"
     return f"{option.spelling} {{VALUE}}"
@@ -139,5 +142,3 @@ def _toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
-
-

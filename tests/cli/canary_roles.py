@@ -13,6 +13,8 @@ Role = Literal["work", "place", "result", "folder", "read", "program", "none"]
 directory of results; what is only read; a program that is run; no path.
 """
 
+WRITTEN: Final[tuple[Role, ...]] = ("work", "place", "result", "folder")
+"""Roles of options that name what is made or written."""
 ROLES: Final[dict[Role, dict[str, str]]] = {
     "work": {
         "check": "<targets>",

@@ -162,9 +162,17 @@ def _ends(process: subprocess.Popen[bytes], limit_s: float, served: Path | None)
             process.wait(0.05 if served else limit_s)
             return True
         if served and b"Ctrl-C" in served.read_bytes():
-            process.send_signal(signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)
             served = None
     return False
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount what a killed command left mounted below a folder."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        place = line.split()[1]
+        if place.startswith(f"{folder}/"):
+            subprocess.run(["umount", "--lazy", place], check=False, timeout=60)
 
 
 def _study(shop: Shop, name: str, seed: int) -> str:
