@@ -14,8 +14,8 @@ from typing import Final
 from tests.cli.canary_shop import STUDY
 
 BASES: Final = {
-    "check": "check {option} <targets={drive}> --quick",
-    "compare": "compare <studies={study}> {option}",
+    "check": "check {option} <targets=virtual:optane-16gb> --quick --seconds 0.05",
+    "compare": "compare <studies={study}> {other_study} {option}",
     "dd": "dd if=/dev/zero of={w} bs=4k count=16 {option}",
     "doctor": "doctor {option} <target=dir:.>",
     "drive array-tests": "drive array-tests {option} <study={study}>",
@@ -28,7 +28,7 @@ BASES: Final = {
     "drive run": "drive run <name={drive}> --passes 0.00001 {option}",
     "drive serve": "drive serve <profile={drive}> --nbd {w} {option}",
     "drive show": "drive show <name={drive}>",
-    "endurance case": "endurance case <name=web>",
+    "endurance case": "endurance case <name=zfs-zil>",
     "endurance choose": "endurance choose --capacity 400GB --writes 75TB/year {option}",
     "endurance convert": "endurance convert --capacity 400GB --dwpd 1 {option}",
     "endurance life": "endurance life --capacity 400GB --tbw 400TB --writes 75TB/year {option}",
@@ -45,10 +45,11 @@ BASES: Final = {
     "list": "list studies {option} <folders=>",
     "mdtest": "mdtest -n 2 -d {w} {option}",
     "measure": "measure -t dir:. -w sequential_write --record 4KiB --size 64KiB --operations 16 {option}",
-    "merge": "merge <folders={study}> {study} {option}",
+    "merge": "merge <folders={study}> {other_study} --out {w} {option}",
     "metarates": "metarates -d {w} -n 2 -C {option}",
     "mpirun": "mpirun -np 1 {option} ior -b 64k -t 4k",
-    "new": "new <study=sustained> <file={w}> {option}",
+    "new": "new <study={w}> {option}",
+    "new <file>": "new datasheet <file={w}.toml>",
     "plan": "plan <study={toml}> {option}",
     "powercut": "powercut <drive=intel-x25e-64gb> --cuts 1 {option}",
     "query": "query <sql=select/**/1> <folders={study}> {option}",
@@ -58,7 +59,7 @@ BASES: Final = {
     "sweep": "sweep <study={factors}> {option}",
     "target": "measure -w sequential_write --record 4KiB --size 64KiB --operations 16 -t {option}",
 }
-"""`<name=VALUE>` is an argument, `{option}` the place of an option."""
+"""`<name=VALUE>` is an argument, `{option}` the place of an option; an option may have a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,8 @@ def _results() -> list[Case]:
         Case("sweep --out", "sweep {factors} --out {p}"),
         Case("sweep --chart", "sweep {factors} --chart {p}.svg", "{p}.svg"),
         Case("sweep --chart", "sweep {factors} --chart {p}.png", "{p}.png"),
-        Case("new <file>", "new sustained {p}"),
+        Case("new <study>", "new {p}"),
+        Case("new <file>", "new datasheet {p}.toml", "{p}.toml"),
         Case("drive fit --log", "drive fit {drive} --log {p}"),
         Case("drive rates --page", "drive rates hpe-7k2-500gb --page {p}"),
         Case("drive raw-tests --page", "drive raw-tests hpe-7k2-500gb --page {p}"),
@@ -314,7 +316,7 @@ def _folders() -> list[Case]:
     return [
         *(Case(f"{tool} --study", f"{words} --study {{p}}") for tool, words in tools.items()),
         Case("mpirun --study", "mpirun --study {p} -np 1 ior -b 64k -t 4k -o {w}"),
-        Case("check --save", "check {drive} --quick --save {p}"),
+        Case("check --save", "check virtual:optane-16gb --quick --seconds 0.05 --save {p}", limit_s=60),
         Case("measure --save", f"measure -t null: -w random_read {own} --save {{p}}"),
         Case("run --out", "run {toml} --report none --out {p}"),
         Case("report --out", "report {study} {other_study} --out {p}"),

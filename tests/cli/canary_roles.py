@@ -54,7 +54,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "iozone": "-Q -b",
         "mdtest": "-x",
         "measure": "--log",
-        "new": "<file>",
+        "new": "<file> <study>",
         "sweep": "--chart --out",
     },
     "folder": {
@@ -108,7 +108,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "merge": "<folders>",
         "metarates": "--destroy",
         "mpirun": "--destroy -machinefile",
-        "new": "--like --target <study>",
+        "new": "--like --target",
         "plan": "--destroy --target <study>",
         "powercut": "<drive>",
         "query": "<folders> <sql>",

@@ -175,8 +175,8 @@ def unmount_below(folder: Path) -> None:
             subprocess.run(["umount", "--lazy", place], check=False, timeout=60)
 
 
-def _study(shop: Shop, name: str, seed: int) -> str:
-    shop.make(f"run {shop.fill('{toml}', {})} --seed {seed} --out {shop.folder}/{name}")
+def _study(shop: Shop, name: str) -> str:
+    shop.make(f"run {shop.fill('{toml}', {})} --out {shop.folder}/{name}")
     return f"{shop.folder}/{name}"
 
 
@@ -192,8 +192,8 @@ def _state(shop: Shop) -> str:
 
 
 _INPUTS: Final[dict[str, Callable[[Shop], str]]] = {
-    "study": lambda shop: _study(shop, "study", 1),
-    "other_study": lambda shop: _study(shop, "other_study", 2),
+    "study": lambda shop: _study(shop, "study"),
+    "other_study": lambda shop: _study(shop, "other_study"),
     "results": _results,
     "state": _state,
     "served": Shop.serve,
