@@ -22,7 +22,7 @@ from tests.cli import canary_things as things
 from tests.cli.canary_lines import CASES, Case
 from tests.cli.canary_roles import Role, roles
 from tests.cli.canary_shop import Done, Shop, unmount_below
-from tests.cli.canary_things import DEVICES, KINDS, MADE, TYPOS, Maker, Thing
+from tests.cli.canary_things import DEVICES, KINDS, MADE, TYPOS, Canary, Maker
 
 _REPLACED: Final = ("work", "result")
 """Roles of options whose own file is used again by the same command line."""
@@ -115,7 +115,7 @@ class _Scene:
             found.faults.append("refuses what it made itself")
         return found
 
-    def _thing(self) -> Thing | None:
+    def _thing(self) -> Canary | None:
         kind, case = self._kind, self._case
         if kind in TYPOS:
             self._names["p"] = str(TYPOS[kind])
@@ -132,7 +132,7 @@ class _Scene:
             return None
         if kind == "edited":
             things.edit(at)
-        return Thing(kind, at, (at,))
+        return Canary(kind, at, (at,))
 
     def _run(self, words: str) -> Done:
         for name, text in self._case.files.items():

@@ -24,7 +24,7 @@ TYPO: Final = f"/dev/mileage-canary-{os.getpid()}"
 
 
 @dataclass
-class Thing:
+class Canary:
     """What was put at a path."""
 
     kind: str
@@ -108,7 +108,7 @@ class Maker:
         self.folder = folder
         self.undo = undo
 
-    def put(self, kind: str, at: Path) -> Thing:
+    def put(self, kind: str, at: Path) -> Canary:
         """Put a thing at a path that does not exist."""
         at.parent.mkdir(parents=True, exist_ok=True)
         return _MAKERS[kind](self, at)
@@ -119,23 +119,23 @@ class Maker:
         _image(image, kind)
         return Path(self._loop(image, kind == "mounted"))
 
-    def node(self, kind: str, at: Path) -> Thing:
+    def node(self, kind: str, at: Path) -> Canary:
         """Another node of a loop device at a path."""
         device = self.device(kind)
         os.mknod(at, 0o600 | stat.S_IFBLK, device.stat().st_rdev)
         return self.known_device(kind, at)
 
-    def known_device(self, kind: str, at: Path) -> Thing:
+    def known_device(self, kind: str, at: Path) -> Canary:
         """A node as a thing; made again at the end if it was removed."""
         number = at.stat().st_rdev
         self.undo.callback(_restore_node, at, number)
-        return Thing(kind, at, (at,))
+        return Canary(kind, at, (at,))
 
-    def backing(self, at: Path) -> Thing:
+    def backing(self, at: Path) -> Canary:
         """The backing file of a mounted loop device."""
         _image(at, "mounted")
         self._loop(at, mounts=True)
-        return Thing("backing", at, (at,))
+        return Canary("backing", at, (at,))
 
     def _loop(self, image: Path, mounts: bool) -> str:
         device = _run("losetup", "--find", "--show", str(image))
@@ -166,42 +166,42 @@ def _restore_node(at: Path, number: int) -> None:
     os.mknod(at, 0o600 | stat.S_IFBLK, number)
 
 
-def _content(_: Maker, at: Path) -> Thing:
+def _content(_: Maker, at: Path) -> Canary:
     at.write_bytes(CONTENT)
-    return Thing("content", at, (at,))
+    return Canary("content", at, (at,))
 
 
-def _empty(_: Maker, at: Path) -> Thing:
+def _empty(_: Maker, at: Path) -> Canary:
     at.touch()
-    return Thing("empty", at, (at,))
+    return Canary("empty", at, (at,))
 
 
-def _hard_link(_: Maker, at: Path) -> Thing:
+def _hard_link(_: Maker, at: Path) -> Canary:
     other = at.with_name("other-name")
     other.write_bytes(CONTENT)
     os.link(other, at)
-    return Thing("hardlink", at, (at, other))
+    return Canary("hardlink", at, (at, other))
 
 
-def _symbolic_link(_: Maker, at: Path) -> Thing:
+def _symbolic_link(_: Maker, at: Path) -> Canary:
     other = at.with_name("other-name")
     other.write_bytes(CONTENT)
     at.symlink_to(other)
-    return Thing("symlink", at, (at, other))
+    return Canary("symlink", at, (at, other))
 
 
-def _directory(_: Maker, at: Path) -> Thing:
+def _directory(_: Maker, at: Path) -> Canary:
     at.mkdir()
     (at / "keep").write_bytes(CONTENT)
-    return Thing("directory", at, (at, at / "keep"))
+    return Canary("directory", at, (at, at / "keep"))
 
 
-def _fifo(_: Maker, at: Path) -> Thing:
+def _fifo(_: Maker, at: Path) -> Canary:
     os.mkfifo(at)
-    return Thing("fifo", at, (at,))
+    return Canary("fifo", at, (at,))
 
 
-_MAKERS: Final[dict[str, Callable[[Maker, Path], Thing]]] = {
+_MAKERS: Final[dict[str, Callable[[Maker, Path], Canary]]] = {
     "content": _content,
     "empty": _empty,
     "hardlink": _hard_link,
@@ -220,9 +220,9 @@ MADE: Final = ("made", "edited")
 KINDS: Final = (*_MAKERS, *TYPOS, *MADE)
 
 
-def typo(kind: str) -> Thing:
+def typo(kind: str) -> Canary:
     """A name in /dev that does not exist."""
-    return Thing(kind, TYPOS[kind], ())
+    return Canary(kind, TYPOS[kind], ())
 
 
 def remove_typos() -> None:
