@@ -149,8 +149,7 @@ def _ior() -> list[Case]:
         *("-r -K -R -G 7", "-w -D 1 -k"),
     )
     found = [
-        Case("ior -o", f"{base} {words} -o {{p}}", maker=writes, reads="-w" not in words.lower())
-        for words in works
+        Case("ior -o", f"{base} {words} -o {{p}}", maker=writes, reads="-w" not in words) for words in works
     ]
     found += [
         Case("ior -o", f"{base} -w -k --tasks 2 -o {{p}}@{{w}}"),
@@ -275,7 +274,7 @@ def _results() -> list[Case]:
     small = "--record 4KiB --size 64KiB --operations 16"
     serve = "drive serve {drive}"
     return [
-        Case("measure --log", f"measure -t null: -w random_read {small} --log {{p}}"),
+        Case("measure --log", f"measure -t dir:. -w sequential_write {small} --log {{p}}"),
         Case("sweep --out", "sweep {factors} --out {p}"),
         Case("sweep --chart", "sweep {factors} --chart {p}.svg", "{p}.svg"),
         Case("sweep --chart", "sweep {factors} --chart {p}.png", "{p}.png"),
@@ -305,12 +304,11 @@ def _folders() -> list[Case]:
     own = "--record 4KiB --size 64KiB --operations 16"
     tools = {
         "dd": "dd if=/dev/zero of={w} bs=4k count=16",
-        "fio": "fio --name=a --rw=write --size=64k --filename={w}",
         "hdparm": "hdparm -t virtual:plain-64gib",
         "iometer": "iometer -t null: --seconds 1 {icf}",
         "ior": "ior -b 64k -t 4k -o {w}",
         "iozone": "iozone -s 64k -r 4k -i 0 -f {w}",
-        "mdtest": "mdtest -n 2 -d {w}",
+        "mdtest": "mdtest -n 2 -d {folder}",
         "metarates": "metarates -d {w} -n 2 -C",
     }
     return [
@@ -322,7 +320,6 @@ def _folders() -> list[Case]:
         Case("report --out", "report {study} {other_study} --out {p}"),
         Case("export --out", "export csv {study} --out {p}"),
         Case("export --out", "export parquet {study} --out {p}"),
-        Case("compare --out", "compare --published {published} --out {p}"),
         Case("compare --out", "compare --table {table} --out {p}"),
         Case("merge --out", "merge {study} {other_study} --out {p}"),
         Case("import --out", "import {results} --out {p}"),
@@ -348,6 +345,7 @@ CASES: Final = tuple(
 
 WITHOUT_CASE: Final = {
     "drive array-tests --page": "a minute of simulation; written as the pages of rates and raw-tests are",
+    "fio --study": "refused in every line",
     "mpirun --wdir": "a directory to change to; what is done below it is done by the tools",
     "target loop:": "makes a file of its own in a folder",
     "study IozoneSwitches.file": "a size",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final, Literal
 
 Role = Literal["work", "place", "result", "folder", "read", "program", "none"]
-"""A file or device on which I/O is done or whose name is made of it; a directory in which that is; a result file; a new
-directory of results; what is only read; a program that is run; no path.
+"""A file or device on which I/O is done, or whose name is made of it; a directory in which that is; a result file; what
+must be new, such as a directory of results; what is only read; a program that is run; no path.
 """
 
 WRITTEN: Final[tuple[Role, ...]] = ("work", "place", "result", "folder")
@@ -54,10 +54,10 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "iozone": "-Q -b",
         "mdtest": "-x",
         "measure": "--log",
-        "new": "<file> <study>",
         "sweep": "--chart --out",
     },
     "folder": {
+        "new": "<file> <study>",
         "check": "--save",
         "compare": "--out",
         "dd": "--study",

@@ -200,7 +200,7 @@ _INPUTS: Final[dict[str, Callable[[Shop], str]]] = {
     "toml": lambda shop: shop.text("tiny.toml", STUDY),
     "factors": lambda shop: shop.text("factors.toml", FACTORS),
     "icf": lambda shop: shop.text("tiny.icf", ICF),
-    "table": lambda shop: shop.text("table.csv", "workload,record,a,b\nwrite,4KiB,10,20\nread,4KiB,30,40\n"),
+    "table": lambda shop: shop.text("table.csv", "test,diff_percent,std_percent\nwrite,9,1\nread,1,1\n"),
     "machines": lambda shop: shop.text("machines", "localhost slots=2\n"),
     "drive": lambda _: DRIVE,
     "small": lambda _: f"{DRIVE},scale=1/64",
