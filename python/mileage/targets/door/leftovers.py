@@ -1,7 +1,7 @@
 """Lists of what commands will remove at their end, by which the next command removes what a killed one left.
 
 Scope: one file for each command that has such files, in the folder of the ledgers, locked as long as one of its
-processes lives, and removed at its end. An entry is a file, a directory of names with their pattern, or a directory that
+processes lives, and removed at its end. An entry is a file, a directory of names with their pattern, or one that
 is removed if it is empty.
 What it refuses: to remove what is not marked as in work by that command, but for an empty file that is younger than the
 command (it was killed between making and marking it), and lists that other users may have written.
