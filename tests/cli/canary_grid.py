@@ -1,8 +1,8 @@
 """Each command line with each thing at its path, without `--destroy`: what changed that nobody permitted.
 
 An empty regular file may change, and a file that Mileage made and that is as Mileage left it. Everything else must be
-as it was. The command ends in time, with 0 or 2; one that only reads may also fail as the tool itself does. By hand,
-all combinations or those whose name has a text: `python -m tests.cli.canary_grid [TEXT] [--table FILE]`.
+as it was. The command ends in time, with 0 or 2; where it only reads, or a folder is missing, also as the tool itself
+does. By hand, all combinations or those whose name has a text: `python -m tests.cli.canary_grid [TEXT] [--table FILE]`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from mileage.dropin.dropin_list import TOOLS
+from mileage.dropin.tool_statuses import statuses_of
 from tests.cli import canary_things as things
 from tests.cli.canary_lines import CASES, Case
 from tests.cli.canary_roles import Role, roles
@@ -107,13 +109,19 @@ class _Scene:
             found.faults.append("hangs")
         elif done.crashed:
             found.faults.append("crashes")
-        elif not (done.status in (0, 2) or self._case.reads):
+        elif not (done.status in (0, 2) or self._case.reads or done.status == self._missing()):
             found.faults.append(f"status {done.status}")
-        elif thing.kind in TYPOS and done.status == 0:
+        elif thing.kind in TYPOS and done.status == 0 and not self._case.reads:
             found.faults.append("not refused")
         if thing.kind == "made" and role in _REPLACED and done.status == 2:
             found.faults.append("refuses what it made itself")
         return found
+
+    def _missing(self) -> int:
+        """The status of a tool for a folder or a device that does not exist, where that is so; else 2."""
+        tool = self._case.words.split()[0]
+        is_missing = self._kind in TYPOS or _role_of(self._case) == "place"
+        return statuses_of(tool).missing if is_missing and tool in TOOLS else 2
 
     def _thing(self) -> Canary | None:
         kind, case = self._kind, self._case

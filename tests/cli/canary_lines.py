@@ -85,7 +85,11 @@ class Case:
         return " ".join([words, *(f"{name}: {text!r}" for name, text in self.files.items())])
 
 
-_READS: Final = ("--rw=read", "--rw=randread", "--rw=read --ioengine=filestat")
+_READS: Final = (
+    *("--rw=read", "--rw=randread", "--rw=read --ioengine=filestat", "--rw=write --ioengine=null"),
+    *("-i 1", "-i 1 -w"),
+)
+"""Words of lines of fio and IOzone that only read, or nothing at all."""
 
 
 def _fio() -> list[Case]:
@@ -216,7 +220,7 @@ def _trees() -> list[Case]:
 def _iozone() -> list[Case]:
     base = "iozone -s 64k -r 4k -+n"
     found = [
-        Case("iozone -f", f"{base} {words} -f {{p}}", maker=f"{base} -i 0 -w -f {{p}}")
+        Case("iozone -f", f"{base} {words} -f {{p}}", maker=f"{base} -i 0 -w -f {{p}}", reads=words in _READS)
         for words in ("-i 0", "-i 0 -w", "-i 1", "-i 1 -w", "-i 2", "-i 0 -B", "-i 6", "-i 0 -I", "-i 0 -H 2")
     ]
     child = "Child_0_wol.dat"
@@ -224,7 +228,7 @@ def _iozone() -> list[Case]:
         *found,
         Case("iozone -f", f"{base} -i 0 -w", "iozone.tmp"),
         Case("iozone -F", f"{base} -i 0 -t 1 -w -F {{p}}"),
-        Case("iozone -F", f"{base} -i 1 -t 1 -F {{p}}", maker=f"{base} -i 0 -t 1 -w -F {{p}}"),
+        Case("iozone -F", f"{base} -i 1 -t 1 -F {{p}}", maker=f"{base} -i 0 -t 1 -w -F {{p}}", reads=True),
         Case("iozone -t", f"{base} -i 0 -t 1 -w", "iozone.DUMMY.0"),
         Case(
             "iozone -f", f"{base} -i 0 -w -+m clients -t 1", files={"clients": "localhost {cwd} iozone {p}\n"}
