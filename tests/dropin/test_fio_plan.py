@@ -9,23 +9,26 @@ import pytest
 
 from mileage.dropin.fio import check_late_values, results_of
 from mileage.dropin.fio_flags import FIO
+from mileage.dropin.fio_groups import groups_of
 from mileage.dropin.fio_jobs import jobs_of, size_of
-from mileage.dropin.fio_places import trace_of
-from mileage.dropin.fio_plan import FioWork, works_of
-from mileage.dropin.fio_run import FioResult, groups_of
+from mileage.dropin.fio_plan import JobWork, works_of
 from mileage.dropin.flags import read
 from mileage.errors import Refused
+from mileage.execute.fio_jobs.places import trace_of
+from mileage.execute.fio_jobs.run import FioResult
+from mileage.plan.load_model import Cap, Open
+from mileage.plan.pattern import PatternTable
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
-def works(*words: str) -> list[FioWork]:
+def works(*words: str) -> list[JobWork]:
     """The work of all copies of the jobs of a command line."""
     jobs = jobs_of(read(FIO, ["--name=a", *words]))
     return [work for job in jobs for work in works_of(job)]
 
 
-def work(*words: str) -> FioWork:
+def work(*words: str) -> JobWork:
     (found,) = works(*words)
     return found
 
@@ -145,27 +148,26 @@ def test_copies_are_dealt_to_the_directories() -> None:
 )
 def test_a_rate_holds_for_each_direction(words: tuple[str, ...], rate: int | None, percent: int) -> None:
     found = work("--size=1m", *words).workload
-    expected = None if rate is None else {"operations_per_s": rate, "spacing": "constant"}
-    assert (found["load"].get("open"), found["read_percent"]) == (expected, percent)
-    assert "cap" not in found["load"]
+    expected = None if rate is None else Open(rate)
+    assert (found.load.open, found.read_percent, found.load.cap) == (expected, percent, None)
 
 
 @pytest.mark.parametrize(
     ("words", "cap"),
     [
-        (("--rate=1m", "--thinktime=5"), {"bytes_per_s": MIB}),
-        (("--rate=1000",), {"bytes_per_s": 1000}),
-        (("--rate=1m", "--bssplit=4k/50:8k/50"), {"bytes_per_s": MIB}),
+        (("--rate=1m", "--thinktime=5"), Cap(bytes_per_s=MIB)),
+        (("--rate=1000",), Cap(bytes_per_s=1000)),
+        (("--rate=1m", "--bssplit=4k/50:8k/50"), Cap(bytes_per_s=MIB)),
     ],
 )
-def test_a_rate_that_is_no_schedule_is_a_limit(words: tuple[str, ...], cap: dict[str, int]) -> None:
-    load = work("--size=1m", *words).workload["load"]
-    assert (load.get("cap"), "open" in load) == (cap, False)
+def test_a_rate_that_is_no_schedule_is_a_limit(words: tuple[str, ...], cap: Cap) -> None:
+    load = work("--size=1m", *words).workload.load
+    assert (load.cap, load.open) == (cap, None)
 
 
 def test_poisson_arrivals_are_operations() -> None:
-    load = work("--size=1m", "--rate=4m", "--bs=4k", "--rate_process=poisson").workload["load"]
-    assert load["open"] == {"operations_per_s": 1024, "spacing": "poisson"}
+    load = work("--size=1m", "--rate=4m", "--bs=4k", "--rate_process=poisson").workload.load
+    assert load.open == Open(1024, "poisson")
     assert "rate_process" in refusal("--size=1m", "--rate=4m", "--rate_process=uniform")
 
 
@@ -231,9 +233,9 @@ def test_a_value_that_is_not_done_is_refused_with_its_option(words: tuple[str, .
 def test_verification_reads_back_what_a_writer_wrote_and_compares_what_a_reader_reads() -> None:
     writer = work("--size=1m", "--rw=write", "--verify=md5")
     reader = work("--size=1m", "--rw=read", "--verify=md5", "--numjobs=1", "--randseed=7")
-    assert (writer.verification.reads_back, writer.workload["verify"]) == (True, "off")
-    assert (reader.verification.reads_back, reader.workload["verify"]) == (False, "all")
-    assert writer.workload["seed"] == reader.workload["seed"]
+    assert (writer.verification.reads_back, writer.workload.verify) == (True, "off")
+    assert (reader.verification.reads_back, reader.workload.verify) == (False, "all")
+    assert writer.workload.seed == reader.workload.seed
     assert work("--size=1m", "--rw=write", "--verify=null").verification.kind == "read"
     timed = work("--size=1m", "--rw=write", "--verify=md5", "--time_based", "--runtime=1")
     assert not timed.verification.reads_back
@@ -267,8 +269,11 @@ def test_percentiles_are_printed_in_ascending_order() -> None:
 
 def test_random_places_of_blocks_of_several_sizes_are_multiples_of_the_least() -> None:
     words = ("--size=1m", "--rw=randrw", "--bssplit=4k/50:16k/50,8k/100", "--rwmixread=50")
-    lines = work(*words).workload["pattern"]["access"]["lines"]
-    assert [(line["size_bytes"], line["read_percent"], line["align_bytes"]) for line in lines] == [
+    pattern = work(*words).workload.pattern
+    assert isinstance(pattern, PatternTable)
+    assert pattern.access is not None
+    lines = pattern.access.lines
+    assert [(line.size_bytes, line.read_percent, line.align_bytes) for line in lines] == [
         (4096, 100, 4096),
         (16384, 100, 4096),
         (8192, 0, 8192),
@@ -319,10 +324,10 @@ def test_places_after_a_skip_are_those_of_fio(words: tuple[str, ...], offsets: l
     one = work(*words)
     (file,) = one.files
     assert one.rule is not None
-    record = one.workload["record_bytes"]
+    record = one.workload.record_bytes
     found = trace_of(one.rule, file, record, file.end, one.reads, 1)
-    assert [operation["offset_bytes"] for operation in found] == offsets
-    assert {operation["kind"] for operation in found} == {"read" if one.reads else "write"}
+    assert [operation.offset_bytes for operation in found] == offsets
+    assert {operation.kind for operation in found} == {"read" if one.reads else "write"}
 
 
 @pytest.mark.parametrize("order", ["sequential", "identical"])
@@ -332,7 +337,7 @@ def test_each_random_place_begins_a_run(order: str, again: bool) -> None:
     one = work("--rw=randwrite:5", "--size=4m", f"--rw_sequencer={order}", *more)
     (file,) = one.files
     assert one.rule is not None
-    found = [operation["offset_bytes"] // 4096 for operation in trace_of(one.rule, file, 4096, 0, 0, 7)]
+    found = [operation.offset_bytes // 4096 for operation in trace_of(one.rule, file, 4096, 0, 0, 7)]
     # As in fio 3.33: all blocks are counted, one in five is drawn, and the first one begins a run.
     assert len(found) == 1024
     step = int(order == "sequential")
@@ -349,9 +354,9 @@ def test_of_a_mix_the_places_follow_those_of_their_direction() -> None:
     (file,) = one.files
     assert one.rule is not None
     found = trace_of(one.rule, file, 4096, 0, 50, 1)
-    assert {operation["kind"] for operation in found} == {"read", "write"}
+    assert {operation.kind for operation in found} == {"read", "write"}
     for kind in ("read", "write"):
-        own = [operation["offset_bytes"] for operation in found if operation["kind"] == kind]
+        own = [operation.offset_bytes for operation in found if operation.kind == kind]
         follows = [after - before for before, after in itertools.pairwise(own) if before < 255 * 4096]
         assert set(follows) == {4096}
 
@@ -363,10 +368,10 @@ def test_zones_have_their_shares_of_accesses() -> None:
     found = trace_of(one.rule, file, 4096, file.end, one.reads, 1)
     assert len(found) == 10240
     ends = (0.05, 0.2, 1)
-    counts = [sum(operation["offset_bytes"] < end * file.span for operation in found) for end in ends]
+    counts = [sum(operation.offset_bytes < end * file.span for operation in found) for end in ends]
     # Three standard deviations of a share are 1.5 percent at most.
     assert [count / 10240 for count in counts] == [pytest.approx(share, abs=0.02) for share in (0.5, 0.8, 1)]
-    assert sum(operation["kind"] == "read" for operation in found) == pytest.approx(5120, abs=200)
+    assert sum(operation.kind == "read" for operation in found) == pytest.approx(5120, abs=200)
 
 
 def test_a_job_waits_for_the_one_that_it_names() -> None:

@@ -19,7 +19,8 @@ from typing import Any, cast
 
 import pytest
 
-from mileage.dropin import fio_process
+from mileage.execute.fio_jobs import process as fio_process
+from mileage.plan.workload import Stop
 from tests.command import mileage
 
 
@@ -376,10 +377,10 @@ def test_the_null_engine_submits_nothing_at_a_depth_of_one(tmp_path: Path) -> No
 
 
 def test_a_delay_before_the_first_file_takes_nothing_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[dict[str, int]] = []
+    limits: list[Stop] = []
 
     def run(
-        _file: object, _work: object, _parent: object, stop: dict[str, int], **_: object
+        _file: object, _work: object, _targets: object, _parent: object, stop: Stop, **_: object
     ) -> dict[str, int]:
         limits.append(stop)
         return dict.fromkeys(("bytes_read", "bytes_written", "ops_read", "ops_written", "elapsed_ns"), 0)
@@ -388,18 +389,17 @@ def test_a_delay_before_the_first_file_takes_nothing_of_the_limit(monkeypatch: p
     monkeypatch.setattr(fio_process, "time", clock)
     monkeypatch.setattr(fio_process, "_invalidate", lambda *_: None)
     monkeypatch.setattr(fio_process, "_run", run)
-    job = SimpleNamespace(number=lambda _, default: default, is_on=lambda *_: False)
     file = SimpleNamespace(amount=None, operations=None)
     work = SimpleNamespace(
-        job=job,
+        loops=1,
         files=[file],
         limit_ns=700_000_000,
         writes=False,
         timed=True,
-        workload={"record_bytes": 4096},
+        workload=SimpleNamespace(record_bytes=4096),
         verification=SimpleNamespace(reads_back=False),
     )
     parent = SimpleNamespace(status={"records": [], "error": None}, came=False)
-    fio_process._do_files(cast("Any", work), cast("Any", parent))
-    assert limits == [{"time_ns": 700_000_000}]
+    fio_process._do_files(cast("Any", work), {}, cast("Any", parent))
+    assert limits == [Stop(time_ns=700_000_000)]
     assert parent.status["records"][0]["elapsed_ns"] == 700_000_000

@@ -13,18 +13,19 @@ from contextlib import ExitStack
 from typing import Final
 
 from mileage.dropin.fio_flags import FIO
+from mileage.dropin.fio_groups import batches_of, groups_of
 from mileage.dropin.fio_jobs import FioJob, jobs_of
-from mileage.dropin.fio_layout import check_files, lay_out
 from mileage.dropin.fio_limits import check_engine, check_processes
-from mileage.dropin.fio_link import Requests
-from mileage.dropin.fio_logs import notes_of_logs, write_logs
-from mileage.dropin.fio_plan import FioWork, works_of
-from mileage.dropin.fio_reports import Reports, results_of
-from mileage.dropin.fio_run import FioResult, groups_of, run_group
-from mileage.dropin.fio_timer import ReportTimer, interval_of
+from mileage.dropin.fio_logs import check_logs, notes_of_logs, write_logs
+from mileage.dropin.fio_plan import JobResults, JobWork, works_of
+from mileage.dropin.fio_reports import Reports, interval_of, results_of
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
+from mileage.execute.fio_jobs.layout import Targets, check_files, lay_out
+from mileage.execute.fio_jobs.link import Requests
+from mileage.execute.fio_jobs.report_timer import ReportTimer
+from mileage.execute.fio_jobs.run import FioResult, run_group
 from mileage.formats import fio_print
 from mileage.targets.door import Door, result_file
 
@@ -70,7 +71,8 @@ def run(given: GivenFlags) -> int:
         door = Door("fio", given.every("--destroy"))
         stack.callback(door.close)
         every = [work for copies in works for work in copies]
-        check_files(every, door)
+        check_logs(every)
+        targets = check_files(every, door)
         # Opened before the jobs: their results must have a place.
         name = given.last("--output")
         output = result_file("fio", name, OUTPUT, text=True, at_once=interval_s is not None) if name else None
@@ -80,9 +82,9 @@ def run(given: GivenFlags) -> int:
         is_normal = "normal" in forms
         reports.write(_announced(works) if is_normal else "")
         try:
-            lay_out(every, lambda line: reports.write(f"{line}\n" if is_normal else ""))
+            lay_out(every, targets, lambda line: reports.write(f"{line}\n" if is_normal else ""))
             reports.begin()
-            results, status = _do_jobs(works, interval_s, reports)
+            results, status = _do_jobs(works, targets, interval_s, reports)
         except RunFailed as failure:
             if failure.cause in _FULL:
                 door.remove_made()
@@ -97,23 +99,25 @@ def run(given: GivenFlags) -> int:
 
 
 def _do_jobs(
-    works: Sequence[Sequence[FioWork]], interval_s: float | None, reports: Reports
-) -> tuple[list[FioResult], int]:
+    works: Sequence[Sequence[JobWork]], targets: Targets, interval_s: float | None, reports: Reports
+) -> tuple[JobResults, int]:
     """Do the jobs, group after group; the results of all that were begun, and the exit status."""
-    batches = _batches(works)
+    batches = batches_of(works)
     every = [result for batch in batches for result in batch]
     status = 0
     requests = Requests()
     timer = ReportTimer(interval_s, lambda: reports.show(every))
-    begun: list[FioResult] = []
+    begun: list[FioResult[JobWork]] = []
     try:
         for own in batches:
             begun += own
-            end = run_group(own, requests, timer)
+            end = run_group(own, targets, requests, timer, _say_interrupted)
             for result in own:
+                for place in result.mismatches:
+                    sys.stderr.write(f"verify: bad block at {place}\n")
                 if result.error:
                     status = 1
-                    sys.stderr.write(f"fio: {result.work.job.name}: {result.error}\n")
+                    sys.stderr.write(f"fio: {result.work.name}: {result.error}\n")
             if end == "interrupted":
                 # As fio: jobs that have not begun are among the results.
                 return every, INTERRUPTED
@@ -124,20 +128,11 @@ def _do_jobs(
     return begun, status
 
 
-def _batches(works: Sequence[Sequence[FioWork]]) -> list[list[FioResult]]:
-    """Results to be, with the number of the group of each: those that begin together, one batch after the other."""
-    batches: list[list[FioResult]] = []
-    group = -1
-    for members in groups_of(works):
-        batches.append([])
-        for copies in members:
-            if group < 0 or copies[0].job.is_on("stonewall") or copies[0].job.is_on("new_group"):
-                group += 1
-            batches[-1] += [FioResult(work, group) for work in copies]
-    return batches
+def _say_interrupted(number: int) -> None:
+    sys.stdout.write(f"\nfio: terminating on signal {number}\n")
 
 
-def _refuse_writes(works: Sequence[Sequence[FioWork]]) -> None:
+def _refuse_writes(works: Sequence[Sequence[JobWork]]) -> None:
     """Refuse jobs that write, as fio does with `--readonly`. Raises Refused."""
     for copies in works:
         changes = copies[0].job.text("ioengine") in ("filecreate", "filedelete")
@@ -149,28 +144,21 @@ def _refuse_writes(works: Sequence[Sequence[FioWork]]) -> None:
             raise ToolRefusal("fio", where, text, code="conflict")
 
 
-_LATE_SWITCHES: Final = (
-    "create_fsync",
-    *("group_reporting", "new_group", "stonewall", "thread", "exitall", "unlink"),
-    *("create_only", "verify_only", "log_offset"),
-)
-_LATE_NUMBERS: Final = ("log_avg_msec", "cpuchunks", "loops")
+_LATE_SWITCHES: Final = ("group_reporting", "new_group", "stonewall", "thread", "log_offset")
 
 
-def check_late_values(works: Sequence[Sequence[FioWork]]) -> None:
+def check_late_values(works: Sequence[Sequence[JobWork]]) -> None:
     """Refuse values that are read when the jobs run or have ended: results must not be lost by them. Raises Refused."""
     for copies in works:
         job = copies[0].job
         for key in _LATE_SWITCHES:
             job.is_on(key)
-        for key in _LATE_NUMBERS:
-            job.number(key, 0)
-        job.time_ns("startdelay")
+        job.number("log_avg_msec", 0)
         results_of([FioResult(copies[0], 0)])
     groups_of(works)
 
 
-def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[FioWork]]) -> list[str]:
+def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[JobWork]]) -> list[str]:
     """What options that are on and have another effect than in fio, or none, mean here; each once."""
     given = {key for job in jobs for key, value in job.options.items() if value not in ("0", "never")}
     found = [f"{flag.name}: {flag.ignored}" for flag in FIO.flags if flag.name in given and flag.ignored]
@@ -220,7 +208,7 @@ def _mode(job: FioJob) -> str:
     return "rw" if mode == "readwrite" else mode
 
 
-def _announced(works: Sequence[Sequence[FioWork]]) -> str:
+def _announced(works: Sequence[Sequence[JobWork]]) -> str:
     """The lines before the jobs begin."""
     lines = []
     processors: list[str] = []

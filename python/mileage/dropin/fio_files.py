@@ -9,43 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from dataclasses import dataclass
 from typing import Final
 
 from mileage.dropin.fio_jobs import FioJob
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
-from mileage.targets.door import WorkPath
+from mileage.execute.fio_jobs.layout import length_of
+from mileage.plan.fio_work import FioFile
 
 _NULL_BYTES: Final = 1 << 40
 """Length of a file of the engine null."""
 _FILES_MAX: Final = 1_000_000
-
-
-@dataclass
-class FioFile:
-    """One file of a process."""
-
-    path: str
-    start: int
-    """First byte."""
-    span: int
-    """Bytes that are worked on, a multiple of the block."""
-    end: int
-    """Length that the file must have; a last part that is less than a block is not worked on."""
-    amount: int = 0
-    """Bytes to move; 0 for no limit."""
-    operations: int | None = None
-    """Operations at most; None for no limit."""
-    work: WorkPath | None = None
-    """The path as the door has checked it."""
-
-    @property
-    def target(self) -> WorkPath:
-        """The same, once it is checked."""
-        assert self.work is not None
-        return self.work
 
 
 def files_of(job: FioJob, number: int, record: int, least: int, *, timed: bool) -> list[FioFile]:
@@ -106,20 +80,6 @@ def _paths(job: FioJob, number: int) -> list[str]:
     # fio deals the copies of a job to the directories.
     directory = directories[number % len(directories)].replace("\\:", ":") if directories else ""
     return [os.path.join(directory, name) if directory else name for name in named]
-
-
-def length_of(path: str) -> int | None:
-    """Bytes of a file or block device; None where it is not there. Raises Refused for anything else."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    if stat.S_ISBLK(found.st_mode):
-        with open(path, "rb") as device:
-            return device.seek(0, os.SEEK_END)
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"fio: {path}", "is neither a file nor a block device", code="unsupported")
-    return found.st_size
 
 
 def _part(job: FioJob, path: str, number: int, record: int, least: int, place: tuple[int, int]) -> FioFile:

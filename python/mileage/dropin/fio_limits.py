@@ -6,18 +6,21 @@ What it refuses: nothing that depends on the files themselves, such as the secto
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from mileage import _core
 from mileage.dropin.fio_jobs import FioJob
-from mileage.dropin.fio_plan import FILE_CALLS, FioWork
+from mileage.dropin.fio_plan import JobWork
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
+from mileage.plan.fio_work import FioOptions, FioWorkload
+from mileage.plan.workload import Stop
 
 JOBS_MAX: Final = 4096
 """Most processes and threads of all jobs, as in fio (FIO_MAX_JOBS)."""
@@ -63,7 +66,7 @@ def _limits() -> Iterator[tuple[int, str]]:
         yield max(available // _PROCESS_BYTES, 1), f"{available >> 20:,} MiB of memory are available"
 
 
-def check_engine(works: Sequence[Sequence[FioWork]]) -> None:
+def check_engine(works: Sequence[Sequence[JobWork]]) -> None:
     """Refuse what the engine would refuse once the job has begun. Raises Refused."""
     for copies in works:
         # The copies of a job differ in their files and seeds only.
@@ -72,21 +75,21 @@ def check_engine(works: Sequence[Sequence[FioWork]]) -> None:
         if any(number > last for copy in copies for number in copy.processors):
             where = f"fio: [{work.job.name}] cpus_allowed={work.job.text('cpus_allowed')}"
             raise ToolRefusal("fio", where, expected=f"processors 0 to {last}", code="out-of-range")
-        if work.job.text("ioengine") in (*FILE_CALLS, "cpuio"):
+        if work.does != "transfers":
             continue
-        options, record = dict(work.options), work.workload["record_bytes"]
+        record = work.workload.record_bytes
         for file in work.files:
-            stop = {"bytes": max(file.amount // record, 1) * record} if file.amount else {"operations": 1}
-            place = {"span_start_bytes": file.start, "span_bytes": file.span, "stop": stop}
+            stop = Stop(bytes=max(file.amount // record, 1) * record) if file.amount else Stop(operations=1)
+            options = work.options
             if work.drops_cache:
-                options["drop_cache_every_bytes"] = file.span
-            if problem := _problem({**work.workload, **place}, options):
+                options = msgspec.structs.replace(options, drop_cache_every_bytes=file.span)
+            if problem := _problem(work.on_file(file, stop), options):
                 raise Refused(f"fio: [{work.job.name}]", problem, code="not-built")
 
 
-def _problem(workload: dict[str, Any], options: dict[str, Any]) -> str | None:
+def _problem(workload: FioWorkload, options: FioOptions) -> str | None:
     try:
-        return _core.check_workload(json.dumps(workload), json.dumps(options))
-    except ValueError:
+        return _core.check_workload(workload.to_json(), options.to_json())
+    except (ValueError, OverflowError):
         # A number that no field of the engine can hold.
         return "its bytes, operations or times are too many; expected less than 2^63 of each"

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from mileage.dropin.fio_plan import FioWork
-from mileage.dropin.fio_run import FioResult
+from mileage.dropin.fio_plan import JobResults, JobWork
 from mileage.dropin.fio_trims import trims_of
-from mileage.targets.door import write_result
+from mileage.targets.door import check_result, write_result
 
 LOGS: Final = {"write_bw_log": ("bw",), "write_iops_log": ("iops",), "write_lat_log": ("lat", "slat", "clat")}
 
@@ -22,7 +21,7 @@ LOG: Final = "fio-log"
 """Kind of a result: rates or latencies of a job by intervals."""
 
 
-def notes_of_logs(work: FioWork) -> list[str]:
+def notes_of_logs(work: JobWork) -> list[str]:
     """What the logs of a job lack, for the user."""
     if trims_of(work.job) and any(option in work.job.options for option in LOGS):
         return [f"{option}: trims are not in it" for option in LOGS if option in work.job.options]
@@ -32,7 +31,7 @@ def notes_of_logs(work: FioWork) -> list[str]:
     return []
 
 
-def paths_of_logs(work: FioWork, number: int = 1) -> dict[str, str]:
+def paths_of_logs(work: JobWork, number: int = 1) -> dict[str, str]:
     """The logs that a job asks for, each with what it logs; `number`: of the process among all, from 1 on."""
     job = work.job
     found: dict[str, str] = {}
@@ -44,7 +43,14 @@ def paths_of_logs(work: FioWork, number: int = 1) -> dict[str, str]:
     return found
 
 
-def write_logs(results: Sequence[FioResult]) -> None:
+def check_logs(works: Sequence[JobWork]) -> None:
+    """Refuse places of logs that must not be replaced. Raises Refused."""
+    for work in works:
+        for path in paths_of_logs(work):
+            check_result("fio", path, LOG)
+
+
+def write_logs(results: JobResults) -> None:
     """Write the logs that the jobs ask for. Raises Refused and RunFailed."""
     # With per_job_logs=0 the processes of a job have one log together.
     logs: dict[str, list[str]] = {}
@@ -57,13 +63,13 @@ def write_logs(results: Sequence[FioResult]) -> None:
         write_result("fio", path, LOG, "".join(lines))
 
 
-def _lines(kind: str, work: FioWork, record: dict[str, Any]) -> Iterator[str]:
+def _lines(kind: str, work: JobWork, record: dict[str, Any]) -> Iterator[str]:
     if "series" not in record or kind == "slat":
         return
     series = record["series"]
     interval_ms = series["interval_ns"] / 1e6
     step = max(round(work.job.number("log_avg_msec", 0) / interval_ms), 1)
-    size = work.workload["record_bytes"]
+    size = work.workload.record_bytes
     # A mean over an interval has no size of its own: fio writes 0.
     shown = 0 if work.job.number("log_avg_msec", 0) else size
     offset = "0, " if work.job.is_on("log_offset") else ""

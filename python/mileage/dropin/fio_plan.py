@@ -9,41 +9,45 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mileage.dropin.fio_files import FioFile, files_of
-from mileage.dropin.fio_jobs import FioJob, size_of
-from mileage.dropin.fio_places import PlaceRule, check_count, rule_of
+from mileage.dropin.fio_files import files_of
+from mileage.dropin.fio_jobs import FioJob
+from mileage.dropin.fio_patterns import Sizes, pattern_of, reads_of, sizes_of, wanted_sizes
+from mileage.dropin.fio_places import check_count, rule_of
 from mileage.dropin.fio_rates import load_of
-from mileage.dropin.fio_trims import TRIM_MODES, check_targets, check_trims, trims_of
-from mileage.dropin.fio_verify import Verification, verification_of
+from mileage.dropin.fio_trims import check_targets, check_trims, trims_of
+from mileage.dropin.fio_verify import verification_of
+from mileage.execute.fio_jobs.run import FioResult
+from mileage.plan.content import Content, ContentTable, IozonePattern, MixedContent
+from mileage.plan.fio_work import (
+    FioLayout,
+    FioOptions,
+    FioTask,
+    FioWork,
+    FioWorkload,
+    PlaceRule,
+    Verification,
+    visits_once,
+)
+from mileage.plan.load_model import Load
+from mileage.plan.pattern import Pattern
+from mileage.plan.transfer_api import Api, ApiTable, Uring, VectoredCalls
+from mileage.plan.workload import Stop, Sync
 
-_BACKWARD: Final = re.compile(r"(read|write|rw):-")
-_READS: Final = {
-    "read": 100,
-    "randread": 100,
-    "write": 0,
-    "randwrite": 0,
-    "rw": 50,
-    "readwrite": 50,
-    "randrw": 50,
-    **dict.fromkeys(TRIM_MODES, 0),
-}
-_API: Final[dict[str, Any]] = {
+_VECTORED: Final = ApiTable(vectored=VectoredCalls(1))
+_API: Final[dict[str, Api]] = {
     "psync": "positioned",
     "sync": "seek",
-    "pvsync": {"vectored": {"parts": 1}},
-    "pvsync2": {"vectored": {"parts": 1}},
-    "vsync": {"vectored": {"parts": 1}},
+    **dict.fromkeys(("pvsync", "pvsync2", "vsync"), _VECTORED),
     "mmap": "mmap",
     "null": "null",
 }
 FILE_CALLS: Final = ("filecreate", "filestat", "filedelete")
 """Engines that call the file system once for each file, and transfer nothing."""
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
-_ONCE: Final = ("sequential", "backward", "shuffled")
-"""Patterns that visit each block once in a pass."""
 _SEED: Final = 0x5EED
 _SECTOR: Final = 512
 _DIGITS: Final = 5
@@ -52,56 +56,19 @@ _KEEPING: Final = ("mmap",)
 """Calls of which the engine does not drop the page cache between passes."""
 
 
-@dataclass
-class FioWork:
-    """The work of one process."""
+@dataclass(kw_only=True)
+class JobWork(FioWork):
+    """The work of one copy of a job, with the options that its results are printed by."""
 
     job: FioJob
-    number: int
-    """Of the copies of numjobs."""
-    files: list[FioFile]
-    workload: dict[str, Any]
-    """Without the part of a file and the limits."""
-    options: dict[str, Any]
-    reads: int
-    """Percent of reads."""
-    verification: Verification
-    limit_ns: int = 0
-    """The runtime; 0 for no limit."""
-    timed: bool = False
-    """Whether the work is repeated until the runtime is over."""
-    processors: list[int] = field(default_factory=list)
-    sizes: list[tuple[int, int]] = field(default_factory=list)
-    """Least and greatest block of reads, of writes and of trims."""
-    rule: PlaceRule | None = None
-    """How places follow from one another, where the engine has no pattern for them."""
-    drops_cache: bool = False
-    """Whether each file leaves the page cache before each of its passes."""
     notes: list[str] = field(default_factory=list)
     """What is not as in fio, for the user."""
 
-    @property
-    def writes(self) -> bool:
-        """Whether it writes."""
-        return self.reads < 100
 
-    @property
-    def is_mix(self) -> bool:
-        """Whether it reads and writes."""
-        return 0 < self.reads < 100
-
-    @property
-    def paths(self) -> list[str]:
-        """Its files."""
-        return [file.path for file in self.files]
-
-    @property
-    def is_visited_once(self) -> bool:
-        """Whether a pass visits each block of a file once."""
-        return self.rule is None and self.workload["pattern"] in _ONCE
+JobResults = Sequence[FioResult[JobWork]]
 
 
-def works_of(job: FioJob) -> list[FioWork]:
+def works_of(job: FioJob) -> list[JobWork]:
     """The work of each copy of a job. Raises Refused."""
     if job.text("ioengine") == "cpuio":
         return [_processor_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
@@ -110,167 +77,6 @@ def works_of(job: FioJob) -> list[FioWork]:
     if "write_iolog" in job.options and (job.number("numjobs", 1) > 1 or job.text("verify", "0") != "0"):
         raise job.refuse("write_iolog", "is not built together with numjobs or verify", code="not-built")
     return [_work(job, number) for number in range(max(job.number("numjobs", 1), 1))]
-
-
-def _reads(job: FioJob) -> int:
-    mode = job.text("rw", "read").partition(":")[0]
-    if mode not in _READS:
-        raise job.refuse("rw", expected=f"one of {', '.join(_READS)}", code="unsupported")
-    reads = _READS[mode]
-    if reads != 50:
-        return reads
-    # The one that was given last counts.
-    for key in job.options:
-        if key in ("rwmixread", "rwmixwrite"):
-            share = job.number(key, 50)
-            if not 0 <= share <= 100:
-                raise job.refuse(key, expected="0 to 100")
-            reads = share if key == "rwmixread" else 100 - share
-    return reads
-
-
-_Sizes = list[tuple[int, int]]
-"""Sizes with percents."""
-_BlockSizes = tuple[_Sizes, _Sizes]
-"""Those of reads and of writes."""
-
-
-def _wanted(sizes: _BlockSizes, reads: int) -> list[int]:
-    """The sizes of what is done."""
-    return [
-        size for side in (sizes[:1] if reads else ()) + (sizes[1:] if reads < 100 else ()) for size, _ in side
-    ]
-
-
-def _three(sides: list[_Sizes]) -> tuple[_Sizes, _Sizes, _Sizes]:
-    """Sizes of reads, of writes and of trims: the last that are given hold for what follows."""
-    return sides[0], sides[min(1, len(sides) - 1)], sides[min(2, len(sides) - 1)]
-
-
-def _sizes(job: FioJob) -> tuple[_Sizes, _Sizes, _Sizes]:
-    """Sizes of reads, of writes and of trims. Raises Refused."""
-
-    def one(key: str, text: str) -> int:
-        found = size_of(text, job.base)
-        if not found:
-            raise job.refuse(key, expected="sizes such as 4k")
-        return found
-
-    if "bssplit" in job.options:
-        sides = [_split(job, side, one) for side in job.text("bssplit").split(",")]
-        return _three(sides)
-    if "bsrange" in job.options:
-        ranges = []
-        for side in job.text("bsrange").split(","):
-            low, _, high = side.partition("-")
-            least, most = one("bsrange", low), one("bsrange", high or low)
-            count = max(most // least, 1)
-            step = -(-count // 100)
-            sizes = [least * at for at in range(1, count + 1, step)]
-            ranges.append(_even(sizes))
-        return _three(ranges)
-    parts = job.text("bs", "4k").split(",")
-    return _three([[(one("bs", part or "4k"), 100)] for part in parts])
-
-
-def _even(sizes: list[int]) -> list[tuple[int, int]]:
-    """Equal shares in whole percents; the first ones have the rest."""
-    each, rest = divmod(100, len(sizes))
-    return [(size, each + (at < rest)) for at, size in enumerate(sizes)]
-
-
-def _split(job: FioJob, text: str, one: Any) -> list[tuple[int, int]]:
-    parts = [part.split("/") for part in text.split(":") if part]
-    sizes = [one("bssplit", part[0]) for part in parts]
-    shares = [int(part[1]) if len(part) > 1 and part[1].isdecimal() else None for part in parts]
-    left = 100 - sum(share or 0 for share in shares)
-    free = sum(share is None for share in shares)
-    found = [
-        (size, left // free if share is None else share) for size, share in zip(sizes, shares, strict=True)
-    ]
-    if sum(share for _, share in found) != 100:
-        raise job.refuse("bssplit", "the shares are not 100 percent")
-    return [(size, share) for size, share in found if share]
-
-
-def _pattern(job: FioJob, reads: int, sizes: _BlockSizes) -> tuple[Any, int, int]:
-    """The engine's pattern, its record and its percent of reads."""
-    mode = job.text("rw", "read")
-    random = mode.startswith("rand")
-    of_reads, of_writes = sizes
-    wanted = _wanted(sizes, reads)
-    if len(set(wanted)) > 1:
-        lines = [
-            {
-                "size_bytes": size,
-                "share_percent": share * part // 100,
-                "read_percent": kind,
-                "random_percent": 100 * random,
-                # Random places are multiples of the least block, as in fio.
-                "align_bytes": min(side)[0] if random else 0,
-            }
-            for side, part, kind in ((of_reads, reads, 100), (of_writes, 100 - reads, 0))
-            for size, share in side
-            if share * part // 100
-        ]
-        lines[0]["share_percent"] += 100 - sum(line["share_percent"] for line in lines)
-        lines = [{**line, "burst": 1} for line in lines]
-        _refuse_with_sizes(job, random)
-        return {"access": {"lines": lines}}, max(wanted), 100
-    record = wanted[0]
-    if not random:
-        return "backward" if _BACKWARD.match(mode) else "sequential", record, reads
-    if distribution := _distribution(job):
-        return distribution, record, reads
-    if (jumps := _percent_random(job, reads)) < 100:
-        return {"partly_sequential": {"random_percent": jumps}}, record, reads
-    return "random" if job.is_on("norandommap") else "shuffled", record, reads
-
-
-def _refuse_with_sizes(job: FioJob, random: bool) -> None:
-    """Refuse what the engine does not do with blocks of several sizes. Raises Refused."""
-    if _BACKWARD.match(job.text("rw", "read")):
-        raise job.refuse("rw", "backwards in blocks of several sizes is not built", code="not-built")
-    for key in ("random_distribution", "percentage_random"):
-        if random and job.text(key, "random") not in ("random", "100"):
-            raise job.refuse(key, "is not built with blocks of several sizes", code="not-built")
-
-
-def _distribution(job: FioJob) -> dict[str, Any] | None:
-    """The engine's pattern of a random distribution; None for the uniform one. Raises Refused."""
-    text = job.text("random_distribution", "random")
-    kind, _, figure = text.partition(":")
-    if text == "random":
-        return None
-    if kind == "zipf" and re.fullmatch(r"([0-9]+\.?[0-9]*)?", figure):
-        theta = round(100 * float(figure or "1.1"))
-        # fio refuses an exponent of 1.
-        if 1 <= theta <= 300 and theta != 100:
-            return {"zipf": {"theta_hundredths": theta}}
-    if kind == "zoned" and figure.count(":") > 1:
-        # Listed one by one (fio_places).
-        return None
-    if kind == "zoned" and (zones := re.fullmatch(r"([0-9]+)/([0-9]+):([0-9]*)/([0-9]*)", figure)):
-        accesses, size = int(zones[1]), int(zones[2])
-        rest = (int(zones[3] or 100 - accesses), int(zones[4] or 100 - size))
-        if rest == (100 - accesses, 100 - size) and 1 <= size <= 99 and 0 <= accesses <= 100:
-            return {"hot_cold": {"hot_percent": size, "access_percent": accesses}}
-    raise job.refuse(
-        "random_distribution",
-        expected="random, zipf:THETA with 0.01 to 3 but not 1, or zoned with two zones that are 100 % together",
-        code="unsupported",
-    )
-
-
-def _percent_random(job: FioJob, reads: int) -> int:
-    """Percent of places that are random, of reads and of writes alike. Raises Refused."""
-    found = job.sides("percentage_random") or (100, 100)
-    share = found[0] if reads else found[1]
-    if share > 100 or (0 < reads < 100 and found[0] != found[1]):
-        raise job.refuse(
-            "percentage_random", expected="0 to 100, equal for reads and writes", code="unsupported"
-        )
-    return share
 
 
 UNIFIED: Final = {"0": "none", "none": "none", "1": "mixed", "mixed": "mixed", "both": "both"}
@@ -302,90 +108,175 @@ def _refuse_values(job: FioJob, sizes: list[int]) -> None:
         )
 
 
-def _work(job: FioJob, number: int) -> FioWork:
-    reads = _reads(job)
-    sides = _sizes(job)
+def _work(job: FioJob, number: int) -> JobWork:
+    reads = reads_of(job)
+    sides = sizes_of(job)
     trims = trims_of(job)
     sizes = (sides[0], sides[2] if trims else sides[1])
-    _refuse_values(job, _wanted(sizes, reads))
+    _refuse_values(job, wanted_sizes(sizes, reads))
     limit_ns = job.time_ns("runtime") or 0
     timed = job.is_on("time_based") and limit_ns > 0
     if trims:
         check_trims(job, sides, timed=timed)
-    wanted = _wanted(sizes, reads)
+    wanted = wanted_sizes(sizes, reads)
     if trims == "pairs":
-        pattern, record, read_percent = "sequential", max(wanted), 0
-        rule: PlaceRule | None = PlaceRule(trims=tuple(sizes[1]))
+        pattern: Pattern = "sequential"
+        record, read_percent = max(wanted), 0
+        is_random = job.text("rw").startswith("rand")
+        rule: PlaceRule | None = PlaceRule(
+            trims=tuple(sizes[1]), is_random=is_random, comes_again=job.is_on("norandommap")
+        )
         files = files_of(job, number, min(wanted), min(wanted), timed=timed)
     else:
-        pattern, record, read_percent = _pattern(job, reads, sizes)
+        pattern, record, read_percent = pattern_of(job, reads, sizes)
         rule = rule_of(job, reads, record, timed=timed)
         files = files_of(job, number, record, min(wanted), timed=timed)
         if rule is not None and len(set(wanted)) > 1:
             raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
     if trims:
         check_targets(job, [file.path for file in files])
-    verification = verification_of(job, reads, timed=timed)
-    if verification.kind and pattern in _ONCE and not timed:
+    verification, notes = verification_of(job, reads, timed=timed)
+    seed = _seed(job, number, is_compared=bool(verification.kind))
+    workload = _workload(
+        job, (pattern, record, read_percent), load_of(job, reads, wanted), verification, seed
+    )
+    if verification.kind and visits_once(workload) and not timed:
         # As fio: a pass ends with the file, and a job that only reads makes one.
-        passes = 1 if reads == 100 else max(job.number("loops", 1), 1)
+        passes = 1 if reads == 100 else _loops(job)
         for file in files:
             file.amount = min(file.amount, passes * file.span)
-    load, limited_percent = load_of(job, reads, wanted)
-    if limited_percent is not None and read_percent != 100:
-        read_percent = limited_percent
-    sync, every = _sync(job)
-    workload = {
-        "pattern": pattern,
-        "read_percent": read_percent,
-        "record_bytes": record,
-        "depth": _depth(job),
-        "threads": 1,
-        "seed": _seed(job, number, verification),
-        "content": "incompressible" if verification.kind or reads == 100 else _content(job),
-        "sync": sync,
-        # fsync_on_close syncs after the time of the job, as a sync that is only the last one of fsync=N.
-        "sync_timed": job.is_on("end_fsync") and not syncs_apart(job),
-        "sync_every": every,
-        # As fio: the last sync of fsync=N is one that a further operation follows.
-        "sync_last": not every,
-        "load": load,
-        "verify": "all" if verification.kind == "compare" and reads == 100 else "off",
-        "discard_percent": 100 if trims == "only" else 0,
-    }
-    work = FioWork(job, number, files, workload, _options(job), reads, verification, limit_ns, timed)
-    work.processors = _processors(job, number)
+    work = JobWork(
+        **_common(job, number, reads),
+        files=files,
+        workload=workload,
+        options=_options(job),
+        verification=verification,
+        limit_ns=limit_ns,
+        timed=timed,
+        notes=notes,
+        last_sync=("timed" if job.is_on("end_fsync") else "untimed") if _syncs_apart(job) else "",
+        only_lays_out=job.is_on("create_only"),
+        omits_writes=job.is_on("verify_only"),
+        iolog=job.text("write_iolog"),
+    )
     if rule is not None:
         check_count(job, files, min(wanted) // (2 if trims else 1))
         work.rule = rule
-    work.sizes = [(min(side)[0], max(side)[0]) for side in sides]
+    work.sizes = _bounds(sides)
     if len(files) > 1:
-        work.notes.append("nrfiles: files are worked on one after the other")
-    work.notes += verification.notes
+        work.notes.insert(0, "nrfiles: files are worked on one after the other")
     _set_cache_drop(work)
     return work
 
 
-def _processor_work(job: FioJob, number: int) -> FioWork:
+def _workload(
+    job: FioJob,
+    order: tuple[Pattern, int, int],
+    limits: tuple[Load, int | None],
+    verification: Verification,
+    seed: int,
+) -> FioWorkload:
+    """The engine's workload, without a file; `order`: pattern, record and percent of reads. Raises Refused."""
+    reads = reads_of(job)
+    pattern, record, read_percent = order
+    load, limited_percent = limits
+    if limited_percent is not None and read_percent != 100:
+        read_percent = limited_percent
+    sync, every = _sync(job)
+    return FioWorkload(
+        pattern=pattern,
+        read_percent=read_percent,
+        record_bytes=record,
+        span_start_bytes=0,
+        span_bytes=0,
+        depth=_depth(job),
+        threads=1,
+        stop=Stop(),
+        seed=seed,
+        content="incompressible" if verification.kind or reads == 100 else _content(job),
+        sync=sync,
+        # fsync_on_close syncs after the time of the job, as a sync that is only the last one of fsync=N.
+        sync_timed=job.is_on("end_fsync") and not _syncs_apart(job),
+        sync_every=every,
+        # As fio: the last sync of fsync=N is one that a further operation follows.
+        sync_last=not every,
+        load=load,
+        verify="all" if verification.kind == "compare" and reads == 100 else "off",
+        discard_percent=100 if trims_of(job) == "only" else 0,
+    )
+
+
+def _bounds(sides: Sequence[Sizes]) -> list[tuple[int, int]]:
+    """Least and greatest size of each side."""
+    return [(min(side)[0], max(side)[0]) for side in sides]
+
+
+def _loops(job: FioJob) -> int:
+    return max(job.number("loops", 1), 1)
+
+
+def _common(job: FioJob, number: int, reads: int) -> dict[str, Any]:
+    """What the work of every engine has. Raises Refused."""
+    allocates = job.text("fallocate") not in ("none", "0", "truncate")
+    return {
+        "name": job.name,
+        "job": job,
+        "number": number,
+        "reads": reads,
+        "loops": _loops(job),
+        "start_delay_ns": job.time_ns("startdelay") or 0,
+        "processors": _processors(job, number),
+        "invalidates": job.is_on("invalidate", True),
+        "removes": job.is_on("unlink"),
+        "layout": FioLayout(
+            fills=reads > 0 or job.is_on("overwrite"),
+            allocates=allocates,
+            syncs=job.is_on("create_fsync", True),
+        ),
+        "ends": job.text("exit_what", "group") if job.is_on("exitall") else "",
+    }
+
+
+def _idle_workload(record: int) -> FioWorkload:
+    """The workload of an engine that transfers nothing."""
+    return FioWorkload(
+        pattern="sequential",
+        read_percent=100,
+        record_bytes=record,
+        span_start_bytes=0,
+        span_bytes=0,
+        depth=1,
+        threads=1,
+        stop=Stop(),
+        seed=0,
+    )
+
+
+def _processor_work(job: FioJob, number: int) -> JobWork:
     """Work of the engine cpuio, which only uses processor time. Raises Refused."""
     _refuse_values(job, [_SECTOR])
     load, limit_ns = job.number("cpuload", 0), job.time_ns("runtime") or 0
     if not 1 <= load <= 100 or not limit_ns:
         raise job.refuse("cpuload", expected="1 to 100, and a runtime")
-    work = FioWork(
-        job, number, [], {"depth": 1, "pattern": "sequential"}, {"api": "null"}, 100, Verification(), limit_ns
+    return JobWork(
+        **_common(job, number, 100),
+        does="processor",
+        files=[],
+        workload=_idle_workload(_SECTOR),
+        options=FioOptions(api="null"),
+        limit_ns=limit_ns,
+        busy_ns=job.number("cpuchunks", 50_000) * 1000,
+        load_percent=load,
     )
-    work.processors = _processors(job, number)
-    return work
 
 
-def _file_call_work(job: FioJob, number: int) -> FioWork:
+def _file_call_work(job: FioJob, number: int) -> JobWork:
     """Work of an engine that makes, looks up or removes files. Raises Refused."""
-    reads, sides = _reads(job), _sizes(job)
+    reads, sides = reads_of(job), sizes_of(job)
     sizes = sides[:2]
     if trims_of(job):
         raise job.refuse("rw", f"is not built for {job.text('ioengine')}", code="not-built")
-    wanted = _wanted(sizes, reads)
+    wanted = wanted_sizes(sizes, reads)
     _refuse_values(job, wanted)
     if 0 < reads < 100 or job.text("rw", "read").partition(":")[2]:
         raise job.refuse(
@@ -407,15 +298,25 @@ def _file_call_work(job: FioJob, number: int) -> FioWork:
         raise job.refuse("bs", f"of several sizes is not built for {job.text('ioengine')}", code="not-built")
     record = wanted[0]
     files = files_of(job, number, record, record, timed=True)
-    workload = {"depth": 1, "pattern": "sequential", "record_bytes": record}
-    work = FioWork(job, number, files, workload, {"api": "files"}, reads, Verification())
-    work.processors = _processors(job, number)
-    work.sizes = [(min(side)[0], max(side)[0]) for side in sides]
-    return work
+    return JobWork(
+        **_common(job, number, reads),
+        does=_file_task(job),
+        files=files,
+        workload=_idle_workload(record),
+        options=FioOptions(),
+        sizes=_bounds(sides),
+    )
 
 
-def _seed(job: FioJob, number: int, verification: Verification) -> int:
-    if verification.kind:
+def _file_task(job: FioJob) -> FioTask:
+    """The call of an engine that makes, looks up or removes files."""
+    if job.text("ioengine") == "filestat":
+        return "lstat" if job.text("stat_type", "stat") == "lstat" else "stat"
+    return "create" if job.text("ioengine") == "filecreate" else "delete"
+
+
+def _seed(job: FioJob, number: int, *, is_compared: bool) -> int:
+    if is_compared:
         # What is written follows from the seed and the place: with one seed any job can compare what any other wrote.
         return _SEED
     if "randrepeat" in job.options and not job.is_on("randrepeat"):
@@ -423,13 +324,13 @@ def _seed(job: FioJob, number: int, verification: Verification) -> int:
     return job.number("randseed", _SEED) + number
 
 
-def _set_cache_drop(work: FioWork) -> None:
+def _set_cache_drop(work: JobWork) -> None:
     """Drop the page cache before each pass, as fio does, where the engine can."""
-    job, api, pattern = work.job, work.options["api"], work.workload["pattern"]
+    job, api = work.job, work.options.api
     has_passes = work.is_visited_once or (
-        work.rule is None and "access" in pattern and not job.is_on("norandommap")
+        work.rule is None and work.has_sizes and not job.is_on("norandommap")
     )
-    if not (job.is_on("invalidate", True) and not is_direct(job) and api != "null" and has_passes):
+    if not (work.invalidates and not is_direct(job) and work.has_files and has_passes):
         return
     if api not in _KEEPING:
         work.drops_cache = True
@@ -441,12 +342,12 @@ def _syncs_at_end(job: FioJob) -> bool:
     return job.is_on("end_fsync") or job.is_on("fsync_on_close")
 
 
-def syncs_apart(job: FioJob) -> bool:
+def _syncs_apart(job: FioJob) -> bool:
     """Whether a sync at the end follows syncs between writes, with which fio does not count it."""
     return any(job.number(key, 0) for key in ("fsync", "fdatasync")) and _syncs_at_end(job)
 
 
-def _sync(job: FioJob) -> tuple[str, int]:
+def _sync(job: FioJob) -> tuple[Sync, int]:
     every, data = job.number("fsync", 0), job.number("fdatasync", 0)
     if every and data:
         raise job.refuse("fdatasync", "is not built together with fsync", code="conflict")
@@ -467,22 +368,21 @@ def _depth(job: FioJob) -> int:
     return 1
 
 
-def _options(job: FioJob) -> dict[str, Any]:
+def _options(job: FioJob) -> FioOptions:
     """Options of the engine. Raises Refused."""
     engine = job.text("ioengine", "psync")
     api = _API.get(engine)
     if engine in _RINGS:
         api = "positioned"
         if engine != "libaio" or is_direct(job):
-            api = {
-                "uring": {
-                    "registered": job.is_on("registerfiles") or job.is_on("fixedbufs"),
-                    # As fio: no more than can be outstanding.
-                    "batch": min(job.number("iodepth_batch", 0), _depth(job)),
-                    "sqpoll": job.is_on("sqthread_poll"),
-                    "iopoll": job.is_on("hipri"),
-                }
-            }
+            ring = Uring(
+                registered=job.is_on("registerfiles") or job.is_on("fixedbufs"),
+                # As fio: no more than can be outstanding.
+                batch=min(job.number("iodepth_batch", 0), _depth(job)),
+                sqpoll=job.is_on("sqthread_poll"),
+                iopoll=job.is_on("hipri"),
+            )
+            api = ApiTable(uring=ring)
     if api is None:
         raise job.refuse(
             "ioengine",
@@ -490,15 +390,15 @@ def _options(job: FioJob) -> dict[str, Any]:
             code="unsupported",
         )
     has_readahead = engine != "null" and not is_direct(job)
-    return {
-        "create": api not in ("null", "mmap"),
-        "advice": _advice(job) if has_readahead else "none",
-        "api": api,
-        "direct": is_direct(job) and engine != "null",
-        "dsync": job.text("sync", "0") not in ("0", "none"),
+    return FioOptions(
+        create=api not in ("null", "mmap"),
+        advice=_advice(job) if has_readahead else "none",
+        api=api,
+        direct=is_direct(job) and engine != "null",
+        dsync=job.text("sync", "0") not in ("0", "none"),
         # fio's null engine submits at depth 1 by no call of its own.
-        "split_latency": engine in _RINGS or (engine == "null" and job.number("iodepth", 1) > 1),
-    }
+        split_latency=engine in _RINGS or (engine == "null" and job.number("iodepth", 1) > 1),
+    )
 
 
 def _advice(job: FioJob) -> str:
@@ -549,9 +449,9 @@ def _byte_of_pattern(job: FioJob) -> int | None:
     return None
 
 
-def _content(job: FioJob) -> Any:
+def _content(job: FioJob) -> Content:
     if "buffer_pattern" in job.options and (byte := _byte_of_pattern(job)) is not None:
-        return {"iozone_pattern": {"byte": byte, "whole": True}}
+        return ContentTable(iozone_pattern=IozonePattern(byte, whole=True))
     if job.is_on("zero_buffers"):
         return "zeros"
     shares = {
@@ -559,7 +459,7 @@ def _content(job: FioJob) -> Any:
         "duplicate_percent": job.number("dedupe_percentage", 0),
     }
     if any(shares.values()):
-        return {"mixed": shares}
+        return ContentTable(mixed=MixedContent(**shares))
     if job.is_on("refill_buffers"):
         return "incompressible"
     return "fio_scrambled" if job.is_on("scramble_buffers", True) else "fio_constant"

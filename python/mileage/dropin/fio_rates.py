@@ -9,29 +9,28 @@ What it refuses: a mix with one limited direction, and one with blocks of severa
 
 from __future__ import annotations
 
-from typing import Any
-
 from mileage.dropin.fio_jobs import FioJob
+from mileage.plan.load_model import Cap, Load, Open, Think
 
 
-def load_of(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, Any], int | None]:
+def load_of(job: FioJob, reads: int, sizes: list[int]) -> tuple[Load, int | None]:
     """The engine's load, and the percent of reads where the limits say it. Raises Refused."""
-    load: dict[str, Any] = {"warm_up_ns": job.time_ns("ramp_time") or 0}
     rate, share = _limit(job, reads, sizes)
+    pause_ns = job.time_ns("thinktime", "us")
+    opened, cap, think = None, None, None
     if rate is not None:
         if job.text("rate_process") == "poisson":
-            load["open"] = {"operations_per_s": _operations(job, rate, sizes), "spacing": "poisson"}
-        elif job.time_ns("thinktime", "us") or (operations := _whole_operations(rate, sizes)) is None:
-            load["cap"] = rate
+            opened = Open(_operations(job, rate, sizes), "poisson")
+        elif pause_ns or (operations := _whole_operations(rate, sizes)) is None:
+            cap = Cap(**rate)
         else:
             # As fio, a job that was held up catches up all that it is late.
-            load["open"] = {"operations_per_s": operations, "spacing": "constant"}
-    pause_ns = job.time_ns("thinktime", "us")
+            opened = Open(operations)
     if pause_ns:
-        load["think"] = {"pause_ns": pause_ns, "every_operations": max(job.number("thinktime_blocks", 1), 1)}
-        if "open" in load:
+        think = Think(pause_ns, max(job.number("thinktime_blocks", 1), 1))
+        if opened is not None:
             raise job.refuse("thinktime", "is not built together with rate_process=poisson", code="conflict")
-    return load, share
+    return Load(opened, cap, think, job.time_ns("ramp_time") or 0), share
 
 
 def _limit(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, int] | None, int | None]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
 from typing import IO, Final
 
 from mileage.dropin.fio_jobs import FioJob
-from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED
-from mileage.dropin.fio_run import FioResult
+from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED, JobResults
+from mileage.dropin.tool_statuses import ToolRefusal
+from mileage.errors import Refused
 from mileage.formats import fio_print
 from mileage.formats.fio_results import KINDS, PERCENTILES, JobResult
 
 MOST_PERCENTILES: Final = 20
+_INTERVAL_MAX_S: Final = 10**9
+_UNITS_S: Final = {"": 1.0, "s": 1.0, "us": 1e-6, "ms": 1e-3, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Reports:
@@ -39,7 +43,7 @@ class Reports:
         self._output.write(text)
         self._output.flush()
 
-    def show(self, results: Sequence[FioResult]) -> None:
+    def show(self, results: JobResults) -> None:
         """Print the results of all jobs, whether they have ended or not."""
         shown = results_of(results)
         for form in self._forms:
@@ -54,7 +58,7 @@ class Reports:
         self._output.flush()
 
 
-def results_of(results: Sequence[FioResult]) -> list[JobResult]:
+def results_of(results: JobResults) -> list[JobResult]:
     """Results as they are printed: of each process, or of a group."""
     found: list[JobResult] = []
     for result in results:
@@ -66,14 +70,14 @@ def results_of(results: Sequence[FioResult]) -> list[JobResult]:
                     result.group,
                     result.pid,
                     depth=job.number("iodepth", 1),
-                    level=work.workload["depth"],
+                    level=work.workload.depth,
                     options=dict(job.given),
                     wanted=_percentiles(job),
                     percentiles_of=_kinds_of_percentiles(job),
                     description=job.text("description"),
                     unified=UNIFIED[job.text("unified_rw_reporting", "none")],
                     kinds=_kinds(job),
-                    is_grouped=work.options["api"] != "files",
+                    is_grouped=work.does in ("transfers", "processor"),
                     is_submitted=job.text("ioengine") != "null" or job.number("iodepth", 1) > 1,
                 )
             )
@@ -121,3 +125,19 @@ def _kinds_of_percentiles(job: FioJob) -> tuple[str, ...]:
         "lat": job.is_on("lat_percentiles"),
     }
     return tuple(kind for kind in _kinds(job) if wanted[kind])
+
+
+def interval_of(text: str | None) -> float | None:
+    """The seconds of `--status-interval`, None without it. Raises Refused."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
+    seconds = float(found[1]) * _UNITS_S.get(found[2], 0.0) if found else 0.0
+    if seconds < 1e-3:
+        where = f"fio: --status-interval={text}"
+        raise ToolRefusal("fio", where, expected="a time of 1ms at least", code="wrong-value", fault="value")
+    if seconds > _INTERVAL_MAX_S:
+        raise Refused(
+            f"fio: --status-interval={text}", expected=f"{_INTERVAL_MAX_S:,} s at most", code="out-of-range"
+        )
+    return seconds

@@ -7,10 +7,9 @@ What it refuses: regular files, on which fio fails; what is not built together w
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from mileage.dropin.fio_jobs import FioJob
 from mileage.errors import Refused
@@ -55,54 +54,3 @@ def check_targets(job: FioJob, paths: Sequence[str]) -> None:
     for path in paths:
         if job.text("ioengine") != "null" and not Path(path).is_block_device():
             raise Refused(f"fio: {path}", "is no block device: fio does not trim files", code="unsupported")
-
-
-def pairs_of(
-    job: FioJob, sizes: list[tuple[int, int]], span: int, loops: int, draw: random.Random
-) -> list[dict[str, Any]]:
-    """Trims and writes of a part of `span` bytes, each write after its trim."""
-    found: list[dict[str, Any]] = []
-    blocks = [size for size, _ in sizes]
-    shares = [share for _, share in sizes]
-    for _ in range(loops):
-        places = _Places(job, min(blocks), span, draw)
-        while (block := places.next_block(draw.choices(blocks, shares)[0])) is not None:
-            offset, length = block
-            found += [
-                {"at_ns": 0, "kind": kind, "offset_bytes": offset, "length_bytes": length}
-                for kind in ("discard", "write")
-            ]
-    return found
-
-
-class _Places:
-    """Blocks of one pass."""
-
-    def __init__(self, job: FioJob, least: int, span: int, draw: random.Random) -> None:
-        self._is_random = job.text("rw").startswith("rand")
-        self._comes_again = job.is_on("norandommap")
-        self._least, self._span, self._draw = least, span, draw
-        self._done = 0
-        self._order = draw.sample(range(span // least), span // least) if self._is_random else []
-        self._free = set(self._order)
-
-    def next_block(self, size: int) -> tuple[int, int] | None:
-        """Offset and length; None when the pass is over."""
-        left = self._span - self._done
-        if left < self._least:
-            return None
-        if not self._is_random:
-            offset, size = self._done, min(size, left)
-        elif self._comes_again:
-            offset = self._draw.randrange(self._span // self._least) * self._least
-            size = min(size, left, self._span - offset)
-        else:
-            while (place := self._order.pop()) not in self._free:
-                pass
-            count = 1
-            while count * self._least < size and place + count in self._free:
-                count += 1
-            self._free -= set(range(place, place + count))
-            offset, size = place * self._least, count * self._least
-        self._done += size
-        return offset, size

@@ -8,10 +8,10 @@ What it refuses: kinds that fio does not know, and contents without an identity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from mileage.dropin.fio_jobs import FioJob
+from mileage.plan.fio_work import Verification
 
 _KINDS: Final = (
     *("md5", "crc64", "crc32", "crc32c", "crc32c-intel", "crc16", "crc7", "xxhash", "meta"),
@@ -21,26 +21,15 @@ _CONTENTS: Final = ("zero_buffers", "buffer_compress_percentage", "dedupe_percen
 _PLACES: Final = ("randseed", "randrepeat")
 
 
-@dataclass
-class Verification:
-    """What is verified."""
-
-    kind: str = ""
-    """`compare`; `read`, which reads back without comparing; empty for nothing."""
-    reads_back: bool = False
-    """Whether a writing job reads back what it wrote."""
-    notes: list[str] = field(default_factory=list)
-
-
-def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
-    """The verification of a job. Raises Refused."""
+def verification_of(job: FioJob, reads: int, *, timed: bool) -> tuple[Verification, list[str]]:
+    """The verification of a job, and notes for the user. Raises Refused."""
     wanted = job.text("verify", "0")
     if wanted == "0":
-        return Verification()
+        return Verification(), []
     if wanted == "null":
-        found = Verification("read", reads < 100)
+        kind = "read"
     elif wanted in _KINDS:
-        found = Verification("compare", reads < 100)
+        kind = "compare"
     else:
         raise job.refuse("verify", expected=f"0, null, {', '.join(_KINDS)}", code="unsupported")
     _refuse(job)
@@ -51,16 +40,15 @@ def verification_of(job: FioJob, reads: int, *, timed: bool) -> Verification:
             )
         if timed:
             raise job.refuse("verify_only", "is not built together with time_based", code="not-built")
-    if reads < 100:
-        found.reads_back = job.is_on("do_verify", True)
-        if timed and found.reads_back and "verify_backlog" not in job.options:
-            # As in fio: writing takes the whole runtime.
-            found.reads_back = False
-            found.notes.append("verify: nothing is read back, since writing uses all of the runtime")
-    found.notes += [
+    notes = [
         f"{key}: with verify, places and data follow from one seed" for key in _PLACES if key in job.options
     ]
-    return found
+    reads_back = reads < 100 and job.is_on("do_verify", True)
+    if timed and reads_back and "verify_backlog" not in job.options:
+        # As in fio: writing takes the whole runtime.
+        reads_back = False
+        notes.insert(0, "verify: nothing is read back, since writing uses all of the runtime")
+    return Verification(kind, reads_back), notes
 
 
 def _refuse(job: FioJob) -> None:

@@ -12,7 +12,6 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.rules import U64_MAX
-from mileage.plan.write_rates import parse_write_rate
 
 Spacing = Literal["constant", "poisson"]
 
@@ -71,6 +70,8 @@ def read_cap(value: int | str, capacity_bytes: int) -> Cap:
     `capacity_bytes` is that of the target, of which drive writes are multiples. A rate in bytes is rounded to whole
     bytes per second, 1 or more. Raises ValueError.
     """
+    from mileage.plan.write_rates import parse_write_rate
+
     text = str(value).strip()
     if text.isdecimal() and text.isascii() and 0 < int(text) <= U64_MAX:
         return Cap(operations_per_s=int(text))

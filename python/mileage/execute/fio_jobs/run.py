@@ -1,6 +1,6 @@
 """fio's jobs done: files made, processes side by side, groups one after the other.
 
-Scope: every copy of a job is a process, and the copies of all jobs between two stonewalls begin together. `fio_process`
+Scope: every copy of a job is a process, and the copies of all jobs between two stonewalls begin together. `process`
 is what each does; results travel to the first process as records of the engine.
 """
 
@@ -11,26 +11,29 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from mileage.dropin.fio_jobs import FioJob
-from mileage.dropin.fio_link import ReportLines, Requests
-from mileage.dropin.fio_plan import FioWork
-from mileage.dropin.fio_process import do_process
-from mileage.dropin.fio_timer import ReportTimer
+from mileage.execute.fio_jobs.layout import Targets
+from mileage.execute.fio_jobs.link import ReportLines, Requests
+from mileage.execute.fio_jobs.process import do_process
+from mileage.execute.fio_jobs.report_timer import ReportTimer
+from mileage.plan.fio_work import FioWork
 
 GroupEnd = Literal["done", "interrupted", "ended"]
 """How a group of jobs has ended."""
 
 
+Work = TypeVar("Work", bound=FioWork)
+
+
 @dataclass
-class FioResult:
+class FioResult(Generic[Work]):
     """What one process did."""
 
-    work: FioWork
+    work: Work
     group: int
     pid: int = 0
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -39,6 +42,8 @@ class FioResult:
     """Of what was read back; likewise."""
     is_done: bool = False
     """Whether it has ended and reported all."""
+    mismatches: list[Any] = field(default_factory=list)
+    """The first places whose data differ."""
     error: str = ""
     errno: int = 0
     process_ms: int = 0
@@ -46,38 +51,19 @@ class FioResult:
     minor_faults: int = 0
 
 
-def groups_of(works: Sequence[Sequence[FioWork]]) -> list[list[Sequence[FioWork]]]:
-    """The jobs between two stonewalls, in order."""
-    found: list[list[Sequence[FioWork]]] = []
-    for copies in works:
-        job = copies[0].job
-        waits = "wait_for" in job.options and _waits_for_all(job, found)
-        if not found or job.is_on("stonewall") or waits:
-            found.append([])
-        found[-1].append(copies)
-    return found
-
-
-def _waits_for_all(job: FioJob, batches: list[list[Sequence[FioWork]]]) -> bool:
-    """Whether a job waits for the last ones, rather than for earlier ones, which have ended. Raises Refused."""
-    name = job.text("wait_for")
-    at = next((at for at, own in enumerate(batches) if any(one[0].job.name == name for one in own)), None)
-    if at is None:
-        raise job.refuse("wait_for", "there is no such job before", code="not-found")
-    if at < len(batches) - 1:
-        return False
-    if any(one[0].job.name != name for one in batches[-1]):
-        raise job.refuse("wait_for", "is not built while other jobs run next to that one", code="not-built")
-    return True
-
-
-def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) -> GroupEnd:
-    """Do the work of a group: all processes begin together; `ended`: exitall ends all that follows too.
+def run_group(
+    results: Sequence[FioResult[Work]],
+    targets: Targets,
+    requests: Requests,
+    timer: ReportTimer,
+    interrupted: Callable[[int], None],
+) -> GroupEnd:
+    """Do the work of a group: all processes begin together; `ended`: one ends all that follows too.
 
     An interrupt ends the engine of every process: what was done until then is in the results, as with fio.
     """
     sys.stdout.flush()
-    links = _start(results, requests)
+    links = _start(results, targets, requests)
     end: GroupEnd = "done"
 
     def end_all(group: int | None = None) -> None:
@@ -89,7 +75,7 @@ def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) 
     def interrupt(number: int, _frame: object) -> None:
         nonlocal end
         if end != "interrupted":
-            sys.stdout.write(f"\nfio: terminating on signal {number}\n")
+            interrupted(number)
         end = "interrupted"
         end_all()
 
@@ -108,10 +94,9 @@ def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) 
                 os.waitpid(result.pid, 0)
                 if not result.is_done:
                     result.error, result.errno = "the job was lost", errno.EIO
-                if result.work.job.is_on("exitall"):
-                    scope = result.work.job.text("exit_what", "group")
-                    end_all(result.group if scope == "group" else None)
-                    end = "ended" if scope == "all" and end == "done" else end
+                if result.work.ends:
+                    end_all(result.group if result.work.ends == "group" else None)
+                    end = "ended" if result.work.ends == "all" and end == "done" else end
             if timer.is_due():
                 requests.add()
                 asked = set(links)
@@ -125,9 +110,11 @@ def run_group(results: list[FioResult], requests: Requests, timer: ReportTimer) 
     return end
 
 
-def _start(results: list[FioResult], requests: Requests) -> dict[int, FioResult]:
+def _start(
+    results: Sequence[FioResult[Work]], targets: Targets, requests: Requests
+) -> dict[int, FioResult[Work]]:
     """Fork a process for each result, and open the gate for all; the results by the pipes from which they come."""
-    links: dict[int, FioResult] = {}
+    links: dict[int, FioResult[Work]] = {}
     gate = os.pipe()
     for result in results:
         link: tuple[int, int] | None = None
@@ -145,7 +132,7 @@ def _start(results: list[FioResult], requests: Requests) -> dict[int, FioResult]
         if child == 0:
             os.close(gate[1])
             os.close(link[0])
-            do_process(result.work, link[1], gate[0], requests)
+            do_process(result.work, targets, link[1], gate[0], requests)
         os.close(link[1])
         result.pid = child
         links[link[0]] = result
@@ -154,7 +141,7 @@ def _start(results: list[FioResult], requests: Requests) -> dict[int, FioResult]
     return links
 
 
-def _take(result: FioResult, line: bytes) -> None:
+def _take(result: FioResult[Work], line: bytes) -> None:
     """Take what a process has done so far, or in all."""
     found = json.loads(line)
     result.is_done = found.pop("is_end", False)

@@ -13,17 +13,25 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from mileage.dropin.fio_files import FioFile
-from mileage.dropin.fio_link import ParentLink
-from mileage.dropin.fio_plan import FioWork
+from mileage.execute.fio_jobs.layout import Targets
+from mileage.execute.fio_jobs.link import ParentLink
 from mileage.model.histogram import bucket_of
+from mileage.plan.fio_work import FioTask, FioWork
+from mileage.targets.door import WorkPath
 
 _INTERVAL_NS: Final = 10_000_000
-_STATS: Final[dict[str, Callable[[str], object]]] = {"stat": os.stat, "lstat": os.lstat}
 
 
-def _create(file: FioFile) -> None:
-    os.close(file.target.open(os.O_RDWR | os.O_CREAT, 0o600))
+def _create(target: WorkPath) -> None:
+    os.close(target.open(os.O_RDWR | os.O_CREAT, 0o600))
+
+
+_CALLS: Final[dict[FioTask, Callable[[WorkPath], object]]] = {
+    "create": _create,
+    "stat": lambda target: os.stat(target.path),
+    "lstat": lambda target: os.lstat(target.path),
+    "delete": lambda target: target.remove(),
+}
 
 
 class StepTally:
@@ -103,9 +111,8 @@ def use_processor(work: FioWork, parent: ParentLink) -> None:
     """Work for the length of a cycle and rest in proportion, until the time is over."""
     tally = StepTally(reads=True)
     until_ns = time.monotonic_ns() + work.limit_ns
-    busy_ns = work.job.number("cpuchunks", 50_000) * 1000
-    load = work.job.number("cpuload", 100)
-    rest_ns = busy_ns * (100 - load) // load
+    busy_ns = work.busy_ns
+    rest_ns = busy_ns * (100 - work.load_percent) // work.load_percent
     while not parent.came and (now_ns := time.monotonic_ns()) < until_ns:
         while time.monotonic_ns() < now_ns + busy_ns:
             pass
@@ -115,25 +122,18 @@ def use_processor(work: FioWork, parent: ParentLink) -> None:
     parent.status["records"] = [tally.record()]
 
 
-def handle_files(work: FioWork, parent: ParentLink) -> None:
+def handle_files(work: FioWork, targets: Targets, parent: ParentLink) -> None:
     """Make, look up or remove the files, pass after pass. Raises OSError with what was done in the results."""
-    job = work.job
-    stat = _STATS[job.text("stat_type", "stat")]
-    calls: dict[str, Callable[[FioFile], object]] = {
-        "filecreate": _create,
-        "filestat": lambda file: stat(file.path),
-        "filedelete": lambda file: file.target.remove(),
-    }
-    call = calls[job.text("ioengine")]
+    call = _CALLS[work.does]
     tally = StepTally(reads=work.reads == 100)
-    record = work.workload["record_bytes"]
+    record = work.workload.record_bytes
     try:
-        for _ in range(max(job.number("loops", 1), 1)):
+        for _ in range(work.loops):
             for file in work.files:
                 if parent.came:
                     return
                 start_ns = time.monotonic_ns()
-                call(file)
+                call(targets[file.path])
                 tally.add(start_ns, time.monotonic_ns(), file.span // record, file.span)
                 if parent.is_asked():
                     parent.status["records"] = [tally.record()]

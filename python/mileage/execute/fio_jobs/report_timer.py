@@ -1,38 +1,16 @@
-"""When `mileage fio` prints what the jobs have done so far: every `--status-interval`, and at SIGUSR1, as fio does."""
+"""When what the jobs have done so far is wanted: after every interval, and at SIGUSR1, as fio does."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final
 
-from mileage.dropin.tool_statuses import ToolRefusal
-from mileage.errors import Refused
-
 _TIMEOUT_S: Final = 1.0
 """Longest wait for the processes' answers; of one that is late the last answer is printed."""
-_INTERVAL_MAX_S: Final = 10**9
-_UNITS_S: Final = {"": 1.0, "s": 1.0, "us": 1e-6, "ms": 1e-3, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def interval_of(text: str | None) -> float | None:
-    """The seconds of `--status-interval`, None without it. Raises Refused."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
-    seconds = float(found[1]) * _UNITS_S.get(found[2], 0.0) if found else 0.0
-    if seconds < 1e-3:
-        where = f"fio: --status-interval={text}"
-        raise ToolRefusal("fio", where, expected="a time of 1ms at least", code="wrong-value", fault="value")
-    if seconds > _INTERVAL_MAX_S:
-        raise Refused(
-            f"fio: --status-interval={text}", expected=f"{_INTERVAL_MAX_S:,} s at most", code="out-of-range"
-        )
-    return seconds
 
 
 class ReportTimer:
