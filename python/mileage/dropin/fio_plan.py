@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from mileage.dropin.fio_files import files_of
 from mileage.dropin.fio_jobs import FioJob
@@ -56,12 +57,11 @@ _KEEPING: Final = ("mmap",)
 """Calls of which the engine does not drop the page cache between passes."""
 
 
-@dataclass(kw_only=True)
-class JobWork(FioWork):
+class JobWork(FioWork, kw_only=True):
     """The work of one copy of a job, with the options that its results are printed by."""
 
     job: FioJob
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
     """What is not as in fio, for the user."""
 
 

@@ -6,7 +6,6 @@ asks of the engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -43,8 +42,7 @@ class FioOptions(EngineOptions, frozen=True):
     """Identity of the file that is to be opened."""
 
 
-@dataclass
-class FioFile:
+class FioFile(msgspec.Struct):
     """One file of a process."""
 
     path: str
@@ -60,8 +58,7 @@ class FioFile:
     """Operations at most; None for no limit."""
 
 
-@dataclass(frozen=True)
-class PlaceRule:
+class PlaceRule(msgspec.Struct, frozen=True):
     """How the next place follows from the one before."""
 
     skip: int = 0
@@ -80,8 +77,7 @@ class PlaceRule:
     """Whether those blocks are in random order."""
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """What is verified."""
 
     kind: str = ""
@@ -90,8 +86,7 @@ class Verification:
     """Whether a writing job reads back what it wrote."""
 
 
-@dataclass(frozen=True)
-class FioLayout:
+class FioLayout(msgspec.Struct, frozen=True):
     """How files that are missing or too short are made."""
 
     fills: bool = False
@@ -102,8 +97,7 @@ class FioLayout:
     """Whether those that are written are synced."""
 
 
-@dataclass(kw_only=True)
-class FioWork:
+class FioWork(msgspec.Struct, kw_only=True):
     """The work of one process."""
 
     name: str
@@ -124,8 +118,8 @@ class FioWork:
     """Whether the work is repeated until the runtime is over."""
     loops: int = 1
     start_delay_ns: int = 0
-    processors: list[int] = field(default_factory=list)
-    sizes: list[tuple[int, int]] = field(default_factory=list)
+    processors: list[int] = msgspec.field(default_factory=list)
+    sizes: list[tuple[int, int]] = msgspec.field(default_factory=list)
     """Least and greatest block of reads, of writes and of trims."""
     rule: PlaceRule | None = None
     """How places follow from one another, where the engine has no pattern for them."""
@@ -168,6 +162,11 @@ class FioWork:
     def has_files(self) -> bool:
         """Whether its files are real ones."""
         return self.options.api != "null"
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether every operation is written to a log."""
+        return bool(self.iolog) or (self.is_mix and self.verification.reads_back)
 
     @property
     def is_visited_once(self) -> bool:

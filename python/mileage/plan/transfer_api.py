@@ -11,7 +11,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from mileage.plan import sizes
 from mileage.plan.rules import U32_MAX
 
 ApiName = Literal["positioned", "seek", "mmap", "null"]
@@ -96,6 +95,8 @@ _FORMS: Final = (
 
 def read_api(text: str) -> Api:
     """The API that a text names. Raises ValueError; the message says what is expected."""
+    from mileage.plan import sizes
+
     word, colon, rest = text.removeprefix("io_").partition(":")
     try:
         if not colon and word in _WORDS:
@@ -113,6 +114,8 @@ def read_api(text: str) -> Api:
 
 def api_word(api: Api) -> str:
     """The name of an API for people, as `read_api` reads it: "pread", "uring"."""
+    from mileage.plan import sizes
+
     if isinstance(api, str):
         return "pread" if api == "positioned" else api
     if api.vectored is not None:

@@ -1,16 +1,15 @@
 """One process of a fio job: its files one after the other, and what is read back.
 
-Scope: runs the engine on each file within the limits of the job; `link` reports the engine's records.
+Scope: runs the engine on each file within the limits of the job; `link` reports the engine's records. What
+only some jobs need is imported where it is used, because a small call must start fast.
 """
 
 from __future__ import annotations
 
-import csv
 import errno
 import functools
 import json
 import os
-import tempfile
 import time
 from contextlib import suppress
 from typing import Any, Final, NoReturn
@@ -20,8 +19,6 @@ import msgspec
 from mileage import _core
 from mileage.execute.fio_jobs.layout import IOLOG, Targets, length_of
 from mileage.execute.fio_jobs.link import ParentLink, Requests
-from mileage.execute.fio_jobs.places import operations_of, pattern_of
-from mileage.execute.fio_jobs.steps import handle_files, unwritten, use_processor
 from mileage.model.operation_kind import OperationKind
 from mileage.plan.fio_work import FioFile, FioWork
 from mileage.plan.load_model import Load
@@ -44,8 +41,12 @@ def do_process(work: FioWork, targets: Targets, pipe: int, gate: int, requests: 
         if work.processors:
             os.sched_setaffinity(0, work.processors)
         if work.does == "processor":
+            from mileage.execute.fio_jobs.steps import use_processor
+
             use_processor(work, parent)
         elif work.does != "transfers":
+            from mileage.execute.fio_jobs.steps import handle_files
+
             handle_files(work, targets, parent)
         elif not work.only_lays_out:
             _do_files(work, targets, parent)
@@ -59,7 +60,7 @@ def do_process(work: FioWork, targets: Targets, pipe: int, gate: int, requests: 
     except Exception as error:
         status["error"], status["errno"] = str(error), getattr(error, "errno", None) or errno.EINVAL
     finally:
-        for file in work.files:
+        for file in work.files if work.is_logged else ():
             remove_log(file)
         parent.end()
         os._exit(0)
@@ -82,6 +83,8 @@ def _do_files(work: FioWork, targets: Targets, parent: ParentLink) -> None:
             _invalidate(work, file)
             stop = _stop_of(work, file, limit_ns, loops)
             if work.writes and work.omits_writes:
+                from mileage.execute.fio_jobs.steps import unwritten
+
                 record = unwritten(_blocks_of(work, file, stop), work.workload.record_bytes)
             else:
                 record = _run(file, work, targets, parent, stop, warms_up=at + loop == 0)
@@ -161,6 +164,8 @@ def _run(
 ) -> dict[str, Any]:
     """The engine's record of one file; `kind`: where it will be in the results; `changes`: of what is read back."""
     if work.rule is not None and not changes:
+        from mileage.execute.fio_jobs.places import pattern_of
+
         operations = _listed(work, file)
         changes = {
             "pattern": pattern_of(operations),
@@ -176,7 +181,7 @@ def _run(
     more: dict[str, Any] = {}
     if work.has_files:
         more |= targets[file.path].engine_options(writes=work.writes and kind == "records")
-    if kind == "records" and ((work.is_mix and work.verification.reads_back) or work.iolog):
+    if kind == "records" and work.is_logged:
         # The engine writes a log to no file that is there.
         remove_log(file)
         more["log"] = log_of(file)
@@ -235,11 +240,15 @@ def _read_back(work: FioWork, targets: Targets, parent: ParentLink, done: list[d
 
 def _listed(work: FioWork, file: FioFile) -> list[TraceOp]:
     """The operations of a job whose places are listed."""
+    from mileage.execute.fio_jobs.places import operations_of
+
     return operations_of(work, file, length_of(file.path) or file.end if work.has_files else file.end)
 
 
 def _reading(places: set[tuple[int, int]]) -> tuple[Pattern, int] | None:
     """Reads of places, each once; None where there are none."""
+    from mileage.execute.fio_jobs.places import pattern_of
+
     kind: OperationKind = "read"
     operations = [TraceOp(0, kind, offset, length) for offset, length in sorted(places)]
     return (pattern_of(operations), len(operations)) if operations else None
@@ -269,6 +278,8 @@ def _places_of_mix(work: FioWork, file: FioFile) -> tuple[Pattern, int] | None:
 
 def _write_iolog(work: FioWork) -> None:
     """Write the operations as fio's log of version 3: microseconds, file, operation, offset, length."""
+    import csv
+
     sync = "datasync" if work.workload.sync == "fdatasync" else "sync"
     with result_file("fio", work.iolog, IOLOG, text=True) as file:
         file.write("fio version 3 iolog\n")
@@ -288,6 +299,8 @@ def _write_iolog(work: FioWork) -> None:
 
 def log_of(file: FioFile) -> str:
     """The engine's log of operations of a file, which is removed at the end of the process."""
+    import tempfile
+
     return os.path.join(tempfile.gettempdir(), f"mileage-fio-{os.getpid()}-{abs(hash(file.path))}")
 
 

@@ -13,8 +13,9 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
 
 from mileage.execute.fio_jobs.layout import Targets
 from mileage.execute.fio_jobs.link import ReportLines, Requests
@@ -29,20 +30,19 @@ GroupEnd = Literal["done", "interrupted", "ended"]
 Work = TypeVar("Work", bound=FioWork)
 
 
-@dataclass
-class FioResult(Generic[Work]):
+class FioResult(msgspec.Struct, Generic[Work]):
     """What one process did."""
 
     work: Work
     group: int
     pid: int = 0
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[dict[str, Any]] = []
     """Of the engine, one for each file."""
-    verified: list[dict[str, Any]] = field(default_factory=list)
+    verified: list[dict[str, Any]] = []
     """Of what was read back; likewise."""
     is_done: bool = False
     """Whether it has ended and reported all."""
-    mismatches: list[Any] = field(default_factory=list)
+    mismatches: list[Any] = []
     """The first places whose data differ."""
     error: str = ""
     errno: int = 0
