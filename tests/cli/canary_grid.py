@@ -20,6 +20,7 @@ from typing import Final
 
 from mileage.dropin.dropin_list import TOOLS
 from mileage.dropin.tool_statuses import statuses_of
+from mileage.execute.tool_tasks.ranks import ABORTED
 from tests.cli import canary_things as things
 from tests.cli.canary_lines import CASES, Case
 from tests.cli.canary_roles import Role, roles
@@ -118,8 +119,13 @@ class _Scene:
         return found
 
     def _missing(self) -> int:
-        """The status of a tool for a folder or a device that does not exist, where that is so; else 2."""
+        """The status of a tool for a folder or a device that does not exist, where that is so; else 2.
+
+        IOR and mdtest abort where a call fails: in a folder that does not exist, and with mknod on a name that does.
+        """
         tool = self._case.words.split()[0]
+        if tool in ("ior", "mdtest", "mpirun") and self._kind in ("typo-folder", "made"):
+            return ABORTED
         is_missing = self._kind in TYPOS or _role_of(self._case) == "place"
         return statuses_of(tool).missing if is_missing and tool in TOOLS else 2
 

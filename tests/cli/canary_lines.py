@@ -97,7 +97,7 @@ def _fio() -> list[Case]:
     on_file = f"{job} --filename={{p}}"
     works = [
         *(f"--rw={word}" for word in ("read", "write", "randwrite", "rw", "randread")),
-        *(f"--rw=write --ioengine={word}" for word in ("mmap", "libaio --iodepth=4", "io_uring", "null")),
+        *(f"--rw=write --ioengine={word}" for word in ("mmap", "libaio --iodepth=4", "io_uring")),
         "--rw=read --ioengine=filedelete",
         "--rw=write --ioengine=filecreate",
         "--rw=read --ioengine=filestat",

@@ -153,6 +153,9 @@ def _print_nothing(given: GivenFlags, asked: IozoneRequest) -> None:
 def _refuse_missing(asked: IozoneRequest) -> None:
     """Refuse files that are to be read and are not there, with the status of IOzone where it has one."""
     for path in _files_of(asked):
+        if path.is_symlink():
+            advice = "name that file itself"
+            raise Refused(f"iozone: {path}", "a symbolic link", advice=advice, code="wrong-kind")
         if not path.is_file():
             text, advice = (
                 "is not there, and the first test reads it",

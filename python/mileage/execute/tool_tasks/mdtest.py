@@ -26,6 +26,7 @@ from mileage.regular_file import read_text
 from mileage.targets.door import (
     Door,
     NameDirectory,
+    check_directory,
     check_result,
     make_directory,
     remove_empty_directory,
@@ -318,6 +319,7 @@ def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[s
     room = Room("mdtest")
     free = []
     for at, base in enumerate(options.directories):
+        check_directory("mdtest", base)
         for name in map(place_name, range(options.iterations)):
             if os.path.lexists(os.path.join(base, name)):
                 open_place(options, door, base, name).close()

@@ -1,8 +1,8 @@
 """The one door: a path that a user named is opened for writing, made, cut off or removed here and nowhere else.
 
-work         files and devices on which I/O is done       results  what is written where a user says
-directories  directories in which a tool makes its names  marks    how a file of Mileage's is known again
-logs         results to which lines are added, durably
+work         files and devices on which I/O is done       results    what is written where a user says
+directories  directories in which a tool makes its names  marks      how a file of Mileage's is known again
+leftovers    what a killed command would have removed     device_directory  where no file is made
 
 Invariant: nothing else in the package opens, makes or removes a path for writing, but what
 `tests/house/test_one_door.py` lists with its reason.
@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mileage.targets.door.directories import NameDirectory, make_directory, remove_empty_directory
+    from mileage.targets.door.directories import (
+        NameDirectory,
+        check_directory,
+        make_directory,
+        remove_empty_directory,
+    )
     from mileage.targets.door.logs import ResultLog
     from mileage.targets.door.results import (
         ResultPlace,
@@ -32,7 +37,12 @@ else:
         __name__,
         {
             "mileage.targets.door.work": ("Door", "WorkPath"),
-            "mileage.targets.door.directories": ("NameDirectory", "make_directory", "remove_empty_directory"),
+            "mileage.targets.door.directories": (
+                "NameDirectory",
+                "check_directory",
+                "make_directory",
+                "remove_empty_directory",
+            ),
             "mileage.targets.door.logs": ("ResultLog",),
             "mileage.targets.door.results": (
                 "ResultPlace",
@@ -53,6 +63,7 @@ __all__ = [
     "ResultPlace",
     "WorkPath",
     "appended_result",
+    "check_directory",
     "check_result",
     "make_directory",
     "refuse_folder",

@@ -84,6 +84,27 @@ def make_directory(
         os.close(base)
 
 
+def check_directory(where: str, path: str) -> None:
+    """Refuse a path that is no directory and cannot become one: what is there, and names in that of devices.
+
+    Raises Refused.
+    """
+    from mileage.targets.guard import kind_of
+
+    about, base = f"{where}: {path}", path.rstrip("/") or "/"
+    while not os.path.isdir(base):
+        if os.path.lexists(base):
+            kind = kind_of(os.lstat(base).st_mode)
+            raise Refused(about, f"{base} is {kind}, not a directory", code="wrong-kind")
+        base = os.path.dirname(base) or "."
+    if base.rstrip("/") != path.rstrip("/"):
+        folder = os.open(base, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            refuse_device_directory(about, folder)
+        finally:
+            os.close(folder)
+
+
 def remove_empty_directory(path: str) -> None:
     """Remove a directory that the command made, if nothing is in it."""
     with suppress(OSError):
@@ -104,7 +125,10 @@ def name_directory(
         with suppress(FileExistsError):
             os.mkdir(name, 0o775, dir_fd=base)
             made = True
-    descriptor = os.open(name, _OPEN, dir_fd=base)
+    try:
+        descriptor = os.open(name, _OPEN, dir_fd=base)
+    except NotADirectoryError as error:
+        raise _refused(where, "is there already, and no directory") from error
     found = NameDirectory(descriptor, base, name, names)
     try:
         mark = read_mark(descriptor)
