@@ -13,8 +13,8 @@ import click
 
 from mileage.cli import root
 from mileage.dropin.dropin_list import tools
-from mileage.formats.ior_options import IorOptions
 from mileage.model.target_kind import TARGET_KINDS
+from mileage.plan.ior_options import IorOptions
 from mileage.plan.study import study_schema
 
 

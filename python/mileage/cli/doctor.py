@@ -29,6 +29,7 @@ from mileage.store.drive_facts import own_facts
 from mileage.store.drive_health import health
 from mileage.store.environment import snapshot
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.door import remove_leftovers
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import UndoResult, left_behind, repair
@@ -128,6 +129,7 @@ def undo_all(target: str | None) -> list[UndoResult]:
     """Undo and remove what killed processes left on this machine and, if given, in the directory of a target."""
     done = repair() + clean_up_one_offs()
     done += [UndoResult(f"removed {path}") for path in remove_abandoned()]
+    remove_leftovers()
     spec = parse_target(with_scheme(target)) if target is not None else None
     if spec is not None and capabilities_of(spec.scheme).has_files:
         done += [UndoResult(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]

@@ -26,7 +26,6 @@ import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.log import log_step, logged_step
-from mileage.targets.door.leftovers import remove_leftovers
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import read_word
 from mileage.targets.ledger_folder import LEDGER_VARIABLE, ledger_folder
@@ -173,7 +172,6 @@ def repair(folder: Path | None = None) -> list[UndoResult]:
 
     A step that cannot be undone stays in its ledger, and so does what came before it.
     """
-    remove_leftovers(folder)
     found: list[UndoResult] = []
     for path in _ledgers(folder or ledger_folder()):
         try:

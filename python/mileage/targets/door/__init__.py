@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         make_directory,
         remove_empty_directory,
     )
+    from mileage.targets.door.leftovers import remove_leftovers
     from mileage.targets.door.logs import ResultLog
     from mileage.targets.door.results import (
         ResultPlace,
@@ -44,6 +45,7 @@ else:
                 "remove_empty_directory",
             ),
             "mileage.targets.door.logs": ("ResultLog",),
+            "mileage.targets.door.leftovers": ("remove_leftovers",),
             "mileage.targets.door.results": (
                 "ResultPlace",
                 "appended_result",
@@ -69,6 +71,7 @@ __all__ = [
     "refuse_folder",
     "refuse_taken",
     "remove_empty_directory",
+    "remove_leftovers",
     "result_file",
     "write_result",
 ]
