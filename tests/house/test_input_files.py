@@ -20,12 +20,20 @@ OTHERWISE = {
         "text of the kernel",
     ),
     **dict.fromkeys(
-        ("targets/queue_settings.py", "dropin/iozone_remount.py"),
+        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_remount.py"),
         "text of the kernel and of the system",
     ),
     **dict.fromkeys(
-        ("dropin/fio_files.py", "dropin/fio_process.py", "dropin/iozone_data.py"),
+        (
+            "dropin/dd.py",
+            "dropin/iozone_data.py",
+            "execute/fio_jobs/layout.py",
+            "execute/fio_jobs/process.py",
+        ),
         "the work files themselves, and own logs of them",
+    ),
+    **dict.fromkeys(
+        ("targets/door/marks.py", "targets/door/results.py"), "marks, and streams that are written"
     ),
     "app/commit_loop.py": "the log of the loop itself",
     "store/merge.py": "the folder that is being made",

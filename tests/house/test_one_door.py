@@ -40,15 +40,10 @@ EXCEPTIONS = {
     "files and directories named after the work file, and what IOzone's tests were found to have made": (
         *("execute/file_job.py", "execute/tasks.py"),
     ),
-    "files of the names that this call's tests made": ("dropin/iozone.py", "dropin/iozone_data.py"),
     "a token in the directory that all ranks share, under a random name": ("execute/mpi/leader.py",),
     "an address without a path, and a file that the door opened": ("drive_server.py",),
     "does what `execute` has opened and checked, in a process of its own": ("worker.py",),
     "pages of the manual, when the wheel is built": ("cli/manual_pages.py",),
-    "until it is moved": (
-        *("dropin/dd.py", "dropin/dropin_study.py", "dropin/metarates.py", "dropin/fio.py"),
-        *("dropin/fio_logs.py", "dropin/fio_process.py", "dropin/fio_run.py", "dropin/fio_steps.py"),
-    ),
 }
 
 

@@ -87,8 +87,9 @@ def fit(profile: str, write: bool, log: ResultPlace | None, as_json: bool) -> No
     """
     from mileage.app.drive_fit import fit_profile, log_lines, write_fit
     from mileage.errors import Refused
+    from mileage.regular_file import read_regular
     from mileage.targets.door import check_result
-    from mileage.targets.profiles import is_profile_path, load_profile
+    from mileage.targets.profiles import PROFILE_BYTES_MAX, is_profile_path, load_profile
 
     if write and (not is_profile_path(profile) or "," in profile):
         raise Refused(
@@ -99,7 +100,7 @@ def fit(profile: str, write: bool, log: ResultPlace | None, as_json: bool) -> No
         )
     loaded = load_profile(profile)
     if write:
-        check_result("--write", profile, "profile", Path(profile).read_bytes())
+        check_result("--write", profile, "profile", read_regular(Path(profile), PROFILE_BYTES_MAX))
     found = fit_profile(profile, loaded, lambda text: click.echo(f"simulating {text}", err=True))
     text = "\n".join(log_lines(found)) + "\n"
     if write:

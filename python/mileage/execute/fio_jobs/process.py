@@ -11,7 +11,7 @@ import functools
 import json
 import os
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -26,6 +26,10 @@ from mileage.plan.pattern import Pattern, TraceOp
 from mileage.plan.workload import Stop
 from mileage.targets.door import result_file
 
+_LOGS: Final = ExitStack()
+"""Holds the directory of this process's logs."""
+_log_of: Final[dict[str, str]] = {}
+"""By file, its last log; under "" their directory."""
 _SHOWN: Final = 3
 """Differences that are printed."""
 
@@ -60,8 +64,7 @@ def do_process(work: FioWork, targets: Targets, pipe: int, gate: int, requests: 
     except Exception as error:
         status["error"], status["errno"] = str(error), getattr(error, "errno", None) or errno.EINVAL
     finally:
-        for file in work.files if work.is_logged else ():
-            remove_log(file)
+        _LOGS.close()
         parent.end()
         os._exit(0)
 
@@ -183,8 +186,7 @@ def _run(
         more |= targets[file.path].engine_options(writes=work.writes and kind == "records")
     if kind == "records" and work.is_logged:
         # The engine writes a log to no file that is there.
-        remove_log(file)
-        more["log"] = log_of(file)
+        more["log"] = new_log(file)
     if kind == "records" and work.drops_cache:
         more["drop_cache_every_bytes"] = file.span
     found: dict[str, Any] = json.loads(
@@ -297,14 +299,16 @@ def _write_iolog(work: FioWork) -> None:
             base_us = last_us
 
 
+def new_log(file: FioFile) -> str:
+    """A path for the engine's log of operations of a file, which must not exist; it is removed with the process."""
+    from mileage.scratch import scratch_directory
+
+    if not _log_of:
+        _log_of[""] = str(_LOGS.enter_context(scratch_directory()))
+    _log_of[file.path] = os.path.join(_log_of[""], str(len(os.listdir(_log_of[""]))))
+    return _log_of[file.path]
+
+
 def log_of(file: FioFile) -> str:
-    """The engine's log of operations of a file, which is removed at the end of the process."""
-    import tempfile
-
-    return os.path.join(tempfile.gettempdir(), f"mileage-fio-{os.getpid()}-{abs(hash(file.path))}")
-
-
-def remove_log(file: FioFile) -> None:
-    """Remove the log of a file."""
-    with suppress(FileNotFoundError):
-        os.unlink(log_of(file))
+    """The last log of a file; nothing is there where it was not worked on."""
+    return _log_of.get(file.path, "")
