@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from mileage import _core
-from mileage.errors import MileageError, Refused
-from mileage.execute.tool_tasks.ranks import ABORTED, Faults, RankLost, Ranks
+from mileage.errors import Refused
+from mileage.execute.tool_tasks.ranks import ABORTED, Faults, Ranks, status_of_rank
 from mileage.model.ior_phase import IorPhase, StartedTasks, TaskPhase, whole_span
 from mileage.plan.ior_options import IorOptions, TransferPhase
 from mileage.regular_file import read_text
@@ -431,19 +431,14 @@ def run_tests(
     faults: Faults,
 ) -> int:
     """Do all tests on one rank; the exit status. What went wrong is noted in `faults`."""
-    errors = 0
-    try:
+
+    def do_all() -> int:
+        errors = 0
         for number, options in enumerate(tests):
             if ranks.rank < options.numtasks:
                 test = IorTest(options, ranks.among(options.numtasks), events_of(number, options), door)
                 test.run()
                 errors += test.errors
-    except OSError as error:
-        faults.note(ranks.rank, error.errno or 0, error.strerror or str(error))
-        return ABORTED
-    except MileageError as error:
-        faults.note(ranks.rank, 0, str(error))
-        return ABORTED
-    except RankLost:
-        return ABORTED
-    return min(errors, ABORTED - 1)
+        return min(errors, ABORTED - 1)
+
+    return status_of_rank(ranks.rank, faults, do_all)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from mileage import _core
-from mileage.errors import MileageError, Refused
+from mileage.errors import Refused
 from mileage.execute.signals import Termination, end_by_signal, sigterm_as_exception
-from mileage.execute.tool_tasks.ranks import ABORTED, Faults, RankLost, Ranks
+from mileage.execute.tool_tasks.ranks import Faults, Ranks, status_of_rank
 from mileage.plan.mdtest_options import Group, MdtestOptions, count_of
 from mileage.regular_file import read_text
 from mileage.targets.door import (
@@ -352,24 +352,20 @@ def remove_made(options: MdtestOptions, door: Door, made: Sequence[tuple[str, st
 
 def run_rank(options: MdtestOptions, ranks: Ranks, events: MdtestEvents, door: Door, faults: Faults) -> int:
     """Do a command on one rank; the exit status. What went wrong is noted in `faults`."""
-    events.begins()
     rank = MdtestRank(options, ranks, events, door)
-    try:
-        with sigterm_as_exception():
-            rank.run()
-        errors: int = sum(ranks.gather(rank.errors))
-    except (Termination, KeyboardInterrupt) as cause:
-        events.is_interrupted(rank.results, rank.errors)
-        if isinstance(cause, Termination):
-            end_by_signal(signal.SIGTERM, at_once=True)
-        raise
-    except OSError as error:
-        faults.note(ranks.rank, error.errno or 0, error.strerror or str(error))
-        return ABORTED
-    except MileageError as error:
-        faults.note(ranks.rank, 0, str(error))
-        return ABORTED
-    except RankLost:
-        return ABORTED
-    events.ends(rank.results, errors)
-    return 0
+
+    def do_all() -> int:
+        try:
+            with sigterm_as_exception():
+                rank.run()
+            errors: int = sum(ranks.gather(rank.errors))
+        except (Termination, KeyboardInterrupt) as cause:
+            events.is_interrupted(rank.results, rank.errors)
+            if isinstance(cause, Termination):
+                end_by_signal(signal.SIGTERM, at_once=True)
+            raise
+        events.ends(rank.results, errors)
+        return 0
+
+    events.begins()
+    return status_of_rank(ranks.rank, faults, do_all)

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from mileage.errors import MileageError
+
 _HEAD: Final = struct.Struct("<I")
 _FAULT_BYTES: Final = 1024
 _FAULT_HEAD: Final = struct.Struct("<III")
@@ -116,6 +118,19 @@ def run_ranks(count: int, body: Callable[[Ranks], int]) -> int:
             os.close(link[1])
         status = max(status, *(_status_of(child, status) for child in children), 0)
     return status
+
+
+def status_of_rank(rank: int, faults: Faults, body: Callable[[], int]) -> int:
+    """The exit status of what one rank does; what went wrong is noted in `faults`."""
+    try:
+        return body()
+    except OSError as error:
+        faults.note(rank, error.errno or 0, error.strerror or str(error))
+    except MileageError as error:
+        faults.note(rank, 0, str(error))
+    except RankLost:
+        pass
+    return ABORTED
 
 
 def failure_of_ranks(tool: str, faults: Faults, remove: Callable[[], None]) -> str:
