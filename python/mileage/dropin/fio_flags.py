@@ -386,7 +386,7 @@ FIO: Final = Tool(
         "from the environment. Several files of a job are worked on one after the other, fio takes turns. A file that "
         "is read and is not there is written before, as fio does. The state of a verification is not saved. "
         "Devices and files that are only read need no "
-        "permission; a device is written only with --destroy PATH.",
+        "permission; a device, and a file of somebody else with content, is written only with --destroy PATH.",
         "libaio, io_uring and posixaio are done by io_uring: slat is until its call has returned, clat from there on. "
         "libaio through the page cache is done in the call itself, as by the kernel's libaio. "
         "Standard deviations come from a histogram whose buckets are 0.4 % wide. An option of fio that is not listed "
