@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 Time = TypeVar("Time", int, float)
@@ -18,8 +17,7 @@ class StartedTasks(NamedTuple):
     """Seconds between the first and the last of them after a barrier."""
 
 
-@dataclass(frozen=True)
-class IorPhase:
+class IorPhase(NamedTuple):
     """One phase of one repetition; times in seconds."""
 
     access: str

@@ -20,14 +20,7 @@ from mileage.execute.tool_tasks.ranks import ABORTED, Faults, Ranks, status_of_r
 from mileage.model.ior_phase import IorPhase, StartedTasks, TaskPhase, whole_span
 from mileage.plan.ior_options import IorOptions, TransferPhase
 from mileage.regular_file import read_text
-from mileage.targets.door import (
-    Door,
-    WorkPath,
-    appended_result,
-    check_result,
-    make_directory,
-    write_result,
-)
+from mileage.targets.door import Door, WorkPath
 from mileage.targets.room import Room
 
 _MODE: Final = 0o664
@@ -126,6 +119,8 @@ def check_results(options: IorOptions) -> None:
         (options.saverankperformancedetailscsv, RANK_TIMES),
     ):
         if name:
+            from mileage.targets.door import check_result
+
             check_result("ior", name, kind)
 
 
@@ -149,6 +144,8 @@ class IorTest:
         number = (self._ranks.rank + self._shift) % options.numtasks
         path = options.path(number, self._repetition)
         if options.fileperproc and options.uniquedir:
+            from mileage.targets.door import make_directory
+
             make_directory("ior", os.path.dirname(path))
         return path
 
@@ -172,6 +169,8 @@ class IorTest:
         del memory
         if options.stonewallingwearout and self._ranks.rank == 0:
             if options.stonewallingstatusfile:
+                from mileage.targets.door import write_result
+
                 write_result("ior", options.stonewallingstatusfile, STATUS_FILE, str(self._pairs))
             else:
                 self._events.keeps_transfers(self._pairs)
@@ -403,6 +402,8 @@ def _held(found: Sequence[TaskPhase], options: IorOptions) -> int:
 def save_ranks(name: str, access: str, found: Sequence[TaskPhase]) -> None:
     """Append a line for each rank to the file of saveRankPerformanceDetailsCSV. Raises Refused, RunFailed."""
     each = sum(one.moved_bytes for one in found) / len(found)
+    from mileage.targets.door import appended_result
+
     with appended_result("ior", name, RANK_TIMES) as file:
         for rank, one in enumerate(found):
             times = one.times_s

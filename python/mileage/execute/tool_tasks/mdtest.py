@@ -27,10 +27,8 @@ from mileage.targets.door import (
     Door,
     NameDirectory,
     check_directory,
-    check_result,
     make_directory,
     remove_empty_directory,
-    write_result,
 )
 from mileage.targets.room import Room
 
@@ -230,6 +228,8 @@ class MdtestRank:
         if done < most:
             self._names(operation, groups, size=options.written, most=most, done=done)
         if options.status_file and ranks.rank == 0:
+            from mileage.targets.door import write_result
+
             write_result("mdtest", options.status_file, STATUS_FILE, str(most))
 
     def _kept_items(self) -> int:
@@ -313,6 +313,8 @@ def check_places(options: MdtestOptions, door: Door, tasks: int) -> list[tuple[s
     Raises Refused.
     """
     if options.status_file and options.stonewall_s:
+        from mileage.targets.door import check_result
+
         check_result("mdtest", options.status_file, STATUS_FILE)
     if options.dummy:
         return []

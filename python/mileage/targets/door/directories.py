@@ -89,11 +89,11 @@ def check_directory(where: str, path: str) -> None:
 
     Raises Refused.
     """
-    from mileage.targets.guard import kind_of
-
     about, base = f"{where}: {path}", path.rstrip("/") or "/"
     while not os.path.isdir(base):
         if os.path.lexists(base):
+            from mileage.targets.guard import kind_of
+
             kind = kind_of(os.lstat(base).st_mode)
             raise Refused(about, f"{base} is {kind}, not a directory", code="wrong-kind")
         base = os.path.dirname(base) or "."
