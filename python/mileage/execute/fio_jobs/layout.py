@@ -34,6 +34,8 @@ def check_files(works: Sequence[FioWork], door: Door) -> Targets:
     """
     uses: dict[str, tuple[bool, bool]] = {}
     room = Room("fio")
+    # A file that one of the jobs keeps stays.
+    passing: dict[str, bool] = {}
     for work in works:
         if work.iolog:
             check_result("fio", work.iolog, IOLOG)
@@ -45,12 +47,13 @@ def check_files(works: Sequence[FioWork], door: Door) -> Targets:
             uses[file.path] = (writes or changes or is_short, removes or removed)
             if is_short or changes:
                 room.add(file.path, _bytes_of(work, file))
-            if work.removes:
-                door.passing(file.path)
+            passing[file.path] = passing.get(file.path, True) and work.removes
     targets = {
         path: door.work(path, writes=writes, removes=removes) for path, (writes, removes) in uses.items()
     }
     room.check()
+    for path in (path for path, passes in passing.items() if passes):
+        door.passing(path)
     door.list_passing()
     return targets
 

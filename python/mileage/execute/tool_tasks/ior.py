@@ -96,18 +96,22 @@ def work_of(door: Door, options: IorOptions, path: str) -> WorkPath:
 def check_paths(tests: Sequence[IorOptions], door: Door) -> None:
     """Refuse files that must not be written or removed, and what does not fit. Raises Refused."""
     room = Room("ior")
+    # A file that one of the tests keeps stays.
+    passing: dict[str, bool] = {}
     for options in tests:
         check_results(options)
         if options.dummy or options.dryrun:
             continue
         for path in options.paths():
             work = work_of(door, options, path)
-            if not (options.keepfile or options.keepfilewitherror):
-                door.passing(path)
+            passes = not (options.keepfile or options.keepfilewitherror)
+            passing[path] = passing.get(path, True) and passes
             # Until a time is over nobody knows how much is written.
             if options.writefile and not (options.deadlineforstonewalling or work.is_device):
                 room.add(path, options.aggregate // options.files)
     room.check()
+    for path in (path for path, passes in passing.items() if passes):
+        door.passing(path)
     door.list_passing()
 
 

@@ -147,8 +147,8 @@ class Door:
             try:
                 if stat.S_ISLNK(os.fstat(descriptor).st_mode):
                     self._refuse_link(found)
-                    os.close(descriptor)
-                    descriptor = os.open(found.name, _PATH_ONLY, dir_fd=folder)
+                    link, descriptor = descriptor, os.open(found.name, _PATH_ONLY, dir_fd=folder)
+                    os.close(link)
                 self._check(found, descriptor)
             finally:
                 os.close(descriptor)
