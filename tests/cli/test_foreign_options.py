@@ -80,7 +80,10 @@ TYPED = [
         "--size 10MiB --record 3MiB",
         "--record: 3 MiB does not divide the work file of 10 MiB; choose a --record",
     ),
-    ("--log no/such.csv", "--log no/such.csv: no is no folder; make it first"),
+    (
+        "--log no/such.csv",
+        "--log: no/such.csv: its directory cannot be used: No such file or directory; make it first",
+    ),
     ("--latency-target 99=1ms", "expected one of p50, p90, p99"),
     ("-w metadata.create --size 4KiB", "--size: has no effect on metadata.create; --record says how large"),
     ("-w iozone.write --for 2s", "--for: IOzone's tests end with the file; leave it out"),
