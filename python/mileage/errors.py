@@ -1,12 +1,13 @@
 """Every exception that Mileage raises on purpose.
 
-Scope: the four ways a command can end. Each exception carries the exit status that the command
+Scope: the five ways a command can end. Each exception carries the exit status that the command
 line returns for it, so that no caller has to translate:
 
     0  done
     1  a judged failure that the user asked for             (JudgedFailure)
     2  wrong usage, or refused before anything was touched  (Refused)
     3  the run itself failed                                (RunFailed, Interrupted)
+    4  a gate that could not judge                          (NotJudged)
 
 The message is one clear line: what was found, what was expected, what to do.
 What it refuses: wrapping programming errors. A TypeError stays a TypeError; the command line
@@ -144,7 +145,7 @@ class Refusal(NamedTuple):
 class MileageError(Exception):
     """Base of every error that Mileage raises on purpose.
 
-    `exit_status` is the exit status of the process, 1..3.
+    `exit_status` is the exit status of the process, 1..4.
     """
 
     exit_status: int = 3
@@ -159,6 +160,12 @@ class JudgedFailure(MileageError):
     """Everything ran, and the judgement is the one that the user asked to fail on (`--fail-if`)."""
 
     exit_status: int = 1
+
+
+class NotJudged(MileageError):
+    """Everything ran, but what the user asked to judge (`--fail-if`) cannot be judged from it."""
+
+    exit_status: int = 4
 
 
 class Refused(MileageError):

@@ -123,10 +123,7 @@ def test_a_fall_within_the_runs_speaks_against_a_verdict(tmp_path: Path) -> None
             names += [f"{study}/{run}/{name}" for name in write_logs(folder, "run", rates, 1000)]
         ask("import", *names, "--out", f"{study}-study", cwd=tmp_path)
     compared = " ".join(ask("compare", "one-study", "other-study", cwd=tmp_path).split())
-    assert (
-        "in one-study changes its rate level in 4 of 4 runs: after 60 s of 119 s the rate falls by 90%"
-        in compared
-    )
+    assert "changes its rate level in 4 of 4 runs: after 60 s of 119 s the rate falls by 90%" in compared
     assert "not conclusive" in compared.lower(), compared
 
 

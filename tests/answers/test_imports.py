@@ -470,7 +470,7 @@ def test_an_invalid_io500_result_is_not_compared_without_a_word(tmp_path: Path) 
         ask("import", name, "--out", f"{name}-study", cwd=tmp_path)
     summary = " ".join(ask("compare", "old-study", "new-study", cwd=tmp_path).split())
     assert summary.startswith(
-        "Not conclusive because IO500 says of mdtest-easy-write: invalid (in new-study)"
+        "Not conclusive because IO500 says of mdtest-easy-write: invalid (in new-study"
     ), summary
     assert "invalid" not in ask("compare", "old-study", "newer-study", cwd=tmp_path)
 

@@ -404,7 +404,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
 
 def test_folders_that_were_not_touched_are_not_accused(folders: dict[str, Folder], tmp_path: Path) -> None:
     for name, found in folders.items():
-        assert not app.load(found.path).outcome().vetoes, name
+        assert not app.load(found.path).outcome().caveats, name
 
 
 @pytest.mark.slow

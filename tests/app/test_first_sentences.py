@@ -83,7 +83,7 @@ def test_one_run_only(small: Small, tmp_path: Path) -> None:
     path = Path(small.virtual(cycles=1)[0])
     path.write_text(path.read_text().replace("repeat = 2", "repeat = 1"))
     mileage("run", str(path), "--out", str(tmp_path / "s"))
-    check(tmp_path / "s", "one run of each test", "Descriptive")
+    check(tmp_path / "s", "one run of each test only")
 
 
 def test_one_run_of_a_study_that_compares_nothing(small: Small, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_one_run_of_a_study_that_compares_nothing(small: Small, tmp_path: Path) 
 
 def test_one_cycle_only(finished: FinishedStudies, tmp_path: Path) -> None:
     finished(tmp_path / "s")
-    check(tmp_path / "s", "Descriptive, from one cycle on one device")
+    check(tmp_path / "s", "From one cycle on one device only")
 
 
 def started(arguments: list[str], folder: Path, runs: int) -> "subprocess.Popen[bytes]":

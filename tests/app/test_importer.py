@@ -15,7 +15,7 @@ from mileage.app.importer import bytes_of, make_study, read_files
 from mileage.cli.compare import command as compare_command
 from mileage.cli.import_results import command
 from mileage.errors import JudgedFailure, Refused
-from mileage.judge.sentence import unmatched
+from mileage.report.sentence import notes_of
 from tests.answers import fio_report
 
 SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
@@ -127,8 +127,9 @@ def test_what_fio_did_is_compared_with_the_same_work(
     assert {cell.cell for cell in found.cells} == {same}
     assert [ours for _, ours in found.renamed] == [same]
     # fio read past the page cache and the study through it, which no ratio shows.
-    assert [veto for veto in found.vetoes if veto.startswith("direct is 0 in study and 1 in fio")]
-    assert f"is {same}" in " ".join(unmatched(found))
+    differing = [veto.figures for veto in found.vetoes if veto.code == "setting-differs"]
+    assert {"key": "direct", "baseline": "0", "candidate": "1"} in differing
+    assert f"is {same}" in " ".join(notes_of(found))
 
 
 def test_what_iozone_did_is_compared_with_the_same_tests(measured: str, tmp_path: Path) -> None:
@@ -140,14 +141,16 @@ def test_what_iozone_did_is_compared_with_the_same_tests(measured: str, tmp_path
     }
     assert dict(found.renamed)["iozone.reread 1 MiB"] == "iozone.reread 1 MiB, 1 thread"
     assert "iozone.stride_read 1 MiB" in found.only_candidate
-    assert not [veto for veto in found.vetoes if veto.startswith("file is")]
+    assert "file" not in [veto.figures.get("key") for veto in found.vetoes]
 
 
 def test_settings_that_differ_are_listed_with_the_verdict(tmp_path: Path) -> None:
     imported(repeated(tmp_path, "b", 1.0, size="1g"), tmp_path / "before")
     imported(repeated(tmp_path, "a", 0.8, size="2g"), tmp_path / "after")
     found = app.compare(str(tmp_path / "before"), str(tmp_path / "after"))
-    assert found.vetoes == ("size is 1g in before and 2g in after (fio.randread 4 KiB)",)
+    (veto,) = found.vetoes
+    assert (veto.code, veto.tests) == ("setting-differs", ("fio.randread 4 KiB",))
+    assert veto.figures == {"key": "size", "baseline": "1g", "candidate": "2g"}
 
 
 def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path)
     imported([path], tmp_path / "wrong")
     imported([ONE], tmp_path / "right")
     (veto,) = app.compare(str(tmp_path / "right"), str(tmp_path / "wrong")).vetoes
-    assert veto.startswith("rate and latency contradict each other")
+    assert (veto.code, veto.sides) == ("audit", ("candidate",))
 
 
 def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -55,4 +55,4 @@ def test_sql_is_answered_as_text_and_as_json(merged: Path) -> None:
 def test_the_comparison_of_a_merged_study_has_no_veto(merged: Path) -> None:
     done = mileage("compare", str(merged / "both"), "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["vetoes"] == []
+    assert not [one for one in json.loads(done.stdout)["caveats"] if one["severity"] == "vetoes"]

@@ -13,6 +13,7 @@ import pytest
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_conditions import settle
+from mileage.model.caveat import veto
 from mileage.model.journal_entries import AcceptedChange, EnvironmentChange, Rewrite, Run
 from mileage.plan import parse_study
 from mileage.store import StudyFolder
@@ -303,7 +304,7 @@ def test_a_change_accepted_within_a_stage_counts_against_the_verdict(
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     result = app.run(str(folder), accept_change=True)
     output = "kernel.release changed from 6.1.0-before to 6.2.0-after"
-    assert f"the machine changed during the study: {output}" in result.vetoes()
+    assert veto("environment-changed", change=output) in result.caveats()
 
 
 def test_a_change_at_another_target_of_a_study_is_reported(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 
 from mileage.judge import CellVerdict, Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.verdict import Verdict
+from mileage.model.caveat import limit, note, veto
 
 Make = Callable[..., list[Sample]]
 MakeOne = Callable[..., Sample]
@@ -75,7 +76,7 @@ def test_unit_is_the_cycle_and_the_sham_is_subtracted(stages: Make, cycles: int)
     assert cell.sham_ratio == pytest.approx(math.exp(np.mean(sham)))
     assert len(cell.unit_ratios) == cycles
     assert (comparison.unit, comparison.descriptive) == ("cycle", False)
-    assert comparison.design == f"{cycles} cycles with an idle control"
+    assert (comparison.unit, comparison.units_candidate, comparison.sham_removed) == ("cycle", cycles, True)
 
 
 def test_without_a_sham_the_cycles_stand_alone(stages: Make) -> None:
@@ -84,7 +85,7 @@ def test_without_a_sham_the_cycles_stand_alone(stages: Make) -> None:
     oracle = stats.ttest_1samp(cycle_changes(samples, "torture"), 0)
     assert only(comparison).p_raw == pytest.approx(oracle.pvalue)
     assert only(comparison).sham_ratio is None
-    assert comparison.design == "3 cycles without an idle control"
+    assert (comparison.unit, comparison.units_candidate, comparison.sham_removed) == ("cycle", 3, False)
 
 
 def test_many_runs_do_not_replace_cycles(stages: Make) -> None:
@@ -120,7 +121,7 @@ def test_one_sham_for_several_cycles_is_compared_unpaired(stages: Make) -> None:
     t = (np.mean(torture) - sham) / (np.std(torture, ddof=1) * math.sqrt(1 / 3 + 1))
     assert cell.p_raw == pytest.approx(2 * stats.t.sf(abs(t), 2))
     assert cell.ratio == pytest.approx(math.exp(np.mean(torture) - sham))
-    assert "3 stress cycles and 1 control cycles cannot be paired" in cell.note
+    assert note("control-not-paired", stress_cycles=3, control_cycles=1) in cell.caveats
 
 
 def test_an_unfinished_cycle_is_not_a_cycle(stages: Make) -> None:
@@ -149,7 +150,7 @@ def test_one_cycle_is_descriptive_and_compares_runs(stages: Make) -> None:
     assert cell.ci95 == pytest.approx(tuple(np.exp(oracle.confidence_interval(0.95))))
     assert cell.p_exact == pytest.approx(2 / math.comb(10, 5))
     assert (comparison.descriptive, comparison.unit) == (True, "run")
-    assert comparison.design == "one cycle: descriptive"
+    assert comparison.has("one-cycle")
     assert cell.verdict == "slower"
 
 
@@ -168,7 +169,7 @@ def test_one_cycle_with_a_sham_adds_its_variance(stages: Make) -> None:
     torture, sham = cycle_changes(samples, "torture")[0], cycle_changes(samples, "sham")[0]
     assert cell.ratio == pytest.approx(math.exp(torture - sham))
     assert cell.p_raw == pytest.approx(2 * stats.t.sf(abs(torture - sham) / math.sqrt(total), df))
-    assert comparison.design == "one cycle with an idle control: descriptive"
+    assert comparison.has("one-cycle")
 
 
 def test_one_cycle_snapshot(sample: MakeOne) -> None:
@@ -203,7 +204,9 @@ def test_one_cycle_snapshot(sample: MakeOne) -> None:
         mde=pytest.approx(0.356178, abs=1e-6),  # type: ignore[arg-type]
         p_exact=pytest.approx(0.1),  # type: ignore[arg-type]
         depends_on_method=False,
-        note="",
+        caveats=(),
+        units_baseline=3,
+        units_candidate=3,
         superiority=0.0,
     )
 
@@ -222,7 +225,7 @@ def test_paired_arms_are_tested_block_by_block(arm: Make, n: int) -> None:
     assert cell.p_raw == pytest.approx(oracle.pvalue)
     assert cell.ci95 == pytest.approx(tuple(np.exp(oracle.confidence_interval(0.95))))
     assert cell.unit_ratios == pytest.approx(tuple(b / a))
-    assert (comparison.unit, comparison.design) == ("block", f"{n} paired blocks")
+    assert (comparison.unit, cell.units_baseline, cell.units_candidate) == ("block", n, n)
 
 
 def test_unpaired_arms_are_tested_by_welch(arm: Make) -> None:
@@ -232,7 +235,7 @@ def test_unpaired_arms_are_tested_by_welch(arm: Make) -> None:
     oracle = stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
     assert only(comparison).p_raw == pytest.approx(oracle.pvalue)
     assert only(comparison).p_exact == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
-    assert comparison.design == "8 and 12 independent runs"
+    assert (comparison.units_baseline, comparison.units_candidate) == (8, 12)
 
 
 def test_unpaired_arms_of_several_cycles_are_tested_by_cycle(sample: MakeOne) -> None:
@@ -254,12 +257,12 @@ def test_unpaired_arms_of_several_cycles_are_tested_by_cycle(sample: MakeOne) ->
     assert only(comparison).p_raw == pytest.approx(
         stats.ttest_ind(means[1], means[0], equal_var=False).pvalue
     )
-    assert (comparison.unit, comparison.design) == ("cycle", "4 and 4 independent cycles")
+    assert (comparison.unit, comparison.units_baseline, comparison.units_candidate) == ("cycle", 4, 4)
 
 
 def test_block_without_a_partner_is_said(arm: Make) -> None:
     cell = only(judge_arms(arm([10, 11, 12, 13]), arm([20, 22, 25]), paired=True))
-    assert cell.note == "1 block without a partner not used"
+    assert cell.caveats == (note("lone-units", count=1, unit="block"),)
     assert len(cell.unit_ratios) == 3
     assert cell.n_baseline == 4
 
@@ -277,7 +280,7 @@ def test_disagreement_with_the_permutation_test_is_flagged(arm: Make) -> None:
     assert cell.p_raw > 0.05
     assert cell.p_exact == 2 / 2**8
     assert cell.depends_on_method
-    assert cell.note.startswith("depends on method: p = 0.")
+    assert [caveat.code for caveat in cell.caveats] == ["depends-on-method"]
 
 
 def test_a_permutation_test_too_small_to_decide_does_not_disagree(arm: Make) -> None:
@@ -405,7 +408,9 @@ def test_a_value_without_a_logarithm_leaves_its_cell_undecided(
     assert fine.verdict == "slower"
     assert fine.p_holm == fine.p_raw
     assert (cell.cell, cell.verdict, cell.p_raw, cell.ratio) == ("spoiled", "undecided", None, None)
-    assert cell.note == f"run 77, stage after: {bad:g} has no logarithm"
+    assert [(c.code, c.figures["run"], c.figures["stage"]) for c in cell.caveats] == [
+        ("no-logarithm", 77, "after")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -426,25 +431,22 @@ def test_a_deterministic_drive(
     assert (cell.verdict, cell.p_raw, cell.mde) == (verdict, p, 0.0)
     assert cell.ci95 == cell.ci90 == (cell.ratio, cell.ratio)
     assert cell.ratio == pytest.approx(change)
-    assert "no spread" in cell.note
+    assert cell.caveats[-1].code == "no-spread"
 
 
 def test_a_single_run_has_a_ratio_but_no_verdict(sample: MakeOne) -> None:
     cell = only(judge_stages([sample(100.0), sample(50.0, stage="after")]))
     assert cell.ratio == pytest.approx(0.5)
     assert (cell.ci95, cell.p_raw, cell.verdict) == (None, None, "undecided")
-    assert cell.note == "1 run in one of the groups, at least 2 needed"
+    assert cell.caveats == (limit("too-few-units", count=1, unit="run", needed=2),)
 
 
 def test_a_cell_in_one_cycle_only_is_undecided(stages: Make) -> None:
     samples = stages(32, sham=False, cells=("whole",))
     partial = [s for s in stages(33, sham=False, cells=("partial",)) if s.cycle == 1]
     cell = judge_stages([*samples, *partial]).cells[0]
-    assert (cell.cell, cell.verdict, cell.note) == (
-        "partial",
-        "undecided",
-        "1 cycle with this test, at least 2 needed",
-    )
+    assert (cell.cell, cell.verdict) == ("partial", "undecided")
+    assert cell.caveats == (limit("too-few-units", count=1, unit="cycle", needed=2),)
 
 
 @pytest.mark.parametrize("cycles", [1, 3])
@@ -453,20 +455,21 @@ def test_a_cell_whose_sham_is_missing_is_undecided(stages: Make, cycles: int) ->
     kept = [s for s in samples if (s.arm, s.cell, s.stage) != ("sham", "b", "after")]
     a, b = judge_stages(kept).cells
     assert (a.verdict, b.verdict) == ("slower", "undecided")
-    assert "idle control" in b.note
+    assert [caveat.code for caveat in b.caveats] == ["no-control"]
 
 
 def test_a_stage_that_was_not_reached(stages: Make) -> None:
     comparison = judge_stages([s for s in stages(35) if s.stage == "before"])
-    assert (comparison.design, comparison.descriptive) == ("no complete cycle", True)
-    assert only(comparison).note == "no cycle was measured both in before and in after"
+    assert comparison.has("no-complete-cycle")
+    assert comparison.descriptive
+    assert only(comparison).caveats == (limit("no-complete-cycle"),)
 
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_cell_in_one_arm_only(arm: Make, paired: bool) -> None:
     cell = only(judge_arms(arm([1.0, 2.0]), [], paired=paired))
     assert (cell.verdict, cell.p_bh) == ("undecided", None)
-    assert cell.note
+    assert cell.caveats
 
 
 def test_nothing_to_compare() -> None:
@@ -531,9 +534,9 @@ def test_vetoes_are_carried_and_change_no_verdict(stages: Make) -> None:
     samples = stages(39, effect=-0.5)
     plain = judge_stages(samples)
     vetoed = compare_stages(
-        samples, baseline="before", candidate="after", relevance=RELEVANCE, vetoes=["the drive overheated"]
+        samples, baseline="before", candidate="after", relevance=RELEVANCE, caveats=[veto("interrupted")]
     )
-    assert vetoed.vetoes == ("the drive overheated",)
+    assert vetoed.vetoes == (veto("interrupted"),)
     assert vetoed.cells == plain.cells
 
 

@@ -9,7 +9,8 @@ import random
 import pytest
 from scipy import stats
 
-from mileage.judge import Comparison, Sample, compare_arms, verdict_sentence
+from mileage.judge import Comparison, Sample, compare_arms
+from mileage.report.sentence import verdict_sentence
 
 SEED = int(os.environ.get("MILEAGE_TEST_SEED", "1"))
 

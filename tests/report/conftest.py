@@ -6,7 +6,11 @@ import random
 import pytest
 
 from mileage.judge import Comparison, Sample, compare_stages
+from mileage.model.caveat import veto
 from mileage.report import StudyView, TortureTrace, ValidityCheck, render_html
+from tests.judge.conftest import arm, sample, stages
+
+__all__ = ["arm", "sample", "stages"]
 
 GIB = 2**30
 RELEVANCE = {"throughput": 0.02, "iops": 0.05, "p99": 0.10}
@@ -24,17 +28,17 @@ def samples(cycles: int = 3, sham: bool = True, blocks: int = 10, seed: int = 7)
     rng = random.Random(seed)
     found: list[Sample] = []
     for cycle in range(1, cycles + 1):
-        for arm in ("torture", "sham") if sham else ("torture",):
+        for kind in ("torture", "sham") if sham else ("torture",):
             for measure, cell, base, effect, noise in CELLS:
                 drift = rng.gauss(0, noise / 2)
                 for stage in ("before", "after"):
-                    aged = math.log(effect) + drift if (arm, stage) == ("torture", "after") else 0.0
+                    aged = math.log(effect) + drift if (kind, stage) == ("torture", "after") else 0.0
                     for block in range(1, blocks + 1):
                         value = base * math.exp(aged + rng.gauss(0, noise))
                         place = {
                             "run": len(found),
                             "cycle": cycle,
-                            "arm": arm,
+                            "arm": kind,
                             "stage": stage,
                             "block": block,
                         }
@@ -53,7 +57,7 @@ def comparison(cycles: int = 3, sham: bool = True, vetoes: tuple[str, ...] = ())
         baseline="before",
         candidate="after",
         relevance=RELEVANCE,
-        vetoes=vetoes,
+        caveats=[veto("audit", what=what) for what in vetoes],
     )
 
 

@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from mileage.judge import compare_stages, verdict_sentence
+from mileage.judge import compare_stages
+from mileage.model.caveat import veto
 from mileage.report import StudyView, ValidityCheck, render_html
+from mileage.report.sentence import note_words, verdict_sentence
 from tests.report.conftest import comparison, example, samples, torture
 
 HOSTILE = "<script>alert('a')</script>\"><img src=x onerror=alert(1)>"
@@ -88,7 +90,9 @@ def test_the_policy_forbids_loading_and_names_the_only_script(page: str) -> None
 
 def test_names_from_strangers_stay_text() -> None:
     cells = [msgspec.structs.replace(s, cell=f"{HOSTILE} {s.cell}") for s in samples()]
-    judged = compare_stages(cells, baseline="before", candidate="after", relevance={}, vetoes=(HOSTILE,))
+    judged = compare_stages(
+        cells, baseline="before", candidate="after", relevance={}, caveats=[veto("audit", what=HOSTILE)]
+    )
     view = example(
         **dict.fromkeys(("name", "question", "target", "command", "method"), HOSTILE),
         comparison=judged,
@@ -218,7 +222,7 @@ def test_a_cell_measured_on_one_side_only_is_shown_undecided() -> None:
     assert cell.ratio is None
     text = output(example(comparison=judged))
     assert "no interval" in text
-    assert cell.note in text
+    assert note_words(cell, judged) in text
 
 
 def test_many_cells_are_cut_on_the_first_screen_and_complete_below() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mileage.judge import compare_stages
+from mileage.model.caveat import veto
 from mileage.report import StudyView, comparison_table, render_text
 from tests.report.conftest import comparison, example, samples
 
@@ -25,7 +26,9 @@ def test_the_summary_is_what_was_agreed(study: StudyView) -> None:
 @pytest.mark.parametrize("width", [60, 80, 132])
 def test_no_line_is_wider_than_asked(width: int) -> None:
     long = [msgspec.structs.replace(s, cell=f"{s.cell} {'x' * 90} 宽{'日本' * 40} 16 MiB") for s in samples()]
-    judged = compare_stages(long, baseline="before", candidate="after", relevance={}, vetoes=("z" * 200,))
+    judged = compare_stages(
+        long, baseline="before", candidate="after", relevance={}, caveats=[veto("audit", what="z" * 200)]
+    )
     text = render_text(
         example(comparison=judged, target="語" * 300, command="c" * 300, notes=["読 " * 90]), width
     )

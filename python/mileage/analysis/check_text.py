@@ -8,8 +8,9 @@ from typing import Final
 
 from mileage.analysis.check_result import CheckResult, Row
 from mileage.analysis.quoted_text import quoted_text
-from mileage.judge import Comparison, verdict_sentence
+from mileage.judge import Comparison
 from mileage.report.measurement_text import spread_of
+from mileage.report.sentence import verdict_sentence
 from mileage.terminal import wrapped
 
 WIDTH: Final = 72

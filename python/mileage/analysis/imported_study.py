@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -19,7 +19,8 @@ from mileage.analysis.validity_checks import P99, RUN_MIN_S
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
-from mileage.judge.rate_over_time import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
+from mileage.judge.rate_over_time import INTERVALS_MIN, REPETITIONS_MIN, RepetitionTrend, repetition_trend
+from mileage.model.caveat import Caveat, veto
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.imported_settings import INCIDENTAL
 from mileage.model.journal_entries import ImportedRun, SourceFile
@@ -29,6 +30,7 @@ from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
+from mileage.report.caveat_words import caveat_words
 from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.quantity import duration
 from mileage.report.view import CheckState
@@ -72,7 +74,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         "mileage": head.mileage if head is not None else "unknown",
         "seal": content.seal_words,
     }
-    edited = outcome_of(folder, content, len(plan.runs)).vetoes
+    edited = outcome_of(folder, content, len(plan.runs)).caveats
     notes = dict.fromkeys(note for run in runs for note in run.record.notes)
     cells = tuple(_cells(plan, runs))
     return ImportedPage(
@@ -81,7 +83,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         cells=cells,
         curves=imported_curves(plan, runs, cells),
         layouts=tuple(reported_layouts(runs)),
-        trust=(*(ValidityCheck("seal", "bad", line) for line in edited), *checks(runs, files)),
+        trust=(*(ValidityCheck("seal", "bad", caveat_words(one)) for one in edited), *checks(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
         lost=tuple(f"{file.path}: {text}" for file in files for text in file.lost),
@@ -176,53 +178,54 @@ def audits(runs: Sequence[ImportedRun]) -> tuple[Audit, ...]:
     return audit(facts, direct=False)
 
 
-def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
-    """Reasons why a comparison with this study is not conclusive; empty if there is none."""
-    if plan.imported is None:
-        return []
+def study_caveats(plan: Plan, folder: StudyFolder, cells: Collection[str]) -> list[Caveat]:
+    """The caveats of the runs of some cells."""
     content = folder.content(around_damage=True)
-    runs = list(content.imported_runs())
-    name = folder.path.name
-    found = [f"{line} (in {name})" for line in outcome_of(folder, content, len(plan.runs)).vetoes]
-    found += [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
-    found += [f"{run.cell} failed in {name}: {run.record.error}" for run in runs if run.record.error][:1]
+    files = list(content.of_kind(SourceFile))
+    runs = [run for run in content.imported_runs() if run.cell in cells]
+    found = outcome_of(folder, content, len(plan.runs)).caveats
+    found += [veto("audit", what=entry.veto) for entry in audits(runs) if entry.veto is not None]
+    failed = [run for run in runs if run.record.error]
+    found += [veto("run-failed", tests=(run.cell,), message=str(run.record.error)) for run in failed[:1]]
     invalid = [statement for run in runs if (statement := run.record.invalid)]
-    found += [f"{statement} (in {name})" for statement in dict.fromkeys(invalid)][:1]
-    served = memory_rates(runs, list(content.of_kind(SourceFile)))
-    found += [f"{statement} (in {name})" for statement, certain in served if certain][:1]
-    found += _level_changes(runs, name)
-    found += [f"{statement} (in {name})" for statement in _trends(runs)[:1]]
-    odd = odd_repetition(runs)
-    found += [f"in {name}, {odd[1]}"] if odd is not None and odd[0] == "warn" else []
-    found += [f"{name} is damaged: {text}" for file in content.of_kind(SourceFile) for text in file.lost][:1]
+    found += [veto("run-invalid", what=statement) for statement in dict.fromkeys(invalid)][:1]
+    served = [statement for statement, certain in memory_rates(runs, files) if certain]
+    found += [veto("from-memory", what=statement) for statement in served[:1]]
+    found += _level_changes(runs)
+    found += [_trend_caveat(cell, one) for cell, one in _trends(runs)[:1]]
+    odd = _odd_repetition(runs)
+    found += [_odd_caveat(odd)] if "file" in odd else []
+    found += [veto("file-damaged", what=text) for file in files for text in file.lost][:1]
     return found
 
 
-def _level_changes(runs: Sequence[ImportedRun], name: str) -> list[str]:
+def _level_changes(runs: Sequence[ImportedRun]) -> list[Caveat]:
     """Runs whose mean is one of different levels, the one that changes most."""
     found = [(abs(one.change), one, run) for run in runs if (one := course_of(run.record)).changes_level]
     most = max(found, key=lambda entry: entry[0], default=None)
     if most is None or most[0] < CHANGE_MIN:
         return []
-    of = f" in {len(found)} of {len(runs)} runs" if len(found) > 1 else ""
-    return [f"{most[2].cell} in {name} changes its rate level{of}: {course_words(most[1], most[2].record)}"]
+    words = course_words(most[1], most[2].record)
+    return [
+        veto("level-change", tests=(most[2].cell,), changed_runs=len(found), runs=len(runs), course=words)
+    ]
 
 
 def differing_settings(
     a: tuple[Plan, StudyFolder], b: tuple[Plan, StudyFolder], names: Mapping[str, str]
-) -> list[str]:
+) -> list[Caveat]:
     """Settings that are known on both sides of a cell in common, and differ, as vetoes.
 
     `names`: of each cell of the second that the first has as well its label there, and that in the first.
     """
     mine, others = _known_settings(*a), _known_settings(*b)
-    found: dict[str, str] = {}
+    found: dict[str, Caveat] = {}
     for theirs, cell in names.items():
         for name, level in mine.get(cell, {}).items():
             other = others.get(theirs, {}).get(name, level)
             if name not in INCIDENTAL and other != level:
-                text = f"{name} is {level} in {a[1].path.name} and {other} in {b[1].path.name} ({cell})"
-                found.setdefault(name, text)
+                values = {"baseline": level, "candidate": other}
+                found.setdefault(name, veto("setting-differs", tests=(cell,), key=name, **values))
     return list(found.values())
 
 
@@ -281,24 +284,23 @@ def _run_order(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
     """
     trends = _trends(runs)
     if trends:
-        return [ValidityCheck("run order", "warn", trends[0])]
+        return [ValidityCheck("run order", "warn", caveat_words(_trend_caveat(*trends[0])))]
     enough = max(Counter(run.cell for run in runs).values()) >= REPETITIONS_MIN
     return [ValidityCheck("run order", "ok", "no trend over the repetitions")] if enough else []
 
 
-def _trends(runs: Sequence[ImportedRun]) -> list[str]:
+def _trends(runs: Sequence[ImportedRun]) -> list[tuple[str, RepetitionTrend]]:
     """Cells whose repetitions, in the order of the files, go one way, the steepest first."""
     values: dict[str, list[float]] = {}
     for run in runs:
         for metric in run.metrics[:1]:
             values.setdefault(run.cell, []).append(getattr(run.record.reported, METRICS[metric]))
-    found = {cell: one for cell, rates in values.items() if (one := repetition_trend(rates, len(values)))}
-    return [
-        f"{cell} goes {'up' if one.change > 0 else 'down'} by {abs(one.change):.0%} from the first of {one.n} runs to "
-        f"the last (Spearman's rho {one.rho:+.2f}, p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'}): a trend from "
-        "run to run, and no repetitions of one thing"
-        for cell, one in sorted(found.items(), key=lambda entry: -abs(math.log1p(entry[1].change)))
-    ]
+    found = [(cell, one) for cell, rates in values.items() if (one := repetition_trend(rates, len(values)))]
+    return sorted(found, key=lambda entry: -abs(math.log1p(entry[1].change)))
+
+
+def _trend_caveat(cell: str, found: RepetitionTrend) -> Caveat:
+    return veto("trend", tests=(cell,), change=found.change, runs=found.n, rho=found.rho, p=found.p)
 
 
 def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None:
@@ -306,9 +308,21 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None
 
     Tests of one call share the same disturbances, so they do not confirm each other. None where there are too few
     repetitions of the same tests.
+    """
+    found = _odd_repetition(runs)
+    if "file" in found:
+        return "warn", caveat_words(_odd_caveat(found))
+    return ("ok", "{blocks} of {tests} tests each, none unlike the others".format(**found)) if found else None
 
-    Tests of one call share what happened meanwhile, so that they confirm each other in nothing. None where there are
-    too few repetitions with the same tests to say so.
+
+def _odd_caveat(figures: dict[str, float | int | str]) -> Caveat:
+    return Caveat(code="odd-repetition", severity="vetoes", figures=figures)
+
+
+def _odd_repetition(runs: Sequence[ImportedRun]) -> dict[str, float | int | str]:
+    """The figures of a repetition that is unlike the others, with its `file`; without it where none is.
+
+    Empty where there are too few repetitions with the same tests to say so.
     """
     rates: dict[int, dict[str, float]] = {}
     first: dict[int, ImportedRun] = {}
@@ -324,17 +338,19 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None
     blocks = max(alike.values(), key=len, default=[])
     tests = len(rates[blocks[0]]) if blocks else 0
     if tests < TESTS_MIN or len(blocks) < VALUES_MIN:
-        return None
+        return {}
     logs = [fmean(math.log(rate) for rate in rates[block].values()) for block in blocks]
     at = odd_one(logs)
     others = fmean(log for place, log in enumerate(logs) if place != at)
     if at is None or abs(change := math.expm1(logs[at] - others)) < ODD_MIN:
-        return "ok", f"{len(blocks)} of {tests} tests each, none unlike the others"
+        return {"blocks": len(blocks), "tests": tests}
     where = first[blocks[at]].record
-    return "warn", (
-        f"{where.file}, from line {where.line}, is unlike the other {len(blocks) - 1}: its {tests} tests are "
-        f"together {abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {ALPHA:g})"
-    )
+    figures: dict[str, float | int | str] = {
+        "file": where.file,
+        "line": where.line,
+        "others": len(blocks) - 1,
+    }
+    return {**figures, "tests": tests, "change": change, "alpha": ALPHA}
 
 
 def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:

@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from mileage.analysis.planned_comparison import compares_levels, standings_of
-from mileage.judge import Comparison, Sample
-from mileage.judge.standings import CellStandings, ranking_words
+from mileage.analysis.planned_comparison import compares_levels
+from mileage.judge.standings import CellStandings
 from mileage.plan import Plan
 from mileage.plan.factors import key_of
 from mileage.plan.sizes import whole_number
@@ -39,26 +38,8 @@ def size_name(count: int) -> str:
     return f"{count / per_unit:.4g} {unit}"
 
 
-def renamed_comparison(found: Comparison, plan: Plan) -> Comparison:
-    """The comparison with readable names of its arms."""
-    names = level_names(plan)
-    factor = plan.study.compare.arms
-    arms = {f"{factor} {level}": f"{factor} {name}" for level, name in names.items()}
-    return replace(
-        found,
-        baseline=arms.get(found.baseline, found.baseline),
-        candidate=arms.get(found.candidate, found.candidate),
-    )
-
-
-def with_ranking(found: Comparison, plan: Plan, samples: Sequence[Sample]) -> Comparison:
-    """The comparison with all levels of its factor in their order, where there are more than two."""
-    ranked = readable_standings(standings_of(plan, samples), level_names(plan))
-    return replace(found, ranking=ranking_words(ranked, plan.study.compare.arms))
-
-
 def renamed_view(view: StudyView, plan: Plan) -> StudyView:
-    """The view with readable names of levels in its standings and pictures; its comparison has them already."""
+    """The view with readable names of levels in its pictures; its comparison and its standings have them already."""
     names = level_names(plan)
     if not names:
         return view
@@ -74,7 +55,7 @@ def renamed_view(view: StudyView, plan: Plan) -> StudyView:
         baseline_level=names.get(found.baseline_level, found.baseline_level),
         device_classes=_keys(found.device_classes, names),
     )
-    return replace(view, evidence=evidence, standings=readable_standings(view.standings, names))
+    return replace(view, evidence=evidence)
 
 
 def readable_standings(cells: Sequence[CellStandings], names: Mapping[str, str]) -> tuple[CellStandings, ...]:

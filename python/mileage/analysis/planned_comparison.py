@@ -8,26 +8,19 @@ What it refuses: a study that has nothing to compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from mileage.analysis.device_class import short_classes
 from mileage.errors import Refused
-from mileage.judge import Comparison, Sample, compare_arms, compare_stages
-from mileage.judge.audit import Audit
+from mileage.judge import CellVerdict, Sample, compare_arms
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
+from mileage.judge.samples import TORTURE
 from mileage.judge.standings import CellStandings, standings
+from mileage.model.caveat import Caveat, veto
 from mileage.plan import Plan
 from mileage.plan.cell_keys import workload_pairs
-from mileage.plan.factors import again, kind_of, named_levels
-
-BLOCKED = (
-    'one arm was measured after the other (order = "blocked"), so that any drift looks like a difference'
-)
-LISTED = (
-    'one workload always came before the other (order = "listed"), so that any drift looks like a difference'
-)
+from mileage.plan.factors import again, named_levels
 
 
 def compares_levels(plan: Plan) -> bool:
@@ -45,8 +38,8 @@ def arm_name(plan: Plan, side: str) -> str:
     return f"{plan.study.compare.arms} {side}" if compares_levels(plan) else side
 
 
-def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) -> Comparison:
-    """Judge the candidate of a plan against its baseline. Raises Refused when it has no two arms."""
+def compared_pair(plan: Plan) -> tuple[str, str]:
+    """The baseline and the candidate of a plan. Raises Refused when it has no two arms."""
     study = plan.study
     if study.baseline is None or study.candidate is None:
         raise Refused(
@@ -54,35 +47,20 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
             "measures fewer than two stages or levels: there is nothing to compare",
             code="too-few",
         )
-    relevance = msgspec.structs.asdict(study.compare.relevance)
-    if study.compares_workloads:
-        return compare_workloads(plan, samples, (study.baseline, study.candidate), vetoes)
-    if not compares_levels(plan):
-        found = compare_stages(
-            list(samples),
-            baseline=study.baseline,
-            candidate=study.candidate,
-            relevance=relevance,
-            vetoes=vetoes,
-            tortured=tortured_between(plan, study.baseline, study.candidate),
-            simulated=plan.virtual,
-        )
-        return classed(found, plan, plan)
-    every = list(samples)
-    audit = aa_audit(plan, every)
-    reasons = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
-    reasons += [audit.veto] if audit is not None and audit.veto is not None else []
-    found = compare_levels(plan, every, study.baseline, study.candidate, reasons)
-    return classed(found, plan, plan, (study.baseline, study.candidate))
+    return study.baseline, study.candidate
 
 
-def classed(found: Comparison, first: Plan, second: Plan, levels: tuple[str, str] = ("", "")) -> Comparison:
-    """The comparison with the class of the device of each side: of a level, or of a plan that measured one class."""
-    sides = zip((first, second), levels, strict=True)
-    one, other = (
-        short.get(level, short.get("", "")) for short, level in ((short_classes(p), at) for p, at in sides)
+def order_caveats(plan: Plan) -> list[Caveat]:
+    """Levels that were measured one after the other."""
+    return [veto("blocked-order")] if plan.study.order == "blocked" else []
+
+
+def listed_caveats(plan: Plan, pairs: Mapping[str, tuple[str, str]]) -> list[Caveat]:
+    """Workloads of which one always came before the other."""
+    listed = plan.study.order == "listed" and any(
+        cell.job is None and cell.label in pairs for cell in plan.cells
     )
-    return msgspec.structs.replace(found, classes=(one, other))
+    return [veto("listed-order")] if listed and plan.imported is None else []
 
 
 def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:
@@ -92,43 +70,8 @@ def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:
     return any(stage.torture for stage in plan.study.stage[low:high])
 
 
-def compare_levels(
-    plan: Plan, samples: Iterable[Sample], baseline: str, candidate: str, vetoes: Sequence[str] = ()
-) -> Comparison:
-    """Judge one level of the compared factor against another, at equal levels of all others, in the last stage."""
-    study = plan.study
-    factor = study.compare.arms
-    stage = study.measuring_stages[-1]
-    level = places(plan)
-    arms: dict[str, list[Sample]] = {baseline: [], candidate: []}
-    for sample in samples:
-        at, cell_label = level[sample.cell]
-        if at in arms and sample.stage == stage and sample.arm == "torture":
-            arms[at].append(msgspec.structs.replace(sample, cell=cell_label))
-    label = kind_of(factor, study.factor[factor]) == "label"
-    paired = study.order == "random" and not label
-    return compare_arms(
-        arms[baseline],
-        arms[candidate],
-        relevance=msgspec.structs.asdict(study.compare.relevance),
-        paired=paired,
-        labels=(f"{factor} {baseline}", f"{factor} {candidate}"),
-        vetoes=tuple(vetoes),
-        one_session=label,
-        simulated=plan.virtual,
-    )
-
-
-def compare_workloads(
-    plan: Plan,
-    samples: Iterable[Sample],
-    names: tuple[str, str],
-    vetoes: Sequence[str] = (),
-    stage: str | None = None,
-) -> Comparison:
-    """Judge the second of two workloads against the first, in the cells that are otherwise equal, paired by block.
-
-    `stage`: default the last one that measures.
+def pairs_of_workloads(plan: Plan, names: tuple[str, str]) -> dict[str, tuple[str, str]]:
+    """Workload and label without it of each cell of two workloads; a cell without a partner keeps its own label.
 
     Raises:
         Refused: no cell of one is otherwise equal to a cell of the other, or they are judged by different figures.
@@ -143,27 +86,12 @@ def compare_workloads(
             else "have no cell that is otherwise equal"
         )
         raise Refused(study.name, f"{names[0]} and {names[1]} {why}", code="nothing-in-common")
-    arms: dict[str, list[Sample]] = {name: [] for name in names}
-    for sample in samples:
-        name, cell = pairs.get(sample.cell, ("", ""))
-        if name and sample.stage == (stage or study.measuring_stages[-1]) and sample.arm == "torture":
-            arms[name].append(msgspec.structs.replace(sample, cell=cell))
-    listed = study.order == "listed" and any(cell.job is None and cell.label in pairs for cell in plan.cells)
-    found = compare_arms(
-        arms[names[0]],
-        arms[names[1]],
-        relevance=msgspec.structs.asdict(study.compare.relevance),
-        paired=True,
-        labels=names,
-        simulated=plan.virtual,
-        vetoes=(*vetoes, *([LISTED] if listed and plan.imported is None else [])),
-    )
-    alone = [
-        tuple(c.label for c in plan.cells if c.key.workload == name and c.label not in pairs)
-        for name in names
-    ]
-    found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
-    return classed(found, plan, plan)
+    alone = {
+        cell.label: (cell.key.workload, cell.label)
+        for cell in plan.cells
+        if cell.key.workload in names and cell.label not in pairs
+    }
+    return {**pairs, **alone}
 
 
 def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, ...]:
@@ -200,23 +128,38 @@ def places(plan: Plan) -> dict[str, tuple[str, str]]:
     return {cell.label: (cell.key.factors[factor], cell.key.without(factor).label) for cell in plan.cells}
 
 
-def aa_audit(plan: Plan, samples: Iterable[Sample]) -> Audit | None:
-    """Audit of the baseline that was measured twice (A/A): a difference between the two is a false alarm.
+def aa_differences(
+    plan: Plan, samples: Iterable[Sample]
+) -> tuple[list[CellVerdict], list[CellVerdict]] | None:
+    """The baseline that was measured twice (A/A): the tests that were judged, and those that differ from themselves.
 
     None without such an arm.
     """
     study = plan.study
     if not study.aa or study.baseline is None:
         return None
-    found = compare_levels(plan, samples, study.baseline, again(study.baseline))
+    place, stage = places(plan), study.measuring_stages[-1]
+    arms: dict[str, list[Sample]] = {study.baseline: [], again(study.baseline): []}
+    for sample in samples:
+        level, cell = place[sample.cell]
+        if level in arms and sample.stage == stage and sample.arm == TORTURE:
+            arms[level].append(msgspec.structs.replace(sample, cell=cell))
+    names = (arm_name(plan, study.baseline), arm_name(plan, again(study.baseline)))
+    found = compare_arms(
+        *arms.values(),
+        relevance=msgspec.structs.asdict(study.compare.relevance),
+        paired=study.order == "random",
+        labels=names,
+        simulated=plan.virtual,
+    )
     tested = [cell for cell in found.headline if cell.p_holm is not None and cell.ratio is not None]
-    if not tested:
-        return Audit("A/A", "unknown", "the baseline was not measured twice often enough to compare", None)
-    off = [cell for cell in tested if cell.p_holm is not None and cell.p_holm <= found.alpha]
-    worst = max(tested, key=lambda cell: abs((cell.ratio or 1.0) - 1.0))
-    largest = f"largest difference {(worst.ratio or 1.0) - 1.0:+.1%} ({worst.cell})"
-    if off:
-        text = f"{len(off)} of {len(tested)} cells of the baseline differ from themselves; {largest}"
-        veto = f"the baseline measured twice differs from itself in {len(off)} of {len(tested)} cells"
-        return Audit("A/A", "bad", text, veto)
-    return Audit("A/A", "ok", f"the baseline measured twice does not differ from itself; {largest}", None)
+    return tested, [cell for cell in tested if (cell.p_holm or 0.0) <= found.alpha]
+
+
+def aa_caveats(plan: Plan, samples: Iterable[Sample]) -> list[Caveat]:
+    """A baseline that differs from itself."""
+    found = aa_differences(plan, samples)
+    if found is None or not found[1]:
+        return []
+    tested, off = found
+    return [veto("baseline-differs-from-itself", differing=len(off), tested=len(tested))]

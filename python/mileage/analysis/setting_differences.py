@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage.model.caveat import Caveat, veto
 from mileage.plan import Plan
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
@@ -27,21 +28,19 @@ _INCIDENTAL: Final = frozenset(
 _NESTED: Final = ("options", "load", "value")
 
 
-def setting_differences(
-    first: Plan, second: Plan, common: Mapping[str, str], names: tuple[str, str]
-) -> list[str]:
-    """What differs in cells that two studies share, once for each key: "depth is 1 in a and 4 in b (CELL)".
+def setting_differences(first: Plan, second: Plan, common: Mapping[str, str]) -> list[Caveat]:
+    """What differs in cells that two studies share, once for each key, with the values of both.
 
-    `common`: of each shared cell the label in the second study, and that in the first. `names`: of the studies.
+    `common`: of each shared cell the label in the second study, and that in the first.
     """
     mine, others = ({cell.label: cell for cell in plan.cells} for plan in (first, second))
-    found: dict[str, str] = {}
+    found: dict[str, Caveat] = {}
     for theirs, label in common.items():
         one, other = _settings(first, mine[label]), _settings(second, others[theirs])
         for key in one.keys() & other.keys():
             if one[key] != other[key]:
-                values = f"{_value(key, one[key])} in {names[0]} and {_value(key, other[key])} in {names[1]}"
-                found.setdefault(key, f"{_name(key)} is {values} ({label})")
+                values = {"baseline": _value(key, one[key]), "candidate": _value(key, other[key])}
+                found.setdefault(key, veto("setting-differs", tests=(label,), key=_name(key), **values))
     return [found[key] for key in sorted(found)]
 
 

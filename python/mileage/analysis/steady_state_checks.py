@@ -8,7 +8,7 @@ Runs of fewer than 30 intervals and drives without these counters are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from mileage.judge.rate_over_time import Course, course
@@ -111,7 +111,7 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
     if not checked:
         return []
     if changes := changing(courses, share_min=0.0):
-        return [ValidityCheck(NAME, "warn", f"{changes[0]}; {REMEDY}")]
+        return [ValidityCheck(NAME, "warn", f"{changes[0].sentence}; {REMEDY}")]
     runs = "the 1 write run" if len(checked) == 1 else f"none of the {len(checked):,} write runs"
     became = "did not become" if len(checked) == 1 else "became"
     text = (
@@ -122,20 +122,51 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
     return [ValidityCheck(NAME, "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
 
 
-def changing(courses: Courses, share_min: float = 0.5) -> list[str]:
-    """A sentence for each cell of which at least `share_min` (0..1) of the runs change their level; the worst first."""
+class LevelChange(NamedTuple):
+    """A cell of which runs change their rate level while they last: how many of them, and the worst in words."""
+
+    cell: str
+    stage: str
+    changed: int
+    runs: int
+    words: str
+
+    @property
+    def figures(self) -> dict[str, int | str]:
+        """The figures of the caveat."""
+        return {"stage": self.stage, "changed_runs": self.changed, "runs": self.runs, "course": self.words}
+
+    @property
+    def sentence(self) -> str:
+        """The change in words."""
+        share = f"{self.changed} of {self.runs} runs"
+        return f"{self.cell} in stage {self.stage} changes its rate level in {share}: {self.words}"
+
+
+def changing(
+    courses: Courses,
+    share_min: float = 0.5,
+    *,
+    cells: Collection[str] | None = None,
+    stages: Collection[str] | None = None,
+) -> list[LevelChange]:
+    """Each cell of which at least `share_min` (0..1) of the runs change their level; the worst first.
+
+    `cells`, `stages`: those that are looked at; None: all.
+    """
     by_cell: dict[tuple[str, str], list[RunCourse]] = {}
     for run in courses.runs:
-        by_cell.setdefault((run.cell, run.stage), []).append(run)
+        if (cells is None or run.cell in cells) and (stages is None or run.stage in stages):
+            by_cell.setdefault((run.cell, run.stage), []).append(run)
     found = []
     for (cell, stage), runs in by_cell.items():
         changed = [run for run in runs if _leaves_its_level(run.found)]
         if changed and len(changed) >= share_min * len(runs):
             worst = max(changed, key=lambda run: abs(run.found.change))
-            share = f"{len(changed)} of {len(runs)} runs"
-            text = f"{cell} in stage {stage} changes its rate level in {share}: {worst.words}"
-            found.append((abs(worst.found.change), text))
-    return [text for _, text in sorted(found, reverse=True)]
+            found.append(
+                (abs(worst.found.change), LevelChange(cell, stage, len(changed), len(runs), worst.words))
+            )
+    return [change for _, change in sorted(found, reverse=True)]
 
 
 def _leaves_its_level(found: Course) -> bool:

@@ -13,7 +13,7 @@ from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import level_checks, measured_stages, state_checks
 from mileage.execute import unfinished_lines
 from mileage.execute.environment_guard import changed_by
-from mileage.judge import Comparison
+from mileage.judge import CellVerdict, Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady_state import drift
@@ -22,6 +22,7 @@ from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
 from mileage.report.quantity import duration
+from mileage.report.sentence import design_words
 from mileage.report.view import CheckState
 from mileage.store import skipped_runs
 from mileage.store.environment import key_of, weighty
@@ -41,12 +42,12 @@ def checks_of(
     found: JournalReading,
     changes: Sequence[tuple[str, str, Environment, Environment]],
     comparison: Comparison,
-    aa: Audit | None,
+    aa: tuple[Sequence[CellVerdict], Sequence[CellVerdict]] | None,
 ) -> list[ValidityCheck]:
     """Every check of a study that compares.
 
     `found`: what was read of its runs. `changes`: where a key of the environment changed, the line about it, and the
-    two snapshots. `aa`: the audit of the baseline measured twice.
+    two snapshots. `aa`: of the baseline measured twice the tests that were judged, and those that differ.
     """
     failed = len(content.of_kind(FailedRun))
     needed = len(plan.runs) - skipped_runs(content)
@@ -56,7 +57,7 @@ def checks_of(
     few = comparison.descriptive and comparison.kind == "stages"
     more = ", holds for this device and this cycle; 3 cycles or more show whether it repeats" if few else ""
     checks = [
-        ValidityCheck("design", "ok" if repeated else "warn", comparison.design + more),
+        ValidityCheck("design", "ok" if repeated else "warn", design_words(comparison) + more),
         ValidityCheck(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
@@ -89,8 +90,20 @@ def checks_of(
     checks += state_checks(plan, found.courses, judged)
     checks += _until_checks(plan, content)
     if aa is not None:
-        checks.append(ValidityCheck(aa.name, aa.state, aa.text))
+        checks.append(_aa_check(*aa))
     return [*checks, *assumption_checks(plan), _environment_check(plan, changes)]
+
+
+def _aa_check(tested: Sequence[CellVerdict], off: Sequence[CellVerdict]) -> ValidityCheck:
+    """Check the baseline that was measured twice: a difference between the two is a false alarm."""
+    if not tested:
+        return ValidityCheck("A/A", "unknown", "the baseline was not measured twice often enough to compare")
+    worst = max(tested, key=lambda cell: abs((cell.ratio or 1.0) - 1.0))
+    largest = f"largest difference {(worst.ratio or 1.0) - 1.0:+.1%} ({worst.cell})"
+    if off:
+        differ = f"{len(off)} of {len(tested)} cells of the baseline differ from themselves"
+        return ValidityCheck("A/A", "bad", f"{differ}; {largest}")
+    return ValidityCheck("A/A", "ok", f"the baseline measured twice does not differ from itself; {largest}")
 
 
 def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> ValidityCheck:

@@ -22,11 +22,9 @@ from mileage.analysis.stage_times import discard_words, wall_time
 from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
-from mileage.judge import Comparison
-from mileage.judge.audit import Audit
+from mileage.judge import CellVerdict, Comparison
 from mileage.judge.rate_over_time import levels_within
-from mileage.judge.sentence import listed
-from mileage.judge.standings import CellStandings
+from mileage.model.caveat import Caveat
 from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, LengthFactor, Run
 from mileage.model.run_record import Series
 from mileage.model.write_amplification import write_amplifications
@@ -34,11 +32,13 @@ from mileage.plan import Plan
 from mileage.plan.external_program import Program
 from mileage.plan.run_length import with_found_counts
 from mileage.report import StudyView, TortureTrace
+from mileage.report.caveat_words import caveat_words, listed
 from mileage.report.evidence import Evidence
 from mileage.report.measurement_page import MeasuredPage
 from mileage.report.measurement_setup import setting_lines
 from mileage.report.measurement_text import answer
 from mileage.report.method import method_text
+from mileage.report.sentence import notes_of
 from mileage.report.view import RunShape
 from mileage.store import StudyFolder, measured_cells, skipped_runs
 from mileage.store.environment import diff
@@ -51,8 +51,9 @@ _HEADING_MAX: Final = 160
 """Targets that a heading names."""
 
 
-def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -> MeasuredPage:
-    """Collect what the page of a study that compares nothing shows; `vetoes` speak against any conclusion."""
+def measured_page(plan: Plan, folder: StudyFolder, caveats: Sequence[Caveat] = ()) -> MeasuredPage:
+    """Collect what the page of a study that compares nothing shows; `caveats` speak against any conclusion."""
+    vetoes = [caveat_words(caveat) for caveat in caveats if caveat.is_veto]
     content = folder.content(around_damage=True)
     order = {cell.label: number for number, cell in enumerate(plan.cells)}
     cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
@@ -129,12 +130,12 @@ def study_view(
     folder: StudyFolder,
     comparison: Comparison,
     read: JournalContents,
-    aa: Audit | None = None,
-    standings: tuple[CellStandings, ...] = (),
+    aa: tuple[list[CellVerdict], list[CellVerdict]] | None = None,
 ) -> StudyView:
     """Collect what the report shows of a study folder.
 
-    `read`: what was read of its runs. `aa`: the audit of the baseline measured twice.
+    `read`: what was read of its runs. `aa`: of a baseline that was measured twice the tests that were judged, and
+    those that differ.
     """
     content = folder.content(around_damage=True)
     runs = content.runs()
@@ -162,9 +163,10 @@ def study_view(
             *array_events(targets_of(plan), [*runs, *content.of_kind(DidNotFinish)]),
             *why(comparison, read.arms.found),
             *read.hidden.notes,
+            *notes_of(comparison),
         ],
-        factor=plan.study.compare.arms if standings else "",
-        standings=standings,
+        factor=comparison.factor if comparison.standings else "",
+        standings=comparison.standings,
         evidence=replace(
             evidence_of(plan, folder, comparison, read.samples),
             steady=steady_rounds(plan, content),

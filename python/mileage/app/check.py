@@ -46,6 +46,7 @@ from mileage.app.temporary_studies import one_off_folder
 from mileage.errors import Refused
 from mileage.execute import Progress
 from mileage.judge import Comparison
+from mileage.model.caveat import veto
 from mileage.model.data_sheet import DataSheet
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
@@ -282,8 +283,8 @@ def _compared(result: StudyResult, seen: Sequence[TargetFindings]) -> Comparison
     )
     disks = [disk_in(one.after) for one in seen]
     same = disks[0] if disks[0] and disks[0] == disks[1] else ""
-    vetoes = (*found.vetoes, *([f"A and B are both on {same}"] if same else []))
-    return msgspec.structs.replace(found, cells=cells, headline=headline, vetoes=vetoes)
+    caveats = (*found.caveats, *([veto("same-disk", disk=same)] if same else []))
+    return msgspec.structs.replace(found, cells=cells, headline=headline, caveats=caveats)
 
 
 def _parts(plan: Plan) -> list[Plan]:

@@ -17,10 +17,11 @@ from mileage.app.multi_study import compare, stage_of
 from mileage.app.report_level import rewritten_level
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
-from mileage.judge.sentence import listed, unmatched
 from mileage.model.journal_entries import FailedRun
 from mileage.report import StudyView, ValidityCheck
+from mileage.report.caveat_words import listed
 from mileage.report.evidence import Evidence, Layout
+from mileage.report.sentence import notes_of
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
 from mileage.store.safe_directory import Directory
@@ -57,7 +58,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         runs_total=sum(len(result.content().any_runs()) for result in results),
         runs_failed=sum(len(result.content().of_kind(FailedRun)) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
-        notes=[*_differences(first, second), *unmatched(comparison)],
+        notes=[*_differences(first, second), *notes_of(comparison)],
         evidence=Evidence(
             device_classes=_classes(sides),
             places={**_tests(second), **_tests(first)},

@@ -10,6 +10,7 @@ from pathlib import Path
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
 from mileage.plan.cell_keys import KEY_COLUMNS, key_rows
+from mileage.report.caveat_words import caveat_words
 from mileage.store import StudyFolder
 from mileage.store.export_tables import Column, Row, Table, environment_table, journal_tables
 from mileage.store.safe_directory import refuse_links
@@ -63,7 +64,7 @@ def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
         result = load(folder)
     except Refused as refusal:
         return f"Tables of {folder.name}", tables, [*missing, f"The comparison is missing: {refusal}"]
-    missing += [f"Not whole: {veto}." for veto in result.outcome().vetoes]
+    missing += [f"Not whole: {caveat_words(one)}." for one in result.outcome().caveats]
     title = f"Tables of the study {result.plan.study.name} on {result.plan.study.target}"
     return title, [*tables, _cell_keys(result), *_judged(result)], missing
 

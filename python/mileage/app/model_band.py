@@ -176,12 +176,12 @@ def _without_sham(choice: Choice, sham: Mapping[tuple[str, str], float]) -> Choi
 
 def _ratios(resolved: Plan, stop: threading.Event) -> list[ChoiceRatio]:
     from mileage.analysis.journal_reader import read
-    from mileage.analysis.planned_comparison import comparison_of
+    from mileage.app.answer import planned_answer
 
     with scratch_directory() as place:
         folder = StudyFolder.create(place / "study", resolved.to_toml(), resolved.to_json().encode())
         do(resolved, folder, None, _BandEnd(stop), command="mileage run --band", keeps_states=False)
-        found = comparison_of(resolved, read(resolved, folder.content()).samples, ())
+        found = planned_answer(resolved, read(resolved, folder.content()).samples)
     return [ChoiceRatio(cell.cell, cell.metric, cell.ratio) for cell in found.cells if cell.ratio is not None]
 
 

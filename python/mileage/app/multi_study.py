@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-
-import msgspec
+from typing import NamedTuple
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
-from mileage.judge import Comparison, Sample, compare_arms, compare_stages
+from mileage.judge import Comparison, Sample
 from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.model.cell_key import alike
 from mileage.plan import Plan
-from mileage.plan.study import WORKLOAD_ARMS
+from mileage.report.caveat_words import caveat_words
 
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
@@ -29,14 +28,11 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    from mileage.analysis.cell_phrases import with_phrases
-    from mileage.analysis.imported_study import differing_settings
-    from mileage.analysis.planned_comparison import classed, tortured_between
+    from mileage.app.answer import AnswerSide, answer, stages_answer
     from mileage.app.notebook_view import shown
 
     (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
     a, b = _name(a), _name(b)
-    relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
     if first.folder.path.resolve() == second.folder.path.resolve():
         if first_stage == second_stage:
             raise Refused(
@@ -45,53 +41,23 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
                 advice=f"name two stages, such as {a}:before and {a}:after",
                 code="repeated",
             )
-        staged = compare_stages(
-            first.samples(),
-            baseline=first_stage,
-            candidate=second_stage,
-            relevance=relevance,
-            tortured=tortured_between(first.plan, first_stage, second_stage),
-            vetoes=first.vetoes(),
-            simulated=first.plan.virtual,
-        )
-        return shown(with_phrases(classed(staged, first.plan, first.plan), first.plan))
-    left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
-    right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
-    names = names_in(first.plan, second.plan)
-    right = [msgspec.structs.replace(s, cell=names.get(s.cell, s.cell)) for s in right]
-    common = {s.cell for s in left} & {s.cell for s in right}
-    if not common:
+        return shown(stages_answer(first.plan, first.samples(), first, (first_stage, second_stage)))
+    labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
+    ours = names_in(first.plan, second.plan)
+    own = {cell.label: cell.label for cell in first.plan.cells}
+    others = {cell.label: ours.get(cell.label, cell.label) for cell in second.plan.cells}
+    left = AnswerSide(first.plan, first.samples(), first, first_stage, labels[0], own)
+    right = AnswerSide(second.plan, second.samples(), second, second_stage, labels[1], others)
+    samples = left.samples(), right.samples()
+    if {sample.cell for sample in samples[0]}.isdisjoint(sample.cell for sample in samples[1]):
         raise Refused(
             "",
             f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common: "
-            f"{_listed_cells(left)}; {_listed_cells(right)}",
+            f"{_listed_cells(samples[0])}; {_listed_cells(samples[1])}",
             advice="measure both with the same settings; a recorded one, such as a rate, is in the name of its cell",
             code="nothing-in-common",
         )
-    names = {theirs: ours for theirs, ours in names.items() if ours in common}
-    vetoes = [*_vetoes(first), *_vetoes(second)]
-    labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
-    if first.plan.imported is not None or second.plan.imported is not None:
-        vetoes += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
-    else:
-        vetoes += setting_differences(first.plan_as_done(), second.plan_as_done(), names, labels)
-    found = compare_arms(
-        [s for s in left if s.cell in common],
-        [s for s in right if s.cell in common],
-        relevance=relevance,
-        paired=False,
-        labels=labels,
-        vetoes=vetoes,
-        simulated=first.plan.virtual and second.plan.virtual,
-    )
-    alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
-    found = msgspec.structs.replace(
-        found,
-        only_baseline=alone[0],
-        only_candidate=alone[1],
-        renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours),
-    )
-    return shown(with_phrases(classed(found, first.plan, second.plan), first.plan))
+    return shown(answer(left, right, "studies"))
 
 
 def _listed_cells(samples: Sequence[Sample]) -> str:
@@ -110,22 +76,15 @@ def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = No
     Raises:
         Refused: as `compare`; a name is that of no workload, or of several; both are one; no cells are otherwise equal.
     """
-    from mileage.analysis.cell_phrases import with_phrases
-    from mileage.analysis.planned_comparison import compare_workloads as judged
+    from mileage.app.answer import workloads_answer
+    from mileage.app.notebook_view import shown
 
     result, at = stage_of(text, stage)
     measured = list(dict.fromkeys(cell.key.workload for cell in result.plan.cells))
     baseline, candidate = (_workload_named(name, measured, text) for name in names)
     if baseline == candidate:
         raise Refused(baseline, "is named twice", advice="name two workloads", code="repeated")
-    plan = result.plan
-    compare = msgspec.structs.replace(
-        plan.study.compare, arms=WORKLOAD_ARMS, baseline=baseline, candidate=candidate
-    )
-    # Phrases and labels must be those of the requested comparison, because the plan may compare something else.
-    plan = msgspec.structs.replace(plan, study=msgspec.structs.replace(plan.study, compare=compare))
-    vetoes = _vetoes(result) if plan.imported is not None else result.vetoes()
-    return with_phrases(judged(plan, result.samples(), (baseline, candidate), vetoes, at), plan)
+    return shown(workloads_answer(result.plan, result.samples(), result, (baseline, candidate), at))
 
 
 def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
@@ -142,13 +101,11 @@ def names_in(ours: Plan, others: Plan) -> dict[str, str]:
     return alike(*({cell.label: cell.key for cell in plan.cells} for plan in (ours, others)))
 
 
-def _vetoes(result: StudyResult) -> list[str]:
-    """Reasons against a verdict with this study, each with the folder's name."""
-    from mileage.analysis import imported_study
+class _Names(NamedTuple):
+    """The names of two studies in a sentence."""
 
-    if result.plan.imported is not None:
-        return imported_study.vetoes(result.plan, result.folder)
-    return [f"{veto} (in {result.folder.path.name})" for veto in result.vetoes()]
+    baseline: str
+    candidate: str
 
 
 def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
@@ -256,8 +213,9 @@ def _measured(
     if warn is not None and all(plan.imported is None for plan in plans):
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):
             shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
-            for line in setting_differences(plans[0], plan, shared, (found[0][0], text)):
-                warn(f"Not measured in the same way: {line}")
+            for caveat in setting_differences(plans[0], plan, shared):
+                words = caveat_words(caveat, _Names(found[0][0], text))
+                warn(f"Not measured in the same way: {words}")
     if warn is not None and len(set(classes.values())) > 1:
         warn(
             f"Devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"

@@ -9,8 +9,9 @@ import html
 import math
 from typing import Final
 
-from mileage.judge import CellVerdict, Comparison, verdict_sentence
-from mileage.judge.sentence import verdict_word
+from mileage.judge import CellVerdict, Comparison
+from mileage.report.sentence import verdict_sentence
+from mileage.report.wording import verdict_word
 
 _WIDTH: Final = 240
 _HEIGHT: Final = 16

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from mileage.analysis.journal_reader import samples_of
-from mileage.analysis.planned_comparison import comparison_of
+from mileage.app.answer import planned_answer
 from mileage.execute.cycle import entry_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample
@@ -93,7 +93,7 @@ def judged(study: Study, seed: int, rng: np.random.Generator) -> Comparison:
     """Plan, do and judge one study on a target that drifts."""
     plan = _planned(study, seed)
     drift = Drift(rng)
-    return comparison_of(plan, _measured(plan, drift), ())
+    return planned_answer(plan, _measured(plan, drift))
 
 
 def _planned(study: Study, seed: int) -> Plan:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mileage.analysis.journal_reader import JournalContents
     from mileage.analysis.run_facts import JournalReading
     from mileage.judge import Comparison, Sample
+    from mileage.model.caveat import Caveat
     from mileage.report import StudyView
     from mileage.store import Outcome
     from mileage.store.tables import StagedTables
@@ -128,45 +129,29 @@ class StudyResult:
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
-        from mileage.analysis.cell_phrases import with_phrases
-        from mileage.analysis.level_names import renamed_comparison, with_ranking
-        from mileage.analysis.model_band import model_band
-        from mileage.analysis.planned_comparison import comparison_of
+        from mileage.app.answer import planned_answer
         from mileage.app.notebook_view import shown
 
-        found = comparison_of(self.plan, self.samples(), self.vetoes())
-        ranked = with_ranking(found, self.plan, self.samples())
-        named = with_phrases(renamed_comparison(ranked, self.plan), self.plan)
-        return shown(replace(named, band=model_band(self.plan, self.content())))
+        return shown(planned_answer(self.plan, self.samples(), self))
 
-    def vetoes(self) -> list[str]:
-        """Reasons against any verdict of this study, each worded to follow "not conclusive because"."""
-        from mileage.analysis.steady_state_checks import REMEDY, changing
-        from mileage.analysis.validity_checks import audits, grave_changes
-        from mileage.analysis.view import environment_changes
-        from mileage.execute.device_failure import unfinished_lines
+    def caveats(self) -> list[Caveat]:
+        """Reasons against any conclusion from this study."""
+        from mileage.app.answer import caveats_of
 
-        content = self.content()
-        vetoes = self.outcome().vetoes + unfinished_lines(content)
-        vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
-        if not any(stage.torture for stage in self.plan.study.stage):
-            vetoes += [f"{course}; {REMEDY}" for course in changing(self.seen().courses)[:1]]
-        saved = dict(self.folder.environments())
-        grave = grave_changes(self.plan, environment_changes(self.plan, content, saved))
-        return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
+        measured = [run.stage for run in self.plan.runs if run.role == "measure"]
+        return caveats_of(self, [cell.label for cell in self.plan.cells], measured)
 
     def view(self) -> StudyView:
         """The values and tables that the report of this study is drawn from."""
         from mileage.analysis.level_names import renamed_view
-        from mileage.analysis.planned_comparison import aa_audit, standings_of
+        from mileage.analysis.planned_comparison import aa_differences
         from mileage.analysis.view import study_view
 
         self._look()
         if self._view is None:
-            samples = self.samples()
-            aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
             comparison = self.comparison()
-            view = study_view(self.plan, self.folder, comparison, self.reading(), aa, places)
+            aa = aa_differences(self.plan, self.samples())
+            view = study_view(self.plan, self.folder, comparison, self.reading(), aa)
             self._view = renamed_view(self._with_published(view, comparison), self.plan)
         return self._view
 
@@ -226,7 +211,7 @@ class StudyResult:
             return imported_text(imported_page(self.plan, self.folder), width)
         if self.compares:
             return render_text(self.view(), width)
-        page = measured_page(self.plan, self.folder, self.vetoes())
+        page = measured_page(self.plan, self.folder, self.caveats())
         warnings = "".join(
             "\n".join(wrapped(line, width)) + "\n" for line in (*page.unfinished, page.answer) if line
         )
@@ -294,7 +279,7 @@ class StudyResult:
             return
         if not self.compares:
             write_tables(self.content(), self.folder.directory)
-            page = measured_page(self.plan, self.folder, self.vetoes())
+            page = measured_page(self.plan, self.folder, self.caveats())
             write_measured(page, self.folder.directory, drawn=pictures)
         elif pictures:
             self._write_comparison()

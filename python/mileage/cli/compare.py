@@ -12,7 +12,7 @@ from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage.judge import Comparison
-    from mileage.judge.gate_rules import GatedCell, Rule
+    from mileage.judge.gate_rules import GatedCell, RuleResult
     from mileage.judge.published_differences import Reanalysis
 
 
@@ -73,6 +73,11 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-missing", is_flag=True, help="With --fail-if: accept tests that only the baseline has."
 )
+@click.option(
+    "--allow-unjudged",
+    is_flag=True,
+    help="With --fail-if: exit with 0 where a rule cannot be judged, and none is broken; otherwise with 4.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, as --format json does.")
 @click.option(
     "--format",
@@ -94,6 +99,7 @@ def command(
     history: bool,
     rules: tuple[str, ...],
     allow_missing: bool,
+    allow_unjudged: bool,
     as_json: bool,
     form: str,
 ) -> None:
@@ -117,9 +123,10 @@ def command(
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"--json and --format {form}: one of them")
-    gate = _Gate(rules, allow_missing, "json" if as_json else form)
-    if allow_missing and not rules:
-        raise click.UsageError("--allow-missing belongs to --fail-if")
+    gate = _Gate(rules, allow_missing, allow_unjudged, "json" if as_json else form)
+    for option, value in (("--allow-missing", allow_missing), ("--allow-unjudged", allow_unjudged)):
+        if value and not rules:
+            raise click.UsageError(f"{option} belongs to --fail-if")
     if table is not None:
         if studies or stage is not None or history or workloads is not None:
             raise click.UsageError("--table judges a file: remove studies, --stage, --workloads, --history")
@@ -152,19 +159,21 @@ def command(
 class _Gate:
     """Conditions that fail a pipeline, and the format of the output."""
 
-    def __init__(self, rules: Sequence[str], allow_missing: bool, form: str) -> None:
+    def __init__(self, rules: Sequence[str], allow_missing: bool, allow_unjudged: bool, form: str) -> None:
         """Raises UsageError for what is no rule."""
         from mileage.judge.gate_rules import parse_rule
+        from mileage.report.gate_output import EXPECTED
 
         try:
             self.rules = [parse_rule(text) for text in rules]
         except ValueError as cause:
-            raise click.UsageError(f"--fail-if {cause}") from cause
+            raise click.UsageError(f"--fail-if {cause}: {EXPECTED}") from cause
         self.allow_missing = allow_missing
+        self.allow_unjudged = allow_unjudged
         self.form = form
 
     def conclude(self, comparison: Comparison) -> None:
-        """Print a comparison. Raises JudgedFailure for a rule that it breaks, Refused for one about no cell of it."""
+        """Print a comparison, and end as the rules say: see `end`. Raises Refused for a rule about no cell of it."""
         self.show(comparison)
         self.end(comparison)
 
@@ -174,52 +183,77 @@ class _Gate:
         from mileage.report.gate_output import FORMATS, compared_text
         from mileage.terminal import report_width, say
 
-        missing, broken = self._missing(comparison), self._broken(gated_cells(comparison))
+        missing, results = self._missing(comparison), self._results(gated_cells(comparison))
         if self.form == "json":
-            _print_json(comparison)
+            _print_json(with_gate(comparison, results))
         elif self.form == "text":
-            say(compared_text(comparison, width=report_width()))
+            say(compared_text(comparison, results, width=report_width()))
         else:
-            click.echo(FORMATS[self.form](comparison, broken, missing), nl=False)
+            click.echo(FORMATS[self.form](comparison, results, missing), nl=False)
 
     def end(self, comparison: Comparison) -> None:
-        """Raises JudgedFailure for a rule that a printed comparison breaks."""
+        """End as the rules say of a printed comparison.
+
+        Raises:
+            JudgedFailure: a rule is broken, or a test of the baseline is missing.
+            NotJudged: none is broken, but one cannot be judged.
+        """
         from mileage.judge.gate_rules import gated_cells
 
-        self._end(self._broken(gated_cells(comparison)), self._missing(comparison), len(comparison.cells))
+        self._end(self._results(gated_cells(comparison)), self._missing(comparison))
 
     def _missing(self, comparison: Comparison) -> Sequence[str]:
         return () if self.allow_missing or not self.rules else comparison.only_baseline
 
     def conclude_cells(self, cells: Sequence[GatedCell]) -> None:
-        """Conclude as above, for cells that were printed before."""
-        self._end(self._broken(cells), (), len(cells))
+        """End as above, for cells that were printed before."""
+        self._end(self._results(cells), ())
 
-    def _broken(self, cells: Sequence[GatedCell]) -> list[tuple[Rule, GatedCell]]:
+    def _results(self, cells: Sequence[GatedCell]) -> list[RuleResult]:
         from mileage.errors import Refused
-        from mileage.judge.gate_rules import failing
+        from mileage.judge.gate_rules import results_of
 
         try:
-            return [(rule, cell) for rule in self.rules for cell in failing(rule, cells)]
+            return [result for rule in self.rules for result in results_of(rule, cells)]
         except ValueError as cause:
             raise Refused("--fail-if", str(cause), code="wrong-value") from cause
 
-    def _end(self, broken: Sequence[tuple[Rule, GatedCell]], missing: Sequence[str], of: int) -> None:
-        from mileage.errors import JudgedFailure
+    def _end(self, results: Sequence[RuleResult], missing: Sequence[str]) -> None:
+        from mileage.errors import JudgedFailure, NotJudged
 
-        by_rule = {rule: [cell.name for found, cell in broken if found == rule] for rule in self.rules}
-        failures = [
-            f"{len(names)} of {of} cells {rule.sentence()}: {names[0]} first"
-            for rule, names in by_rule.items()
-            if names
-        ]
+        broken, unjudged = self._counts(results, "broken"), self._counts(results, "cannot be judged")
         if missing:
             names = ", ".join(missing)
-            failures.append(
-                f"{len(missing)} cells of the baseline are missing: {names} (--allow-missing lets them)"
+            broken.append(
+                f"{len(missing)} tests of the baseline are missing: {names} (--allow-missing lets them)"
             )
-        if failures:
-            raise JudgedFailure("; ".join(failures))
+        if broken:
+            raise JudgedFailure("; ".join([*broken, *unjudged]))
+        if unjudged and not self.allow_unjudged:
+            raise NotJudged(f"{'; '.join(unjudged)} (--allow-unjudged lets them)")
+
+    def _counts(self, results: Sequence[RuleResult], outcome: str) -> list[str]:
+        """For each rule with this outcome in some tests, how many they are, and the first."""
+        from mileage.report.gate_output import name_of
+
+        found = []
+        for rule in self.rules:
+            own = [result for result in results if result.rule == rule]
+            these = [result for result in own if result.outcome == outcome]
+            if these:
+                verb = "is broken" if outcome == "broken" else outcome
+                first = f": {name_of(these[0].cell)}{' first' if len(these) > 1 else ''}"
+                found.append(f'the rule "{rule.text}" {verb} in {len(these)} of {len(own)} tests{first}')
+        return found
+
+
+def with_gate(comparison: Comparison, results: Sequence[RuleResult]) -> object:
+    """The comparison for JSON, with what each rule says of each test where there are rules."""
+    import msgspec
+
+    if not results:
+        return comparison
+    return {**msgspec.structs.asdict(comparison), "gate": results}
 
 
 def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: _Gate) -> None:
@@ -342,7 +376,7 @@ def _table(
     verdicts = (cell.verdict for cell in found.assumptions[0].cells)
     gate.conclude_cells(
         [
-            GatedCell(name=name, cell=name, metric="", verdict=verdict)
+            GatedCell(cell=name, metric="", verdict=verdict)
             for name, verdict in zip(names, verdicts, strict=True)
         ]
     )

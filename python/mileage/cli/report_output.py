@@ -24,7 +24,7 @@ def print_report(text: str, page: Path | str, comparison: Comparison | None) -> 
     say(text)
     click.echo(page if isinstance(page, str) else f"Report: {page}")
     if comparison is not None:
-        from mileage.judge import verdict_sentence
+        from mileage.report.sentence import verdict_sentence
 
         first = _SENTENCE_END.split(harmless(verdict_sentence(comparison)), maxsplit=1)[0]
         click.echo("\n".join(wrapped(first, report_width())))

@@ -1,7 +1,7 @@
 """The judge: is one stage, study or setting faster than another, by how much, and how sure are we?
 
 Pure functions on samples: no file, no clock, no globals, no randomness. `compare_stages` and `compare_arms`
-turn samples into a `Comparison`; `verdict_sentence` puts it into words. The scale is the log ratio, the unit
+turn samples into a `Comparison` of facts; `mileage.report` has the words. The scale is the log ratio, the unit
 of inference the highest level that was repeated (cycle, then block, then run), never the second or the I/O.
 """
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mileage.judge.ratio import Estimate, one_sample, pooled, welch
     from mileage.judge.repetitions import Spread, spread
     from mileage.judge.samples import Sample
-    from mileage.judge.sentence import verdict_sentence
     from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
 else:
     __getattr__ = lazy_names(
@@ -28,7 +27,6 @@ else:
             "mileage.judge.ratio": ("Estimate", "one_sample", "pooled", "welch"),
             "mileage.judge.repetitions": ("Spread", "spread"),
             "mileage.judge.samples": ("Sample",),
-            "mileage.judge.sentence": ("verdict_sentence",),
             "mileage.judge.verdict": ("DEFAULT_RELEVANCE", "VERDICTS", "Verdict"),
         },
     )
@@ -49,6 +47,5 @@ __all__ = [
     "one_sample",
     "pooled",
     "spread",
-    "verdict_sentence",
     "welch",
 ]

@@ -8,7 +8,7 @@ and its note says why. ValueError is for misuse by the caller only.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -27,8 +27,10 @@ from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
+from mileage.judge.standings import CellStandings
 from mileage.judge.summary import superiority
 from mileage.judge.verdict import Verdict, decide, relevance_of
+from mileage.model.caveat import Caveat, limit, note
 
 Interval = tuple[float, float]
 
@@ -49,7 +51,8 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     (the torture arm) and some only wait as long (the sham arm). `ratio` is candidate over baseline, divided by the
     same ratio of the sham arm; `ci95` and `ci90` are its confidence intervals. Means are geometric, of the torture
     arm. `unit_ratios` has one ratio per unit of inference with the sham removed (unpaired: each candidate run over
-    the baseline's mean); their geometric mean is `ratio`. `n_*` and `values_*` are the raw runs of the torture arm.
+    the baseline's mean); their geometric mean is `ratio`. `n_*` and `values_*` are the raw runs of the torture arm,
+    `units_*` the units of inference (runs, blocks or cycles) behind this cell.
     `p_holm` is None outside the cells that the study is about (its headline). `mde` is the smallest relative change
     seen with 80 % power (0.05 = 5 %). `p_exact` is the permutation p where one can be counted; `depends_on_method`
     says that it and `p_raw` fall on different sides of alpha. `superiority` is the chance that a run of the candidate
@@ -70,6 +73,8 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     relevance: float
     n_baseline: int
     n_candidate: int
+    units_baseline: int
+    units_candidate: int
     unit_ratios: tuple[float, ...]
     mean_baseline: float | None
     mean_candidate: float | None
@@ -79,7 +84,7 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     mde: float | None
     p_exact: float | None
     depends_on_method: bool
-    note: str
+    caveats: tuple[Caveat, ...]
     superiority: float | None = None
 
     @property
@@ -88,17 +93,25 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
         return self.p_bh if self.p_holm is None else self.p_holm
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All cells of one question. `units_*` is the largest number of units that a cell had in each arm.
+class Work(msgspec.Struct, frozen=True):
+    """What a cell does, where that is one plain thing: blocks of one size, read or written in one order."""
 
-    `vetoes` are failed audits, worded to follow "not conclusive because"; they stand next to the verdicts and
-    change none. `descriptive` marks a comparison whose unit is not the one that would have to be repeated.
+    direction: Literal["read", "write"]
+    record_bytes: int
+    order: Literal["sequential", "random"]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All cells of one question, as facts; `mileage.report` has the words.
+
+    `units_*` is the largest number of units that a cell had in each arm. `caveats` are what stands against a conclusion
+    (it vetoes) or limits it; they change no verdict. `descriptive` marks a comparison whose unit is not the one
+    that would have to be repeated.
     """
 
     kind: Literal["stages", "arms"]
     baseline: str
     candidate: str
-    design: str
     descriptive: bool
     unit: Unit
     units_baseline: int
@@ -107,9 +120,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float
     cells: tuple[CellVerdict, ...]
     headline: tuple[CellVerdict, ...]
-    vetoes: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     tortured: bool = True
     """Whether the target was worn between the two stages."""
+    is_printed: bool = False
+    """Whether it was judged from printed means and deviations, the runs taken as log-normal."""
     overall: MeanRatio | None = None
     """The headline's cells together; None for fewer than two, or where they do not share their units."""
     only_baseline: tuple[str, ...] = ()
@@ -119,27 +134,39 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Cells that the candidate calls otherwise and that mean the same: its label, and the baseline's."""
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
-    simulated: bool = False
-    """Whether the drive is a model, so that an interval says nothing of how well it is modelled."""
-    served: str = ""
-    """The drives below the real kernel that are models, in words; empty: none."""
-    subject: str = "this drive"
-    """The object that both stages measured, in words."""
-    wear: str = ""
-    """The amount written between the two stages, in words ("190 GiB of writes"); empty: not known."""
-    activities: dict[str, str] = {}
-    """The activity of each cell in words ("writes 128 KiB blocks in sequence"), for cells that have such words."""
+    subject: Literal["drive", "file system", "file"] = "drive"
+    """The object that both stages measured."""
+    wear_bytes: int | None = None
+    """The bytes written between the two stages; None: not known for certain."""
+    wear_order: str = ""
+    """"sequential" or "random"; empty: mixed, or not known."""
+    work: dict[str, Work] = {}
+    """What each cell does, for cells of which that is one plain thing that no other cell does."""
     groups: dict[str, MeanRatio] = {}
     """Combined ratio of the headline cells of each workload.
 
     Empty where the workloads are not known, or `overall` is None.
     """
-    ranking: str = ""
-    """Order of all levels of the compared factor, in words; empty for fewer than three."""
-    model_miss: str = ""
-    """On a virtual drive, the published rate that its model misses most, in words; empty: none by over a tenth."""
+    factor: str = ""
+    """The factor whose levels are compared; empty where there is none."""
+    standings: tuple[CellStandings, ...] = ()
+    """All levels of the factor by cell, where there are more than two."""
     band: ModelBand | None = None
     """On a virtual drive, the same comparison over choices that are not published; None where none was tried."""
+
+    @property
+    def vetoes(self) -> tuple[Caveat, ...]:
+        """The caveats for which nothing may be concluded."""
+        return tuple(caveat for caveat in self.caveats if caveat.is_veto)
+
+    def has(self, code: str) -> bool:
+        """Whether a caveat with this code is among those of the whole."""
+        return any(caveat.code == code for caveat in self.caveats)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a side is a model, so that an interval says nothing of how well it is modelled."""
+        return self.has("simulated")
 
 
 def compare_stages(
@@ -149,9 +176,10 @@ def compare_stages(
     candidate: str,
     relevance: Mapping[str, float],
     alpha: float = 0.05,
-    vetoes: Sequence[str] = (),
+    caveats: Sequence[Caveat] = (),
     tortured: bool = True,
     simulated: bool = True,
+    fixed_rate: Collection[str] = (),
 ) -> Comparison:
     """Judge stage `candidate` against stage `baseline` of one study; samples of other stages are ignored.
 
@@ -162,7 +190,8 @@ def compare_stages(
 
     `tortured` says whether there was torture between them, for the words alone. `simulated`: the runs were made by a
     deterministic drive, where equal values mean that there is no spread. `relevance` maps "throughput",
-    "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the default.
+    "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the default. `fixed_rate`: the cells whose rate
+    the load set on both sides, of which the latency is the headline.
     ValueError: equal or empty stage names, an unknown arm, a row twice, alpha outside (0, 0.5).
     """
     _check_question(baseline, candidate, alpha)
@@ -181,14 +210,14 @@ def compare_stages(
         kind="stages",
         baseline=baseline,
         candidate=candidate,
-        design=_stage_design(len(cycles), sham),
         descriptive=len(cycles) < 2,
         unit="cycle" if len(cycles) > 1 else "run",
         sham_removed=sham,
         alpha=alpha,
-        vetoes=tuple(vetoes),
+        caveats=(*caveats, *_cycle_caveats(len(cycles))),
         tortured=tortured,
         simulated=simulated,
+        fixed_rate=fixed_rate,
         cells_of=[
             {s.cell for s in used if s.stage == name and s.arm == TORTURE} for name in (baseline, candidate)
         ],
@@ -203,9 +232,10 @@ def compare_arms(
     paired: bool,
     labels: tuple[str, str],
     alpha: float = 0.05,
-    vetoes: Sequence[str] = (),
+    caveats: Sequence[Caveat] = (),
     one_session: bool = False,
     simulated: bool = True,
+    fixed_rate: Collection[str] = (),
 ) -> Comparison:
     """Judge arm `b` (candidate) against arm `a` (baseline), each the samples of one stage and one arm.
 
@@ -231,23 +261,19 @@ def compare_arms(
         key = (group[0].cell, group[0].metric)
         low, high = cells_a.get(key, []), cells_b.get(key, [])
         evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
-    counts = _most_units(evidence)
-    design = f"{counts[0]} paired blocks" if paired else f"{counts[0]} and {counts[1]} independent {unit}s"
-    if one_session:
-        design = f"{design}, one session each: descriptive"
     return judged(
         evidence,
         relevance,
         kind="arms",
         baseline=labels[0],
         candidate=labels[1],
-        design=design,
         descriptive=one_session,
         unit=unit,
         sham_removed=False,
         alpha=alpha,
-        vetoes=tuple(vetoes),
+        caveats=(*caveats, *([limit("one-session")] if one_session else [])),
         simulated=simulated,
+        fixed_rate=fixed_rate,
         cells_of=[{s.cell for s in arm} for arm in (a, b)],
     )
 
@@ -259,14 +285,15 @@ def judged(
     kind: Literal["stages", "arms"],
     baseline: str,
     candidate: str,
-    design: str,
     descriptive: bool,
     unit: Unit,
     sham_removed: bool,
     alpha: float,
-    vetoes: tuple[str, ...],
+    caveats: tuple[Caveat, ...] = (),
     tortured: bool = False,
     simulated: bool = False,
+    is_printed: bool = False,
+    fixed_rate: Collection[str] = (),
     cells_of: Sequence[set[str]] = (set(), set()),
 ) -> Comparison:
     """Turn the evidence of every test into a verdict, with p values corrected for multiple tests.
@@ -276,13 +303,14 @@ def judged(
     """
     if not simulated:
         evidence = [
-            with_known_spread(found, unit) if _is_headline(found.sample) else found for found in evidence
+            with_known_spread(found, unit) if found.sample.metric in HEADLINE_METRICS else found
+            for found in evidence
         ]
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
     p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
     # The few headline cells were chosen in advance and carry the verdict sentence: control any false alarm among them
     # (Holm).
-    family = [i for i in tested if _is_headline(evidence[i].sample)]
+    family = [i for i in tested if _is_headline(evidence[i].sample, fixed_rate)]
     p_holm = dict(zip(family, holm([p_raw[i] for i in family]), strict=True))
     # The table is read as a list of findings: control the share of false ones among all tested cells.
     p_bh = dict(zip(tested, benjamini_hochberg([p_raw[i] for i in tested]), strict=True))
@@ -291,11 +319,16 @@ def judged(
         for i, found in enumerate(evidence)
     ]
     counts = _most_units(evidence)
+    headline = tuple(
+        c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample, fixed_rate)
+    )
+    family_cells = headline or tuple(cells)
+    if family_cells and max(max(cell.n_baseline, cell.n_candidate) for cell in family_cells) == 1:
+        caveats = (*caveats, limit("one-run"))
     return Comparison(
         kind=kind,
         baseline=baseline,
         candidate=candidate,
-        design=design,
         descriptive=descriptive,
         unit=unit,
         units_baseline=counts[0],
@@ -303,9 +336,10 @@ def judged(
         sham_removed=sham_removed,
         alpha=alpha,
         cells=tuple(cells),
-        headline=tuple(c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample)),
-        vetoes=vetoes,
+        headline=headline,
+        caveats=caveats,
         tortured=tortured,
+        is_printed=is_printed,
         # Runs of different cells are not made together, so their ratios cannot be combined run by run.
         overall=_overall(family, evidence) if unit != "run" else None,
         only_baseline=tuple(sorted(cells_of[0] - cells_of[1])),
@@ -325,7 +359,7 @@ def _overall(family: Sequence[int], evidence: Sequence[Evidence]) -> MeanRatio |
 def _cell(
     found: Evidence, relevance: float, alpha: float, p_holm: float | None, p_bh: float | None
 ) -> CellVerdict:
-    estimate, sample, note = found.estimate, found.sample, found.note
+    estimate, sample, caveats = found.estimate, found.sample, [*found.caveats]
     p_raw = None if estimate is None else estimate.p_value()
     verdict: Verdict = "undecided"
     # Holm's value where the cell is a headline, as it is the stricter one.
@@ -340,11 +374,10 @@ def _cell(
             higher_is_better=sample.higher_is_better,
         )
         if estimate.se == 0:
-            note = "; ".join(filter(None, (note, "no spread between the units: the interval is a point")))
+            caveats.append(note("no-spread"))
     depends = _depends_on_method(found, p_raw, alpha)
     if depends and found.exact is not None:
-        opinions = f"depends on method: p = {p_raw:.2g} (t), {found.exact.p:.2g} (permutation)"
-        note = "; ".join(filter(None, (note, opinions)))
+        caveats.append(note("depends-on-method", p_t=p_raw or 0.0, p_permutation=found.exact.p))
     log_ratio = found.log_ratio if estimate is None else estimate.log_ratio
     return CellVerdict(
         cell=sample.cell,
@@ -361,6 +394,8 @@ def _cell(
         relevance=relevance,
         n_baseline=len(found.values_baseline) or found.units_baseline,
         n_candidate=len(found.values_candidate) or found.units_candidate,
+        units_baseline=found.units_baseline,
+        units_candidate=found.units_candidate,
         unit_ratios=tuple(exp(x) for x in found.unit_logs),
         mean_baseline=_exp(found.log_baseline),
         mean_candidate=_exp(found.log_candidate),
@@ -370,7 +405,7 @@ def _cell(
         mde=None if estimate is None else estimate.detectable(alpha),
         p_exact=None if found.exact is None else found.exact.p,
         depends_on_method=depends,
-        note=note,
+        caveats=tuple(caveats),
         superiority=_superiority(found, sample.higher_is_better),
     )
 
@@ -388,19 +423,18 @@ def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bo
     return (p_raw <= alpha) != (found.exact.p <= alpha)
 
 
-def _is_headline(sample: Sample) -> bool:
+def _is_headline(sample: Sample, fixed_rate: Collection[str]) -> bool:
+    if sample.cell in fixed_rate:
+        return sample.metric.startswith("latency")
     return sample.metric in HEADLINE_METRICS and (
         HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
     )
 
 
-def _stage_design(cycles: int, sham: bool) -> str:
-    control = "with an idle control" if sham else "without an idle control"
+def _cycle_caveats(cycles: int) -> list[Caveat]:
     if cycles == 0:
-        return "no complete cycle"
-    if cycles == 1:
-        return f"one cycle {control}: descriptive" if sham else "one cycle: descriptive"
-    return f"{cycles} cycles {control}"
+        return [limit("no-complete-cycle")]
+    return [limit("one-cycle")] if cycles == 1 else []
 
 
 def _most_units(evidence: Sequence[Evidence]) -> tuple[int, int]:

@@ -8,16 +8,14 @@ Refuses to drop a value: a cell with a zero, negative or non-finite value has no
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from mileage.judge.exact import ExactP, rank_sum, sign_flip
 from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, unpaired
 from mileage.judge.samples import SHAM, TORTURE, Sample
-
-COARSE: Final = "the runs show no spread, so the figures are too coarse to know how runs differ"
-POOLED: Final = "the runs of one arm have equal values; the spread is that of both arms together"
+from mileage.model.caveat import Caveat, limit, note
 
 Unit = Literal["cycle", "block", "run"]
 Groups = dict[int, list[float]]
@@ -38,7 +36,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     unit_logs: tuple[float, ...] = ()
     units_baseline: int = 0
     units_candidate: int = 0
-    note: str = ""
+    caveats: tuple[Caveat, ...] = ()
+    """What is missing or special about this cell; their `tests` are empty."""
 
 
 def with_known_spread(found: Evidence, unit: Unit) -> Evidence:
@@ -50,7 +49,7 @@ def with_known_spread(found: Evidence, unit: Unit) -> Evidence:
     if found.estimate is None:
         return found
     if found.estimate.se == 0:
-        return _noted(msgspec.structs.replace(found, estimate=None, exact=None), COARSE)
+        return _noted(msgspec.structs.replace(found, estimate=None, exact=None), limit("no-spread-known"))
     arms = [[math.log(value) for value in arm] for arm in (found.values_baseline, found.values_candidate)]
     if (
         unit != "run"
@@ -59,7 +58,7 @@ def with_known_spread(found: Evidence, unit: Unit) -> Evidence:
         or all(moments(arm).variance for arm in arms)
     ):
         return found
-    return _noted(msgspec.structs.replace(found, estimate=pooled(*arms)), POOLED)
+    return _noted(msgspec.structs.replace(found, estimate=pooled(*arms)), note("pooled-spread"))
 
 
 def complete_cycles(samples: Sequence[Sample], baseline: str, candidate: str) -> tuple[int, ...]:
@@ -87,7 +86,7 @@ def of_stages(
         values_candidate=_values(s for s in torture if s.stage == candidate),
     )
     if not cycles:
-        return _noted(found, f"no cycle was measured both in {baseline} and in {candidate}")
+        return _noted(found, limit("no-complete-cycle"))
     if problem := _unusable(used):
         return _noted(found, problem)
     logs = {
@@ -109,9 +108,8 @@ def of_pairs(baseline: Sequence[Sample], candidate: Sequence[Sample]) -> Evidenc
     low, high = (_grouped(arm, lambda s: number[s.cycle, s.block]) for arm in (baseline, candidate))
     ratios = _log_ratios(low, high)
     lone = len(keys) - len(ratios)
-    note = f"{_counted(lone, 'block')} without a partner not used" if lone else ""
     if not ratios:
-        return _noted(found, "no block has both arms")
+        return _noted(found, limit("no-pair"))
     blocks = sorted(ratios)
     found = msgspec.structs.replace(
         found,
@@ -119,8 +117,8 @@ def of_pairs(baseline: Sequence[Sample], candidate: Sequence[Sample]) -> Evidenc
         log_candidate=_mean([_mean(high[block]) for block in blocks]),
         units_baseline=len(blocks),
         units_candidate=len(blocks),
-        note=note,
     )
+    found = _noted(found, note("lone-units", count=lone, unit="block")) if lone else found
     return _from_ratios(found, [ratios[block] for block in blocks], "block")
 
 
@@ -130,7 +128,7 @@ def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit
     if problem := _unusable([*baseline, *candidate]):
         return _noted(found, problem)
     if not baseline or not candidate:
-        return _noted(found, "one of the arms has no run of this test")
+        return _noted(found, limit("no-run"))
     groups = [_grouped(arm, lambda s: s.cycle) for arm in (baseline, candidate)]
     if unit == "cycle":
         low, high = ([_mean(group[cycle]) for cycle in sorted(group)] for group in groups)
@@ -142,9 +140,9 @@ def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit
 def _by_cycle(found: Evidence, arms: Sequence[tuple[Groups, Groups]], sham: bool) -> Evidence:
     torture, control = (_log_ratios(*arm) for arm in arms)
     if not torture:
-        return _noted(found, "no cycle has this test in both stages")
+        return _noted(found, limit("no-pair"))
     if sham and not control:
-        return _noted(found, "the idle control has no cycle with this test in both stages")
+        return _noted(found, limit("no-control"))
     cycles = sorted(torture)
     low, high = arms[0]
     sham_logs = [control[cycle] for cycle in sorted(control)]
@@ -167,21 +165,21 @@ def _from_uneven_sham(found: Evidence, torture: Sequence[float], sham: Sequence[
     """Torture and sham cycles that do not match one to one: compared as two groups of common variance."""
     common = _mean(sham)
     units = tuple(x - common for x in torture)
-    note = f"{len(torture)} stress cycles and {len(sham)} control cycles cannot be paired: compared as two groups"
-    found = msgspec.structs.replace(found, unit_logs=units, log_ratio=_mean(units), note=note)
+    found = msgspec.structs.replace(found, unit_logs=units, log_ratio=_mean(units))
+    found = _noted(found, note("control-not-paired", stress_cycles=len(torture), control_cycles=len(sham)))
     if len(torture) < 2:
-        return _noted(found, "1 cycle with this test, at least 2 needed")
+        return _noted(found, limit("too-few-units", count=1, unit="cycle", needed=2))
     return msgspec.structs.replace(found, estimate=pooled(sham, torture))
 
 
 def _by_run(found: Evidence, arms: Sequence[tuple[Groups, Groups]], cycle: int, sham: bool) -> Evidence:
     (low, high), (sham_low, sham_high) = ((arm[0].get(cycle, []), arm[1].get(cycle, [])) for arm in arms)
     if not low or not high:
-        return _noted(found, "one of the stages has no run of this test")
+        return _noted(found, limit("no-run"))
     if not sham:
         return _from_groups(found, low, high, None, "run")
     if not sham_low or not sham_high:
-        return _noted(found, "the idle control lacks this test in one of the stages")
+        return _noted(found, limit("no-control"))
     return _from_groups(found, low, high, (sham_low, sham_high), "run")
 
 
@@ -207,7 +205,7 @@ def _from_groups(
     )
     fewest = min(len(group) for group in (low, high, *(sham or ())))
     if fewest < 2:
-        return _noted(found, f"{_counted(fewest, unit)} in one of the groups, at least 2 needed")
+        return _noted(found, limit("too-few-units", count=fewest, unit=unit, needed=2))
     if sham:
         return msgspec.structs.replace(found, estimate=contrast([high, sham[0]], [low, sham[1]]))
     return msgspec.structs.replace(found, estimate=unpaired(low, high), exact=rank_sum(low, high))
@@ -216,7 +214,7 @@ def _from_groups(
 def _from_ratios(found: Evidence, ratios: Sequence[float], unit: Unit) -> Evidence:
     found = msgspec.structs.replace(found, unit_logs=tuple(ratios), log_ratio=_mean(ratios))
     if len(ratios) < 2:
-        return _noted(found, f"{_counted(len(ratios), unit)} with this test, at least 2 needed")
+        return _noted(found, limit("too-few-units", count=len(ratios), unit=unit, needed=2))
     settled = [0.0 if abs(x) <= LOG_RESOLUTION else x for x in ratios]
     return msgspec.structs.replace(found, estimate=one_sample(ratios), exact=sign_flip(settled))
 
@@ -234,12 +232,15 @@ def _values(samples: Iterable[Sample]) -> tuple[float, ...]:
     return tuple(s.value for s in ordered if math.isfinite(s.value))
 
 
-def _unusable(samples: Sequence[Sample]) -> str:
+def _unusable(samples: Sequence[Sample]) -> Caveat | None:
+    """Why values have no ratio: a run of zero, or one that failed; with the share of the runs that have one."""
     bad = sorted((s for s in samples if not s.has_logarithm), key=lambda s: (s.run, s.stage))
     if not bad:
-        return ""
-    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    return f"run {bad[0].run}, stage {bad[0].stage}: {bad[0].value:g} has no logarithm{more}"
+        return None
+    value = bad[0].value if math.isfinite(bad[0].value) else str(bad[0].value)
+    figures: dict[str, float | int | str] = {"run": bad[0].run, "stage": bad[0].stage, "value": value}
+    figures |= {"runs": len(samples), "completed": len(samples) - len(bad)}
+    return Caveat(code="no-logarithm", severity="limits", figures=figures)
 
 
 def _grouped(samples: Iterable[Sample], key: Callable[[Sample], int]) -> Groups:
@@ -257,9 +258,5 @@ def _mean(logs: Sequence[float]) -> float:
     return moments(logs).mean
 
 
-def _noted(found: Evidence, note: str) -> Evidence:
-    return msgspec.structs.replace(found, note="; ".join(filter(None, (found.note, note))))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _noted(found: Evidence, caveat: Caveat) -> Evidence:
+    return msgspec.structs.replace(found, caveats=(*found.caveats, caveat))

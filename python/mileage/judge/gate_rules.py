@@ -1,21 +1,25 @@
 """Rules by which a comparison fails a pipeline: `mileage compare A B --fail-if RULE`.
 
 Scope: a rule as words of the verdict: `slower`, `faster`, `different` (either) or `undecided`; by more than a share,
-`slower > 5%`; or `not shown within 5%`, which fails every cell that has not been shown to be at most that much worse.
-Before it a metric (`rate`, `p99` or `time`) may stand, and before that a pattern of cells: `iops.*: p99 slower > 10%`.
+`slower > 5%`; or `not shown within 5%`, which is broken by every cell that has not been shown to be at most that much
+worse. Before it a metric (`rate`, `p99` or `time`) may stand, and before that a pattern of cells: `iops.*: p99 slower`.
+A rule is broken, kept, or cannot be judged: of a cell that has no interval, or when a caveat forbids conclusions.
+Such a cell is undecided, so that `undecided` is broken by it.
 Refuses (ValueError) what is no rule, and a rule that no cell answers to: a gate that guards nothing must not be green.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-from mileage.judge.comparison import HEADLINE_METRICS, Comparison
-from mileage.judge.sentence import METRIC_WORDS
+from mileage.judge.comparison import CellVerdict, Comparison
 from mileage.judge.verdict import Verdict
+
+Outcome = Literal["broken", "kept", "cannot be judged"]
 
 _METRICS: Final = {
     "rate": ("rate_bytes_per_s", "ops_per_s"),
@@ -27,16 +31,12 @@ _RULE: Final = re.compile(
     r"\s*(?:(?P<cells>\S.*?)\s*:\s+)?(?:(?P<metric>rate|p99|time)\s+)?"
     rf"(?:(?P<word>slower|faster|different)(?:\s*>\s*{_NUMBER})?|(?P<undecided>undecided)|not\s+shown\s+within\s+{_NUMBER})\s*"
 )
-EXPECTED: Final = (
-    '"slower", "faster", "different", "undecided", "slower > 5%" or "not shown within 5%", after a metric '
-    '(rate, p99 or time) and a pattern of cells if wanted, as in "iops.*: p99 slower > 10%"'
-)
 
 
 class Rule(msgspec.Struct, frozen=True):
     """A condition that fails the gate.
 
-    `share` is relative (0.05 = 5 %), 0 where none is named; `cells` a pattern with `*` and `?`.
+    `share` is relative (0.05 = 5 %, from 1/1.05 to 1.05), 0 where none is named; `cells` a pattern with `*` and `?`.
     """
 
     text: str
@@ -46,58 +46,66 @@ class Rule(msgspec.Struct, frozen=True):
     """`slower`, `faster`, `different`, `undecided` or `not shown`."""
     share: float
 
-    def sentence(self) -> str:
-        """Statement about a failing cell: "are slower by more than 5 %"."""
-        by = f" by more than {100 * self.share:.6g} %" if self.share else ""
-        metric = f" in {self.metric}" if self.metric else ""
-        if self.word == "not shown":
-            return f"are not shown to be within {100 * self.share:.6g} %{metric}"
-        return f"are {self.word}{by}{metric}"
-
 
 class GatedCell(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a judged cell that a rule reads; the same as in :class:`mileage.judge.CellVerdict`."""
 
-    name: str
-    """Printed name: the cell, with its metric unless that is a rate."""
     cell: str
     metric: str
     verdict: Verdict
     higher_is_better: bool = True
     ratio: float | None = None
+    ci95: tuple[float, float] | None = None
     ci90: tuple[float, float] | None = None
+    why_not: tuple[str, ...] = ()
+    """Codes of the caveats for which it cannot be judged."""
+
+
+class RuleResult(msgspec.Struct, frozen=True):
+    """What a rule says of one cell."""
+
+    rule: Rule
+    cell: GatedCell
+    outcome: Outcome
 
 
 def gated_cells(comparison: Comparison) -> list[GatedCell]:
     """The cells of a comparison."""
     return [
         GatedCell(
-            name=cell.cell
-            if cell.metric in HEADLINE_METRICS
-            else f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}",
             cell=cell.cell,
             metric=cell.metric,
             verdict=cell.verdict,
             higher_is_better=cell.higher_is_better,
             ratio=cell.ratio,
+            ci95=cell.ci95,
             ci90=cell.ci90,
+            why_not=_why_not(cell, comparison),
         )
         for cell in comparison.cells
     ]
+
+
+def _why_not(cell: CellVerdict, comparison: Comparison) -> tuple[str, ...]:
+    """Codes of what forbids a conclusion about a cell: the vetoes, and the lack of an interval."""
+    codes = [caveat.code for caveat in comparison.vetoes]
+    if cell.ci90 is None:
+        codes += [caveat.code for caveat in cell.caveats] or ["no-interval"]
+    return tuple(dict.fromkeys(codes))
 
 
 def parse_rule(text: str) -> Rule:
     """The rule that a text says. Raises ValueError."""
     found = _RULE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}: expected {EXPECTED}")
+        raise ValueError(f"{text!r} is no rule")
     share = float(found[4] or found[6] or 0) / 100
     word = found["word"] or found["undecided"] or "not shown"
     return Rule(text.strip(), found["cells"] or "*", found["metric"] or "", word, share)
 
 
-def failing(rule: Rule, cells: Sequence[GatedCell]) -> list[GatedCell]:
-    """The cells that a rule fails, in their order. Raises ValueError if it is about none of them."""
+def results_of(rule: Rule, cells: Sequence[GatedCell]) -> list[RuleResult]:
+    """What a rule says of each cell that it is about, in their order. Raises ValueError if it is about none of them."""
     about = [
         cell
         for cell in cells
@@ -106,16 +114,24 @@ def failing(rule: Rule, cells: Sequence[GatedCell]) -> list[GatedCell]:
     if not about:
         named = ", ".join(dict.fromkeys(cell.cell for cell in cells)) or "there is none"
         raise ValueError(f"{rule.text!r} is about no cell that was compared; compared were: {named}")
-    return [cell for cell in about if _fails(rule, cell)]
+    return [RuleResult(rule, cell, _outcome(rule, cell)) for cell in about]
 
 
-def _fails(rule: Rule, cell: GatedCell) -> bool:
+def _outcome(rule: Rule, cell: GatedCell) -> Outcome:
+    if rule.word == "undecided":
+        return "broken" if cell.why_not or cell.verdict == "undecided" else "kept"
+    if cell.why_not:
+        return "cannot be judged"
+    return "broken" if _breaks(rule, cell) else "kept"
+
+
+def _breaks(rule: Rule, cell: GatedCell) -> bool:
     if rule.word == "not shown":
         return not _shown_within(cell, rule.share)
     wanted = ("slower", "faster") if rule.word == "different" else (rule.word,)
     if cell.verdict not in wanted:
         return False
-    return not rule.share or (cell.ratio is not None and abs(cell.ratio - 1) > rule.share)
+    return not rule.share or (cell.ratio is not None and abs(math.log(cell.ratio)) > math.log1p(rule.share))
 
 
 def _shown_within(cell: GatedCell, share: float) -> bool:
@@ -126,4 +142,4 @@ def _shown_within(cell: GatedCell, share: float) -> bool:
     if cell.ci90 is None:
         return False
     low, high = cell.ci90
-    return low >= 1 - share if cell.higher_is_better else high <= 1 + share
+    return low >= 1 / (1 + share) if cell.higher_is_better else high <= 1 + share

@@ -9,16 +9,10 @@ A choice without a result is counted and omitted from the range.
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import msgspec
 
 Interval = tuple[float, float]
-
-_MULTIPLE: Final = 2.0
-"""Ratios from here on are written as "2.4 times as fast", as in the sentence."""
-_WHOLE_PERCENT: Final = 9.95
-"""From here on no digit follows the point."""
 
 
 class BandChoice(msgspec.Struct, frozen=True):
@@ -39,6 +33,14 @@ class BandChoice(msgspec.Struct, frozen=True):
         """The change in the form that follows the name of a virtual drive: "gc_pace=paced"."""
         return f"{self.figure}={self.value}"
 
+    def inverted(self) -> BandChoice:
+        """The choice with baseline and candidate exchanged."""
+        ratios = {
+            cell: {metric: 1 / ratio for metric, ratio in found.items()}
+            for cell, found in self.ratios.items()
+        }
+        return msgspec.structs.replace(self, ratios=ratios)
+
     def ratio(self, cell: str, metric: str) -> float | None:
         """Candidate over baseline, or None."""
         return self.ratios.get(cell, {}).get(metric)
@@ -55,11 +57,13 @@ class ModelBand(msgspec.Struct, frozen=True):
         found = [one for choice in self.choices if (one := choice.ratio(cell, metric)) is not None]
         return (min(ratio, *found), max(ratio, *found)) if found else None
 
-    def counted(self, cell: str, metric: str) -> str:
-        """Number of variants of the drive behind the range: "7 variants", or "6 of 7 variants" where some failed."""
-        number = sum(choice.ratio(cell, metric) is not None for choice in self.choices)
-        total = f"{self.declared} variant{'' if self.declared == 1 else 's'}"
-        return total if number == self.declared else f"{number} of {total}"
+    def count(self, cell: str, metric: str) -> int:
+        """Number of variants of the drive behind the range."""
+        return sum(choice.ratio(cell, metric) is not None for choice in self.choices)
+
+    def inverted(self) -> ModelBand:
+        """The band of the comparison with its sides exchanged."""
+        return ModelBand(tuple(choice.inverted() for choice in self.choices), self.declared)
 
     def by_effect(self, cell: str, metric: str, ratio: float) -> list[BandChoice]:
         """The choices, the one that moves a cell most first; those without a result last."""
@@ -69,26 +73,3 @@ class ModelBand(msgspec.Struct, frozen=True):
             return math.inf if found is None else -abs(math.log(found / ratio))
 
         return sorted(self.choices, key=moved)
-
-
-def range_words(ends: Interval, *, higher_is_better: bool) -> str:
-    """A range of ratios as changes, the smaller change first.
-
-    "56 to 92 % slower", "5.0 % faster to 92 % slower"; of latencies "7.1 to 128 times as high".
-    """
-    first, last = sorted(ends, key=lambda ratio: abs(math.log(ratio)))
-    words = ("faster", "slower", "fast") if higher_is_better else ("higher", "lower", "high")
-    one, other = (_change(ratio, *words) for ratio in (first, last))
-    if one == other:
-        return " ".join(one)
-    if one[1] == other[1]:
-        return f"{one[0].removesuffix(' %').removesuffix(' times')} to {' '.join(other)}"
-    return f"{' '.join(one)} to {' '.join(other)}"
-
-
-def _change(ratio: float, up: str, down: str, positive: str) -> tuple[str, str]:
-    """Size and direction of a ratio: ("56 %", "slower"), ("18 times", "as high")."""
-    if ratio >= _MULTIPLE:
-        return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times", f"as {positive}"
-    percent = abs(ratio - 1) * 100
-    return f"{percent:.0f} %" if percent >= _WHOLE_PERCENT else f"{percent:.1f} %", up if ratio >= 1 else down

@@ -72,12 +72,11 @@ def compare_printed(
         kind="arms",
         baseline=labels[0],
         candidate=labels[1],
-        design="printed means and deviations, the runs taken as log-normal",
         descriptive=False,
         unit="run",
         sham_removed=False,
         alpha=alpha,
-        vetoes=(),
+        is_printed=True,
     )
 
 

@@ -18,9 +18,6 @@ import msgspec
 
 from mileage.judge.mean_over_cells import TREND_LEVELS_MIN, Trend, ranking, trend_of_runs
 
-_MOST_ORDERS: Final = 4
-_MOST_LEVELS: Final = 8
-_MOST_CELLS: Final = 4
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -70,54 +67,6 @@ def standings(
         first, last = (None, None) if rank is None else (rank.first, rank.last)
         places.append(Standing(name, means[name], len(usable[name]), means[name] / best, first, last))
     return CellStandings(cell, metric, tuple(places), _trend(usable, list(arms)))
-
-
-def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
-    """Rank all levels of a factor in one sentence ("1st b, 2nd a and c"); empty for fewer than three levels.
-
-    Levels of one place are not distinguished by their ranks. Reads and writes often differ in their order, and have no
-    common one. Of many levels the first three places and the last are named.
-    """
-    orders: dict[str, list[str]] = {}
-    for cell in cells:
-        ranked = [place for place in cell.places if place.first is not None and place.last is not None]
-        if len(ranked) > 2:
-            orders.setdefault(_order_words(ranked), []).append(cell.cell)
-    if not orders:
-        return ""
-    most = sorted(orders.items(), key=lambda item: -len(item[1]))
-    shown = [f"{_cells_words(cells)}: {order}" for order, cells in most[:_MOST_ORDERS]]
-    rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
-    other = [f"other orders at {rest} tests"] if rest else []
-    return f"Ranks by {factor}: {'; '.join([*shown, *other])}."
-
-
-def _order_words(ranked: Sequence[Standing]) -> str:
-    """The places of a cell, best first: "1st b, 2nd a and c (no difference found)"."""
-    places: list[list[Standing]] = []
-    for place in ranked:
-        if places and (place.first or 0) <= (places[-1][-1].last or 0):
-            places[-1].append(place)
-        else:
-            places.append([place])
-    words, before = [], 0
-    for levels in places:
-        names = " and ".join(level.level for level in levels)
-        words.append(f"{_ordinal(before + 1)} {names}{' (no difference found)' if len(levels) > 1 else ''}")
-        before += len(levels)
-    return ", ".join(
-        [*words[:3], "...", words[-1]] if len(ranked) > _MOST_LEVELS and len(words) > 4 else words
-    )
-
-
-def _ordinal(place: int) -> str:
-    """A place as it is read: "1st", "2nd", "11th"."""
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th") if place // 10 % 10 != 1 else "th"
-    return f"{place}{ending}"
-
-
-def _cells_words(cells: Sequence[str]) -> str:
-    return ", ".join(cells) if len(cells) <= _MOST_CELLS else f"{len(cells)} tests alike"
 
 
 def _trend(arms: Mapping[str, Sequence[float]], levels: Sequence[str]) -> Trend | None:

@@ -7,9 +7,9 @@ before its file is opened.
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mileage.judge import verdict_sentence
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.render_pool import files_of
+from mileage.report.sentence import verdict_sentence
 from mileage.report.view import StudyView, cleaned
 from mileage.store.safe_directory import Directory
 

@@ -1,6 +1,6 @@
 """A comparison for the page of a pipeline: workflow commands of GitHub Actions, Markdown, and JUnit's XML.
 
-Scope: each cell that was judged, the rules that it broke, and the cells that only one side has.
+Scope: each cell that was judged, what the rules of a gate say of it, and the cells that only one side has.
 """
 
 from __future__ import annotations
@@ -10,63 +10,134 @@ from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.gate_rules import GatedCell, Rule
-from mileage.judge.sentence import unmatched, verdict_sentence
+from mileage.judge.comparison import HEADLINE_METRICS
+from mileage.judge.gate_rules import GatedCell, RuleResult
+from mileage.report.caveat_words import caveat_words
+from mileage.report.sentence import METRIC_WORDS, notes_of, verdict_sentence
 from mileage.report.text import comparison_table
 from mileage.report.wording import interval, percent, row_name, verdict_words
 from mileage.terminal import harmless, wrapped
 
-Broken = Sequence[tuple[Rule, GatedCell]]
+Results = Sequence[RuleResult]
+EXPECTED: Final = (
+    'expected "slower", "faster", "different", "undecided", "slower > 5%" or "not shown within 5%", after a metric '
+    '(rate, p99 or time) and a pattern of cells if wanted, as in "iops.*: p99 slower > 10%"'
+)
+_NAMED_MAX: Final = 3
+"""Tests that a line of the gate names."""
 
 
-def compared_text(comparison: Comparison, width: int = 80) -> str:
-    """The sentence, what only one side measured, and the table, for a terminal of `width` columns."""
-    blocks = [verdict_sentence(comparison), *unmatched(comparison)]
+def compared_text(comparison: Comparison, results: Results = (), width: int = 80) -> str:
+    """The sentence, the notes, the table and what the rules say, for a terminal of `width` columns."""
+    blocks = [verdict_sentence(comparison), *notes_of(comparison)]
     lines = [line for text in blocks for line in [*wrapped(harmless(text), width), ""]]
-    return "\n".join([*lines, comparison_table(comparison, width=width)])
+    gate = [line for text in gate_lines(comparison, results) for line in wrapped(harmless(text), width)]
+    return "\n".join([*lines, comparison_table(comparison, width=width), *([""] if gate else []), *gate])
 
 
-def github(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str:
-    """An error for each cell that broke a rule or is missing, and a notice with the sentence."""
-    errors = [
-        f"::error title={_of_title(cell.name)}::{_of_text(_broken_words(rule))}" for rule, cell in broken
-    ]
-    errors += [f"::error title={_of_title(cell)}::{_of_text(_missing_words(comparison))}" for cell in missing]
-    notices = [verdict_sentence(comparison), *unmatched(comparison)]
-    return "".join(f"{line}\n" for line in [*errors, *(f"::notice::{_of_text(text)}" for text in notices)])
+def gate_lines(comparison: Comparison, results: Results) -> list[str]:
+    """A line for each rule: broken, kept or not to be judged, in which tests, with change and interval."""
+    lines = []
+    for rule in dict.fromkeys(result.rule for result in results):
+        own = [result for result in results if result.rule == rule]
+        parts = []
+        for outcome in ("broken", "cannot be judged"):
+            found = [result for result in own if result.outcome == outcome]
+            if found:
+                named = "; ".join(_result_words(result, comparison) for result in found[:_NAMED_MAX])
+                more = f"; and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
+                parts.append(f"{outcome} in {len(found)} of {len(own)} tests ({named}{more})")
+        kept = f"kept in {'the one test' if len(own) == 1 else f'all {len(own)} tests'}"
+        lines.append(f'Rule "{rule.text}": {", ".join(parts) or kept}.')
+    return lines
 
 
-def markdown(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str:
-    """A table with a row for each cell, below the sentence."""
-    rules = _rules_of(broken)
+def _result_words(result: RuleResult, comparison: Comparison) -> str:
+    """A test with its change and interval, and why it cannot be judged."""
+    cell = result.cell
+    if result.outcome == "cannot be judged":
+        return f"{name_of(cell)}: {_why_not(cell, comparison)}"
+    if cell.ratio is None:
+        return name_of(cell)
+    return f"{name_of(cell)} {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}"
+
+
+def name_of(cell: GatedCell) -> str:
+    """Printed name: the cell, with its metric unless that is a rate."""
+    if cell.metric in HEADLINE_METRICS or not cell.metric:
+        return cell.cell
+    return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
+
+
+def _why_not(cell: GatedCell, comparison: Comparison) -> str:
+    """Why a cell cannot be judged: the first reason, in words."""
+    own = next((c for c in comparison.cells if (c.cell, c.metric) == (cell.cell, cell.metric)), None)
+    found = [*comparison.vetoes, *(own.caveats if own is not None else ())]
+    code = next(iter(cell.why_not), "")
+    return next((caveat_words(caveat, comparison) for caveat in found if caveat.code == code), "no interval")
+
+
+def github(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
+    """An error for each cell that broke a rule or is missing, a warning for one that cannot be judged, and a notice."""
+    lines = []
+    for result in results:
+        title = _of_title(name_of(result.cell))
+        words = _of_text(_outcome_words(result, comparison))
+        if result.outcome != "kept":
+            lines.append(f"::{'error' if result.outcome == 'broken' else 'warning'} title={title}::{words}")
+    lines += [f"::error title={_of_title(cell)}::{_of_text(_missing_words(comparison))}" for cell in missing]
+    notices = [verdict_sentence(comparison), *notes_of(comparison)]
+    return "".join(f"{line}\n" for line in [*lines, *(f"::notice::{_of_text(text)}" for text in notices)])
+
+
+def markdown(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
+    """A table with a row for each cell, and for each that one side lacks, below the sentence."""
+    rules = _rules_of(results, comparison)
     rows = [
         f"| {_of_cell(row_name(cell))} | {percent(cell.ratio)} | {interval(cell.ci95, cell.ratio)} | "
         f"{verdict_words(cell)} | {_of_cell('; '.join(rules.get((cell.cell, cell.metric), ())))} |"
         for cell in comparison.cells
     ]
-    rows += [f"| {_of_cell(cell)} | | | | {_of_cell(_missing_words(comparison))} |" for cell in missing]
-    head = ["| test | change | 95 % interval | verdict | broken rule |", "|---|---:|---:|---|---|"]
-    sentences = [verdict_sentence(comparison), *unmatched(comparison)]
+    sides = (
+        (comparison.only_baseline, comparison.baseline),
+        (comparison.only_candidate, comparison.candidate),
+    )
+    for cells, name in sides:
+        for cell in cells:
+            rule = "missing" if cell in missing else ""
+            rows.append(f"| {_of_cell(cell)} | | | {_of_cell(f'measured in {name} only')} | {rule} |")
+    head = ["| test | change | 95 % interval | verdict | rule |", "|---|---:|---:|---|---|"]
+    sentences = [verdict_sentence(comparison), *notes_of(comparison)]
     return "\n".join([*(f"{_of_cell(text)}\n" for text in sentences), *head, *rows, ""])
 
 
-def junit(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str:
-    """A test case for each cell; one that broke a rule or is missing failed, one that is undecided was skipped."""
-    rules = _rules_of(broken)
-    failures = len(rules) + len(missing)
+def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
+    """A test case for each cell: failed if it broke a rule or is missing, an error if it cannot be judged.
+
+    One that is undecided and that no rule is about was skipped.
+    """
+    rules = _rules_of(results, comparison)
+    outcomes = {
+        result.outcome: {_key(r.cell) for r in results if r.outcome == result.outcome} for result in results
+    }
+    broken = outcomes.get("broken", set())
+    errors = outcomes.get("cannot be judged", set()) - broken
     skipped = [cell for cell in comparison.cells if cell.verdict == "undecided" and _key(cell) not in rules]
     suite = ElementTree.Element(
         "testsuite",
         name=f"{comparison.candidate} against {comparison.baseline}",
         tests=str(len(comparison.cells) + len(missing)),
-        failures=str(failures),
+        failures=str(len(broken) + len(missing)),
+        errors=str(len(errors)),
         skipped=str(len(skipped)),
     )
     for cell in comparison.cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
         statement = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}: {cell.verdict}"
-        if found := rules.get(_key(cell)):
-            ElementTree.SubElement(case, "failure", message="; ".join(found)).text = statement
+        kind = "failure" if _key(cell) in broken else "error" if _key(cell) in errors else ""
+        if kind:
+            message = "; ".join(rules[_key(cell)])
+            ElementTree.SubElement(case, kind, message=message).text = statement
         elif cell in skipped:
             ElementTree.SubElement(case, "skipped", message=statement)
         else:
@@ -78,27 +149,36 @@ def junit(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[Comparison, Broken, Sequence[str]], str]]] = {
+FORMATS: Final[Mapping[str, Callable[[Comparison, Results, Sequence[str]], str]]] = {
     "github": github,
     "markdown": markdown,
     "junit": junit,
 }
 
 
-def _key(cell: CellVerdict) -> tuple[str, str]:
+def _key(cell: CellVerdict | GatedCell) -> tuple[str, str]:
     return cell.cell, cell.metric
 
 
-def _rules_of(broken: Broken) -> dict[tuple[str, str], list[str]]:
-    """Rules that each cell and metric broke."""
+def _rules_of(results: Results, comparison: Comparison) -> dict[tuple[str, str], list[str]]:
+    """For each cell and metric, in words, the rules that it broke and those that cannot be judged."""
     found: dict[tuple[str, str], list[str]] = {}
-    for rule, cell in broken:
-        found.setdefault((cell.cell, cell.metric), []).append(_broken_words(rule))
+    for result in results:
+        if result.outcome != "kept":
+            found.setdefault(_key(result.cell), []).append(_outcome_words(result, comparison))
     return found
 
 
-def _broken_words(rule: Rule) -> str:
-    return f'breaks the rule "{rule.text}"'
+def _outcome_words(result: RuleResult, comparison: Comparison) -> str:
+    cell = result.cell
+    if result.outcome == "cannot be judged":
+        return f'the rule "{result.rule.text}" cannot be judged: {_why_not(cell, comparison)}'
+    figures = (
+        ""
+        if cell.ratio is None
+        else f": {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}"
+    )
+    return f'breaks the rule "{result.rule.text}"{figures}'
 
 
 def _missing_words(comparison: Comparison) -> str:

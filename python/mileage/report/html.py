@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mileage.judge import CellVerdict, verdict_sentence
+from mileage.judge import CellVerdict
 from mileage.report import standings, wording
 from mileage.report.aspects import aspect_title, drawn_tests, undrawn_tests
 from mileage.report.dark_mode import night_style
@@ -34,6 +34,7 @@ from mileage.report.gallery import (
 from mileage.report.glossary import TERMS, explained
 from mileage.report.model_band import CAUTION, band_cells, band_ranges, band_rows
 from mileage.report.published_results import brief, here, shown_rows
+from mileage.report.sentence import design_words, note_words, verdict_sentence
 from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned
@@ -74,6 +75,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     return template.render(
         view=view,
         comparison=view.comparison,
+        design=design_words(view.comparison),
         sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS).replace(" %", "\N{NO-BREAK SPACE}%")),
         shown=shown,
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
@@ -268,7 +270,7 @@ def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
             {**view.evidence.places.get(cell.cell, {}), "cell": cell.cell}, ensure_ascii=False
         ),
         "sorting": ["" if key is None else repr(key) for key in _sorting(cell)],
-        "note": cell.note,
+        "note": note_words(cell, view.comparison),
         "verdict": cell.verdict,
         "words": wording.verdict_words(cell).partition(" ")[2],
         "glyph": wording.VERDICT_GLYPHS[cell.verdict],

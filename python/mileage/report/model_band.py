@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison
 from mileage.judge.model_band import BandChoice
-from mileage.judge.sentence import band_range, lead_of, moved_by_model
+from mileage.report.sentence import band_range, lead_of, moved_by_model
 from mileage.report.wording import percent, plain, row_name
 from mileage.terminal import cut, padded, wrapped
 

@@ -15,6 +15,9 @@ from mileage.terminal import columns_of, cut, padded, wrapped
 
 RULE: Final = "A range of ranks: no difference shown (Welch on logs, Holm over all pairs of the cell, 5 %)."
 ALPHA: Final = 0.05
+_MOST_ORDERS: Final = 4
+_MOST_LEVELS: Final = 8
+_MOST_CELLS: Final = 4
 
 
 def rank_words(place: Standing) -> str:
@@ -91,3 +94,51 @@ def standings_csv(cells: Sequence[CellStandings], classes: Mapping[str, str]) ->
             rows.append((cell.cell, cell.metric, place.level, *figures, device))
     columns = ("mean", "n", "share_of_best", "rank_first", "rank_last")
     return csv_text(("cell", "metric", "level", *columns, "device_class"), rows)
+
+
+def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
+    """Rank all levels of a factor in one sentence ("1st b, 2nd a and c"); empty for fewer than three levels.
+
+    Levels of one place are not distinguished by their ranks. Reads and writes often differ in their order, and have no
+    common one. Of many levels the first three places and the last are named.
+    """
+    orders: dict[str, list[str]] = {}
+    for cell in cells:
+        ranked = [place for place in cell.places if place.first is not None and place.last is not None]
+        if len(ranked) > 2:
+            orders.setdefault(_order_words(ranked), []).append(cell.cell)
+    if not orders:
+        return ""
+    most = sorted(orders.items(), key=lambda item: -len(item[1]))
+    shown = [f"{_cells_words(cells)}: {order}" for order, cells in most[:_MOST_ORDERS]]
+    rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
+    other = [f"other orders at {rest} tests"] if rest else []
+    return f"Ranks by {factor}: {'; '.join([*shown, *other])}."
+
+
+def _order_words(ranked: Sequence[Standing]) -> str:
+    """The places of a cell, best first: "1st b, 2nd a and c (no difference found)"."""
+    places: list[list[Standing]] = []
+    for place in ranked:
+        if places and (place.first or 0) <= (places[-1][-1].last or 0):
+            places[-1].append(place)
+        else:
+            places.append([place])
+    words, before = [], 0
+    for levels in places:
+        names = " and ".join(level.level for level in levels)
+        words.append(f"{_ordinal(before + 1)} {names}{' (no difference found)' if len(levels) > 1 else ''}")
+        before += len(levels)
+    return ", ".join(
+        [*words[:3], "...", words[-1]] if len(ranked) > _MOST_LEVELS and len(words) > 4 else words
+    )
+
+
+def _ordinal(place: int) -> str:
+    """A place as it is read: "1st", "2nd", "11th"."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th") if place // 10 % 10 != 1 else "th"
+    return f"{place}{ending}"
+
+
+def _cells_words(cells: Sequence[str]) -> str:
+    return ", ".join(cells) if len(cells) <= _MOST_CELLS else f"{len(cells)} tests alike"

@@ -12,6 +12,7 @@ from mileage.judge import Comparison
 from mileage.judge.rules import arithmetic_change, bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
+from mileage.report.sentence import note_words
 from mileage.report.standings import standings_csv
 from mileage.report.wording import barely_words
 from mileage.store.safe_directory import Directory
@@ -39,7 +40,7 @@ def cells_csv(comparison: Comparison) -> str:
         values = (cell.values_baseline, cell.values_candidate)
         rules = (bars_apart(*values), bar_clears_zero(*values))
         last = (arithmetic_change(*values), barely_words(cell))
-        tail = (cell.superiority, *rules, cell.note, *comparison.classes, *last)
+        tail = (cell.superiority, *rules, note_words(cell, comparison), *comparison.classes, *last)
         rows.append((*head, cell.p_adjusted, cell.relevance, *means, *tail))
     return csv_text(_COLUMNS, rows)
 

@@ -9,11 +9,11 @@ where the table would lose its columns.
 from collections.abc import Sequence
 from typing import Final
 
-from mileage.judge import CellVerdict, Comparison, verdict_sentence
-from mileage.judge.sentence import class_words
+from mileage.judge import CellVerdict, Comparison
 from mileage.report.aspects import undrawn_tests
 from mileage.report.model_band import band_lines
 from mileage.report.published_results import brief, published_lines
+from mileage.report.sentence import class_words, design_words, verdict_sentence
 from mileage.report.standings import standing_lines
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
@@ -66,6 +66,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
     _check_width(width)
     view = cleaned(view)
     comparison, notes = view.comparison, [*view.notes, *undrawn_tests(view)]
+    design = design_words(comparison)
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
     parts = [
@@ -73,7 +74,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         [],
         *([[*wrapped(plain(brief(view.published)), width), ""]] if view.published is not None else []),
         wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
-        wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
+        wrapped(f"{view.question} {design[:1].upper()}{design[1:]}; {runs}.", width),
         [],
         *([[*_checks(view, width), ""]] if view.trust else []),
         _table(comparison, width),

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.judge.rules import arithmetic_change, barely
-from mileage.judge.sentence import verdict_word
 from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
@@ -282,6 +281,13 @@ def barely_words(cell: CellVerdict) -> str:
         interval_logs = (math.log(cell.ci95[0]), math.log(cell.ci95[1]))
     margin = math.log1p(cell.relevance)
     return barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None))
+
+
+def verdict_word(cell: CellVerdict) -> str:
+    """The verdict on a cell in a word that suits its metric: a latency is not "slower" but higher."""
+    if cell.metric.startswith("latency"):
+        return {"slower": "higher", "faster": "lower"}.get(cell.verdict, cell.verdict)
+    return cell.verdict
 
 
 def verdict_words(cell: CellVerdict) -> str:

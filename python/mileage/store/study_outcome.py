@@ -1,6 +1,6 @@
 """Progress and outcome of a study: running, interrupted, failed, waiting for another session, finished.
 
-Scope: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
+Scope: what the journal and the folder's lock say at this moment;
 and what is not as it was written: lines of the journal, the plan, the environment.
 Of a journal with damaged or edited lines the other lines are used.
 """
@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from mileage.model.caveat import Caveat, veto
 from mileage.model.journal_entries import End, EnvironmentChange, FailedRun, SessionEnd
 from mileage.store.journal import JournalContent, skipped_runs
 from mileage.store.study_folder import StudyFolder
@@ -31,25 +32,23 @@ class Outcome(msgspec.Struct, frozen=True):
     """The failure of a failed study, the remaining sessions of a waiting one, the remaining time of a running one."""
 
     @property
-    def vetoes(self) -> list[str]:
-        """Reasons against a verdict, each worded to follow "not conclusive because"; empty for a complete study."""
-        parts = []
+    def caveats(self) -> list[Caveat]:
+        """Reasons against a verdict; empty for a complete study."""
+        found = []
         if self.state != "finished":
-            parts.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
+            found.append(self._state_caveat() if self.missing else veto("no-end"))
         if self.missing:
-            verb = "is" if self.missing == 1 else "are"
-            parts.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
-        return [*parts, *self.edited]
+            found.append(veto("runs-missing", missing=self.missing, needed=self.needed))
+        return found + [veto("edited", what=line) for line in self.edited]
+
+    def _state_caveat(self) -> Caveat:
+        key = _FIGURES.get(self.state)
+        return Caveat(code=self.state, severity="vetoes", figures={} if key is None else {key: self.reason})
 
 
 _LISTED = 3
-_NO_END = "the journal has no line for the end of the study: it was cut off after its last run, or the line was removed"
-_STATES: dict[State, str] = {
-    "running": "the study is still running ({reason})",
-    "failed": "the study stopped at a failure ({reason})",
-    "waiting": "the runs at {reason} are still to be done",
-    "interrupted": "the study was interrupted",
-}
+_FIGURES = {"running": "left", "failed": "message", "waiting": "sessions"}
+"""What the reason of each state is."""
 
 
 def outcome_of(

@@ -12,12 +12,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from mileage.judge.comparison import CellVerdict, Comparison, Interval
+from mileage.judge.comparison import CellVerdict, Comparison, Interval, Work
 from mileage.judge.mean_over_cells import MeanRatio
-from mileage.judge.model_band import range_words
-from mileage.judge.verdict import VERDICTS, Verdict
+from mileage.judge.model_band import ModelBand
+from mileage.judge.verdict import Verdict
+from mileage.plan.sizes import format_bytes
+from mileage.report.caveat_words import caveat_words, listed
+from mileage.report.standings import ranking_words
+from mileage.report.wording import verdict_word
 
 _DASH: Final = "\N{EN DASH}"
+_WHOLE_PERCENT: Final = 9.95
+"""From here on no digit follows the point of a range."""
 _MULTIPLE: Final = 2.0
 """Ratios from here on are written as "2.4 times as fast", below as a percentage."""
 _NUMBERS: Final = (
@@ -30,7 +36,6 @@ METRIC_WORDS: Final = {
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
-_MARGIN_WORDS: Final = {"rate_bytes_per_s": "MB/s", "ops_per_s": "IOPS", "latency_p99_ns": "p99 latency"}
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
 _SIMULATION_ONLY: Final = (
@@ -45,54 +50,65 @@ _RATE_UNITS: Final = {"rate_bytes_per_s": (1e6, "MB/s"), "ops_per_s": (1.0, "IOP
 def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     """The verdict of a comparison in words; `emphasis` is put on both sides of the size of the difference.
 
-    With vetoes it starts "Not conclusive because ..."; a comparison of one cycle starts "Descriptive, from one cycle
-    on one device: ...".
+    With vetoes it starts "Not conclusive because ..."; a comparison of one cycle starts "From one cycle on one device
+    only: ...". Sentences on what limits it follow the claim.
     """
     family = comparison.headline or comparison.cells
+    vetoes = [caveat_words(caveat, comparison) for caveat in comparison.vetoes]
     if family:
-        claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
+        claim = f"{_weakened(comparison, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        model = (_model_range(comparison), _model_miss(comparison), _served(comparison))
+        limits = " ".join(_limits(comparison))
+        model = _model_range(comparison)
+        ranking = ranking_words(comparison.standings, comparison.factor)
         more = (_design(comparison), _untested(comparison, family))
         # Before many ranks, a reader must know that they are of a model.
         parts = (
-            (claim, *model, comparison.ranking, rest, *more)
-            if comparison.ranking
-            else (claim, rest, *model, *more)
+            (claim, limits, model, ranking, rest, *more) if ranking else (claim, limits, rest, model, *more)
         )
         claim = " ".join(filter(None, parts))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
         claim = f"There is nothing to compare: no test was measured in {names}."
-    if comparison.vetoes:
-        return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, claim)}"
+    if vetoes:
+        return f"Not conclusive because {listed(vetoes)}. What was measured: {_joined(comparison, claim)}"
     return claim
 
 
-def unmatched(comparison: Comparison) -> list[str]:
-    """Sentences about cells with another name in the other study, and about cells that only one of the two measured."""
-    sides = (
-        (comparison.baseline, comparison.only_baseline),
-        (comparison.candidate, comparison.only_candidate),
-    )
-    alike = "; ".join(f"{theirs} is {ours}" for theirs, ours in comparison.renamed)
-    return [
-        *([f"Compared as the same work under the baseline's name: {alike}."] if alike else []),
-        *(f"Measured in {name} only, and not compared: {', '.join(only)}." for name, only in sides if only),
+_SAID_ELSEWHERE: Final = frozenset(
+    {*("one-cycle", "one-session", "one-run", "no-complete-cycle"), *("simulated", "model-variants")}
+)
+"""Limits with words of their own in the sentence: before the claim, or as the range of a model."""
+
+
+def _limits(comparison: Comparison) -> list[str]:
+    """A sentence for each limit of the whole, those of the same code together."""
+    found = [
+        caveat
+        for caveat in comparison.caveats
+        if caveat.severity == "limits" and caveat.code not in _SAID_ELSEWHERE
     ]
+    return [f"{_capital(caveat_words(caveat, comparison))}." for caveat in found]
 
 
-def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str) -> str:
+def notes_of(comparison: Comparison) -> list[str]:
+    """A sentence for each caveat that only informs."""
+    informs = [caveat for caveat in comparison.caveats if caveat.severity == "informs"]
+    return [f"{_capital(caveat_words(caveat, comparison))}." for caveat in informs]
+
+
+def _weakened(comparison: Comparison, claim: str) -> str:
     """The claim after what makes it a description, where something does."""
-    few = []
-    if comparison.descriptive and comparison.kind == "stages":
-        whole = comparison.design != "no complete cycle"
-        few.append("one cycle on one device" if whole else "no complete cycle")
-    elif comparison.descriptive:
-        few.append("one session each")
-    if max(max(cell.n_baseline, cell.n_candidate) for cell in family) == 1:
-        few.append("one run of each test")
-    return f"Descriptive, from {' with '.join(few)}: {_joined(comparison, claim)}" if few else claim
+    few = [words for code, words in _FEW.items() if comparison.has(code)]
+    return f"From {' and '.join(few)} only: {_joined(comparison, claim)}" if few else claim
+
+
+_FEW: Final = {
+    "one-cycle": "one cycle on one device",
+    "no-complete-cycle": "no complete cycle",
+    "one-session": "one session each",
+    "one-run": "one run of each test",
+}
 
 
 def _joined(comparison: Comparison, statement: str) -> str:
@@ -115,18 +131,19 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
         return f"{opening}{but}; {_counts(family)}" if len(family) > 1 else opening
     counts = Counter(c.verdict for c in family)
     first, subject, than = _scene(comparison)
-    if counts["undecided"]:
-        every = counts["undecided"] == len(family)
-        words = _counts(family) if every and len(family) > 1 else "undecided"
+    if counts["undecided"] == len(family):
+        words = _counts(family) if len(family) > 1 else "undecided"
         opening = _whether(comparison, f"{emphasis}{words}{emphasis}")
-        if every:
-            opening += _interval(family[0]) if len(family) == 1 else ""
-            return opening + _detectable(family)
-        return f"{opening}: {_counts(family)}"
+        opening += _interval(family[0]) if len(family) == 1 else ""
+        return opening + _detectable(family)
+    if counts["undecided"]:
+        number = f"undecided in {counts['undecided']} of {len(family)} tests"
+        rest = [cell for cell in family if cell.verdict in _WITHIN]
+        others = "the other is" if len(rest) == 1 else f"the other {len(rest)} are"
+        return f"{_whether(comparison, f'{emphasis}{number}{emphasis}')}; {others} {_margins(rest)}"
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
-    matters = " in all that matters" if counts["real but irrelevant"] else ""
-    return f"{opening}{matters}: {_counts(family)}"
+    return f"{opening} ({_counts(family)})"
 
 
 def _many(
@@ -134,19 +151,7 @@ def _many(
 ) -> str:
     """Sentence for many cells: the counts come first, because the largest of many ratios is mostly chance."""
     first, subject, _ = _scene(comparison)
-    found = {
-        name: sum(p is not None and p <= comparison.alpha for p in ps)
-        for name, ps in (
-            ("Holm", [cell.p_holm for cell in family]),
-            ("Benjamini-Hochberg", [cell.p_bh for cell in family]),
-        )
-        if any(p is not None for p in ps)
-    }
-    each = " and in ".join(f"{count} by {name}" for name, count in found.items())
-    corrections = f" (p is at most {comparison.alpha:g} in {each})" if each else ""
-    if found and not any(found.values()):
-        corrections = f" (p is at most {comparison.alpha:g} in none, by {' or '.join(found)})"
-    counts = f"{emphasis}{_counts(family)}{emphasis}{corrections}"
+    counts = f"{emphasis}{_counts(family)}{emphasis}"
     if all(cell.verdict == "undecided" for cell in family):
         opening = _whether(comparison, counts) + _detectable(family)
     elif first:
@@ -203,7 +208,7 @@ def _model_range(comparison: Comparison) -> str:
     ]
     if not ranges:
         return f"{_SIMULATION_ONLY}."
-    counted = comparison.band.counted(named[0].cell, named[0].metric)
+    counted = variant_words(comparison.band, named[0])
     return (
         f"{_SIMULATION_ONLY}: over {counted} of the drive, each with one unpublished figure changed, "
         f"{listed(ranges)}."
@@ -227,26 +232,42 @@ def _furthest(comparison: Comparison, cell: CellVerdict) -> float:
     return max(abs(math.log(end)) for end in ends) if ends else 0.0
 
 
-def _model_miss(comparison: Comparison) -> str:
-    """How far the model of the drive is from what was published of the real one; empty where nothing is far."""
-    if not comparison.model_miss:
-        return ""
-    return f"The model is not exact: off the published rates by up to {comparison.model_miss}."
-
-
-def _served(comparison: Comparison) -> str:
-    """Which of the drives are models below a real kernel; empty where none is."""
-    if not comparison.served:
-        return ""
-    return f"{_capital(comparison.served)}; how late they were is a check, how well it is modelled is in no interval."
-
-
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:
     """The range of a cell over the variants of the drive, such as "56 to 92 % slower"; empty where none was tried."""
     if comparison.band is None or cell.ratio is None:
         return ""
     ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
     return "" if ends is None else range_words(ends, higher_is_better=cell.higher_is_better)
+
+
+def variant_words(band: ModelBand, cell: CellVerdict) -> str:
+    """Number of variants behind the range of a cell: "7 variants", or "6 of 7 variants" where some failed."""
+    number = band.count(cell.cell, cell.metric)
+    total = f"{band.declared} variant{'' if band.declared == 1 else 's'}"
+    return total if number == band.declared else f"{number} of {total}"
+
+
+def range_words(ends: Interval, *, higher_is_better: bool) -> str:
+    """A range of ratios as changes, the smaller change first.
+
+    "56 to 92 % slower", "5.0 % faster to 92 % slower"; of latencies "7.1 to 128 times as high".
+    """
+    first, last = sorted(ends, key=lambda ratio: abs(math.log(ratio)))
+    words = ("faster", "slower", "fast") if higher_is_better else ("higher", "lower", "high")
+    one, other = (_end_words(ratio, *words) for ratio in (first, last))
+    if one == other:
+        return " ".join(one)
+    if one[1] == other[1]:
+        return f"{one[0].removesuffix(' %').removesuffix(' times')} to {' '.join(other)}"
+    return f"{' '.join(one)} to {' '.join(other)}"
+
+
+def _end_words(ratio: float, up: str, down: str, positive: str) -> tuple[str, str]:
+    """Size and direction of a ratio: ("56 %", "slower"), ("18 times", "as high")."""
+    if ratio >= _MULTIPLE:
+        return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times", f"as {positive}"
+    percent = abs(ratio - 1) * 100
+    return f"{percent:.0f} %" if percent >= _WHOLE_PERCENT else f"{percent:.1f} %", up if ratio >= 1 else down
 
 
 def group_words(group: MeanRatio) -> str:
@@ -306,13 +327,22 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     size = _size(ratio, _decimals(ratio, lead.ci95))
     words = f"{size} as fast" if ratio >= _MULTIPLE else f"{size} {lead.verdict}"
     first, subject, _ = _scene(comparison)
-    does = comparison.activities.get(lead.cell, f"does {lead.cell}")
+    work = comparison.work.get(lead.cell)
+    does = _work_words(work) if work is not None else f"does {lead.cell}"
     instead = f"instead of {rates[1]}"
     if comparison.kind == "arms":
         one = class_words(comparison)[0]
         instead = f"and {comparison.baseline}{f' ({one})' if one else ''} at {rates[1]}"
     change = f"{emphasis}{words}{emphasis}{_interval(lead)}"
     return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
+
+
+_ORDER_WORDS: Final = {"sequential": "in sequence", "random": "at random"}
+
+
+def _work_words(work: Work) -> str:
+    """What a cell does: "reads 4 KiB blocks at random"."""
+    return f"{work.direction}s {format_bytes(work.record_bytes)} blocks {_ORDER_WORDS[work.order]}"
 
 
 def _rate(metric: str, mean: float | None) -> str:
@@ -338,9 +368,25 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
     if comparison.kind == "arms":
         one, other = (f" ({words})" if words else "" for words in class_words(comparison))
         return "", f"{high}{other}", f"than {low}{one}"
-    if (low, high) == ("before", "after") and comparison.tortured:
-        return f"after {comparison.wear or 'torture'}", comparison.subject, "than before"
-    return f"in stage {high}", comparison.subject, f"than in stage {low}"
+    subject = f"this {'simulated ' if comparison.simulated else ''}{comparison.subject}"
+    if (low, high) == ("before", "after"):
+        if not comparison.tortured:
+            return "afterwards", subject, "than before"
+        return f"after {_wear_words(comparison) or 'the stress'}", subject, "than before"
+    return f"in stage {high}", subject, f"than in stage {low}"
+
+
+_WEAR_UNITS: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"))
+
+
+def _wear_words(comparison: Comparison) -> str:
+    """The amount written between the two stages: "190 GiB of random writes"; empty where it is not known."""
+    if comparison.wear_bytes is None:
+        return ""
+    size = comparison.wear_bytes
+    per_unit, unit = next(((per, unit) for per, unit in _WEAR_UNITS if size >= per), (1, "bytes"))
+    order = f"{comparison.wear_order} " if comparison.wear_order else ""
+    return f"{size / per_unit:.3g} {unit} of {order}writes"
 
 
 def class_words(comparison: Comparison) -> tuple[str, str]:
@@ -384,39 +430,33 @@ def _decimals(ratio: float, interval: Interval | None) -> int:
 
 
 def _counts(family: Sequence[CellVerdict]) -> str:
-    """Number of cells with each verdict: "slower in 3 of 6 tests, same within 2 % in 2"."""
+    """Number of cells with each verdict: "slower in 3 of 6 tests, undecided in 1, within 2 % in 2".
+
+    A difference that is smaller than the margin and none at all both stay within the margin.
+    """
     total = f"{len(family)} test" if len(family) == 1 else f"{len(family)} tests"
-    order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
+    groups = [[cell for cell in family if cell.verdict == word] for word in ("slower", "faster", "undecided")]
+    groups.append([cell for cell in family if cell.verdict in _WITHIN])
     parts: list[str] = []
-    for verdict in order:
-        cells = [cell for cell in family if cell.verdict == verdict]
-        if cells:
-            number = f"{len(cells)} of {total}" if not parts else str(len(cells))
-            if len(cells) == len(family):
-                number = {1: "the one test", 2: "both tests"}.get(len(cells), f"all {total}")
-            word, margins = _within(cells)
-            parts.append(f"{word} in {number}{margins}")
+    for cells in filter(None, groups):
+        if len(cells) == len(family):
+            every = {1: "the one test", 2: "both tests"}.get(len(cells), f"all {total}")
+            if cells[0].verdict in _WITHIN:
+                return f"{every} {_margins(cells)}"
+            return f"{verdict_word(cells[0])} in {every}"
+        number = f"{len(cells)} of {total}" if not parts else str(len(cells))
+        word = _margins(cells) if cells[0].verdict in _WITHIN else verdict_word(cells[0])
+        parts.append(f"{word} in {number}")
     return ", ".join(parts)
 
 
-def _within(cells: Sequence[CellVerdict]) -> tuple[str, str]:
-    """The verdict that cells share, with the margin that it means; with several, the margin of each metric apart."""
-    verdict = verdict_word(cells[0])
-    if verdict not in ("real but irrelevant", "same"):
-        return verdict, ""
-    joint = "within" if verdict == "same" else "under"
-    margins = dict.fromkeys((cell.relevance, _MARGIN_WORDS.get(cell.metric, cell.metric)) for cell in cells)
-    if len({margin for margin, _ in margins}) == 1:
-        return f"{verdict} {joint} {cells[0].relevance * 100:g} %", ""
-    each = (f"{metric} {joint} {margin * 100:g} %" for margin, metric in sorted(margins))
-    return verdict, f" ({', '.join(each)})"
+_WITHIN: Final[tuple[Verdict, ...]] = ("real but irrelevant", "same")
 
 
-def verdict_word(cell: CellVerdict) -> str:
-    """The verdict on a cell in a word that suits its metric: a latency is not "slower" but higher."""
-    if cell.metric.startswith("latency"):
-        return {"slower": "higher", "faster": "lower"}.get(cell.verdict, cell.verdict)
-    return cell.verdict
+def _margins(cells: Sequence[CellVerdict]) -> str:
+    """The margin within which cells stay, "within 5 %"; or those of several metrics, "within 2 or 5 %"."""
+    margins = sorted({100 * cell.relevance for cell in cells})
+    return f"within {' or '.join(f'{margin:g}' for margin in margins)} %"
 
 
 def _beyond_headline(comparison: Comparison) -> str:
@@ -456,31 +496,63 @@ def _change(cell: CellVerdict) -> str:
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
     """Explain why cells have no interval although both arms were measured."""
-    lacking = [cell for cell in family if cell.ci95 is None and cell.note]
+    lacking = [cell for cell in family if cell.ci95 is None and cell.caveats]
     if not lacking or not (comparison.units_baseline and comparison.units_candidate):
         return ""
     where = "" if len(family) == 1 else f" in {lacking[0].cell}"
     more = f" (and {len(lacking) - 1} more tests)" if len(lacking) > 1 else ""
-    return f"There is no interval{where}{more}: {lacking[0].note}."
+    return f"There is no interval{where}{more}: {note_words(lacking[0], comparison)}."
+
+
+def note_words(cell: CellVerdict, comparison: Comparison) -> str:
+    """What is missing or special about a cell; empty where nothing is."""
+    return "; ".join(caveat_words(caveat, comparison) for caveat in cell.caveats)
+
+
+def design_words(comparison: Comparison) -> str:
+    """The units that the comparison rests on: "3 cycles with an idle control", "18 against 5 independent runs"."""
+    if comparison.is_printed:
+        return "printed means and deviations, the runs taken as log-normal"
+    if comparison.kind == "arms":
+        session = ", one session each" if comparison.has("one-session") else ""
+        return f"{_units(comparison)}{session}"
+    control = "with an idle control" if comparison.sham_removed else "without an idle control"
+    if comparison.has("no-complete-cycle"):
+        return "no complete cycle"
+    cycles = comparison.units_candidate if comparison.unit == "cycle" else 1
+    return f"one cycle {control}" if cycles == 1 else f"{cycles} cycles {control}"
+
+
+def _units(comparison: Comparison) -> str:
+    """The units of each side; of tests that have different numbers, from the fewest to the most."""
+    family = [cell for cell in comparison.headline or comparison.cells if cell.units_candidate]
+    pairs = {(cell.units_candidate, cell.units_baseline) for cell in family}
+    pairs = pairs or {(comparison.units_candidate, comparison.units_baseline)}
+    high, low = (_range(sorted({pair[at] for pair in pairs})) for at in (0, 1))
+    plural = comparison.unit if max(map(max, pairs)) == 1 else f"{comparison.unit}s"
+    by_test = ", by test" if len(pairs) > 1 else ""
+    if comparison.unit == "block":
+        return f"{high} paired {plural}{by_test}"
+    return f"{high} against {low} independent {plural}{by_test}"
+
+
+def _range(counts: Sequence[int]) -> str:
+    first, last = _number(counts[0]), _number(counts[-1])
+    return first if first == last else f"{first} to {last}"
 
 
 def _design(comparison: Comparison) -> str:
     if comparison.kind == "arms":
-        low, high = comparison.units_baseline, comparison.units_candidate
-        if not (low and high):
-            why = next((cell.note for cell in comparison.cells if cell.note), "")
+        if not (comparison.units_baseline and comparison.units_candidate):
+            why = next((words for cell in comparison.cells if (words := note_words(cell, comparison))), "")
             return f"Nothing could be judged: {why}." if why else ""
-        if comparison.unit == "block":
-            return f"{_capital(_number(high))} paired {_plural(comparison.unit, high)}."
-        return (
-            f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
-        )
+        return f"{_capital(_units(comparison))}."
     control = _WITH_CONTROL if comparison.sham_removed else _WITHOUT_CONTROL if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
         repeated = f"{_capital(_number(cycles))} {_plural('repetition', cycles)} of the whole experiment"
         return f"{', '.join(filter(None, (repeated, control)))}."
-    return f"{_capital(control)}." if control and comparison.design != "no complete cycle" else ""
+    return f"{_capital(control)}." if control and not comparison.has("no-complete-cycle") else ""
 
 
 def _number(count: int) -> str:
@@ -493,8 +565,3 @@ def _plural(noun: str, count: int) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def listed(items: Sequence[str]) -> str:
-    """Join texts to a list: "a, b and c"."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

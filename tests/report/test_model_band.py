@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mileage.judge import verdict_sentence
-from mileage.judge.model_band import BandChoice, ModelBand, range_words
-from tests.judge.test_sentence import LATE, SLOWER, comparison
+from mileage.judge.model_band import BandChoice, ModelBand
+from mileage.report.sentence import range_words, variant_words, verdict_sentence
+from tests.report.test_sentence import LATE, SLOWER, comparison
 
 
 def band(*ratios: float | None, cell: str = SLOWER.cell, metric: str = SLOWER.metric) -> ModelBand:
@@ -40,8 +40,8 @@ def test_the_range_includes_the_drive_as_it_is() -> None:
 
 
 def test_a_choice_without_a_result_is_counted() -> None:
-    assert band(0.9, 0.4).counted(SLOWER.cell, SLOWER.metric) == "2 variants"
-    assert band(0.9, None).counted(SLOWER.cell, SLOWER.metric) == "1 of 2 variants"
+    assert variant_words(band(0.9, 0.4), SLOWER) == "2 variants"
+    assert variant_words(band(0.9, None), SLOWER) == "1 of 2 variants"
 
 
 def test_the_choice_that_moves_the_result_most_comes_first() -> None:

@@ -1,0 +1,121 @@
+"""What speaks against a conclusion from the runs of one side of a comparison, as caveats.
+
+Scope: a study that Mileage ran: its state, what the audits found in the compared runs, a level that changes within
+them, a machine that changed, the model of a virtual drive. Runs of other levels and stages have no part in it. Of
+studies that other tools ran, `mileage.analysis.imported_study` says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean
+from typing import Final
+
+from mileage.analysis.assumptions import model_miss
+from mileage.analysis.run_facts import JournalReading
+from mileage.analysis.steady_state_checks import REMEDY, changing
+from mileage.analysis.validity_checks import audits, grave_changes
+from mileage.analysis.view import environment_changes
+from mileage.execute.device_failure import unfinished_lines
+from mileage.judge import Sample
+from mileage.judge.overload import ACHIEVED_MIN
+from mileage.model.caveat import Caveat, limit, veto
+from mileage.plan import Plan
+from mileage.plan.sizes import whole_number
+from mileage.plan.workload import Workload
+from mileage.report.served_drives import served_words
+from mileage.store import Outcome
+from mileage.store.journal import JournalContent
+
+_LIMIT_KEYS: Final = ("rate_iops",)
+"""Settings of other tools that hold the rate of one job, in operations per second."""
+
+
+def study_caveats(
+    plan: Plan,
+    content: JournalContent,
+    seen: JournalReading,
+    outcome: Outcome,
+    saved: dict[str, dict[str, str]],
+    cells: Collection[str],
+    stages: Collection[str],
+) -> list[Caveat]:
+    """The caveats of the runs of some cells in some stages. `saved`: the snapshots of the machine by name."""
+    found = outcome.caveats
+    found += [veto("did-not-finish", what=line) for line in unfinished_lines(content)]
+    facts = [one for one in seen.facts if one.cell in cells]
+    found += [veto("audit", what=one.veto) for one in audits(plan, facts) if one.veto is not None]
+    if not any(stage.torture for stage in plan.study.stage):
+        found += [
+            Caveat(
+                code="level-change",
+                severity="vetoes",
+                tests=(one.cell,),
+                figures={**one.figures, "remedy": REMEDY},
+            )
+            for one in changing(seen.courses, cells=cells, stages=stages)[:1]
+        ]
+    grave = grave_changes(plan, environment_changes(plan, content, saved))
+    return found + [veto("environment-changed", change=line) for line in grave[:1]]
+
+
+def model_caveats(plan: Plan) -> list[Caveat]:
+    """The caveats of a side that was simulated, in whole or below a real kernel."""
+    found = [limit("simulated")] if plan.facts.virtual else []
+    if served := served_words(plan):
+        found.append(limit("served", drives=served))
+    if missed := model_miss(plan):
+        found.append(limit("model-miss", rates=missed))
+    return found
+
+
+def held_rates(
+    plan: Plan, levels: Mapping[str, Mapping[str, str]], samples: Sequence[Sample]
+) -> dict[str, float]:
+    """Limits that the runs of a side met, in operations per second by test: the load, and not the target, set the rate.
+
+    `levels`: the settings of each test of an import, as its tool names them. `samples`: those of the side.
+    """
+    limits = {cell.label: _limit_per_s(cell.workload) for cell in plan.cells if cell.workload is not None}
+    records = {cell.label: cell.workload.record_bytes for cell in plan.cells if cell.workload is not None}
+    for label, found in levels.items():
+        asked = next(
+            (count for key in _LIMIT_KEYS if (count := whole_number(found.get(key, ""))) is not None), None
+        )
+        if asked is not None:
+            limits[label] = float(asked * (whole_number(found.get("numjobs", "")) or 1))
+    held = {}
+    for label, per_s in limits.items():
+        rates = [s.value for s in samples if s.cell == label and s.metric == "ops_per_s"]
+        rates = rates or [
+            s.value / records[label]
+            for s in samples
+            if s.cell == label and s.metric == "rate_bytes_per_s" and records.get(label)
+        ]
+        if per_s is not None and rates and fmean(rates) >= ACHIEVED_MIN * per_s:
+            held[label] = per_s
+    return held
+
+
+def _limit_per_s(workload: Workload) -> float | None:
+    """The rate that a workload asks for or is capped at, in operations per second; None for one without."""
+    load = workload.load
+    if load.open is not None:
+        return None if load.open.ramp is not None else float(load.open.operations_per_s)
+    if load.cap is None:
+        return None
+    if load.cap.operations_per_s is not None:
+        return float(load.cap.operations_per_s)
+    return (load.cap.bytes_per_s or 0) / workload.record_bytes if workload.record_bytes else None
+
+
+def rate_limit_caveats(baseline: Mapping[str, float], candidate: Mapping[str, float]) -> list[Caveat]:
+    """Tests whose rate was set by the load on one side or on both; arguments as `held_rates` gives them."""
+    both = tuple(test for test in baseline if test in candidate)
+    found = [limit("rate-limited", tests=both, limit_per_s=baseline[both[0]])] if both else []
+    for side, own, other in (("baseline", baseline, candidate), ("candidate", candidate, baseline)):
+        alone = tuple(test for test in own if test not in other)
+        if alone:
+            caveat = limit("rate-limited", tests=alone, limit_per_s=own[alone[0]])
+            found.append(caveat.of("baseline" if side == "baseline" else "candidate"))
+    return found

@@ -1,0 +1,351 @@
+"""The answer to a question: two sides of one study, or of two, judged once, with everything that stands against it.
+
+Scope: whatever is compared (stages, levels, workloads, studies, imports) is two `AnswerSide`s, and `answer` is the one
+function that makes a `Comparison` of them; every door shows that value. With the sides exchanged, ratios are
+inverted and the caveats are the same, each of the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from mileage.analysis.cell_phrases import groups, subject_of, wear_of, work_of
+from mileage.analysis.device_class import short_classes
+from mileage.analysis.imported_study import differing_settings
+from mileage.analysis.imported_study import study_caveats as imported_caveats
+from mileage.analysis.level_names import level_names, readable_standings
+from mileage.analysis.model_band import model_band
+from mileage.analysis.planned_comparison import (
+    aa_caveats,
+    compared_pair,
+    compares_levels,
+    listed_caveats,
+    order_caveats,
+    pairs_of_workloads,
+    places,
+    standings_of,
+    tortured_between,
+)
+from mileage.analysis.setting_differences import setting_differences
+from mileage.analysis.side_caveats import (
+    held_rates,
+    model_caveats,
+    rate_limit_caveats,
+    study_caveats,
+)
+from mileage.judge import Comparison, Sample, compare_arms, compare_stages
+from mileage.judge.comparison import Work
+from mileage.judge.samples import SHAM
+from mileage.model.caveat import Caveat, Side, limit, note
+from mileage.plan import Plan
+from mileage.plan.factors import kind_of
+
+if TYPE_CHECKING:
+    from mileage.app.result import StudyResult
+
+Kind = Literal["stages", "levels", "workloads", "studies"]
+
+
+@dataclass(frozen=True)
+class AnswerSide:
+    """One side of a question: the runs of one stage of a study, of all its cells or of one level or workload."""
+
+    plan: Plan
+    all_samples: Sequence[Sample]
+    """The values of the whole study."""
+    study: StudyResult | None
+    """The study's folder, for what stands against a conclusion; None where only the values are judged."""
+    stage: str
+    name: str
+    cells: Mapping[str, str]
+    """Label of each cell of this side in its study, and its label in the comparison."""
+    level: str = ""
+
+    def samples(self) -> list[Sample]:
+        """The values of its runs in the worn arm, under the labels of the comparison."""
+        return [
+            replace(sample, cell=self.cells[sample.cell])
+            for sample in self.all_samples
+            if sample.stage == self.stage and sample.arm != SHAM and sample.cell in self.cells
+        ]
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another tool measured it."""
+        return self.plan.imported is not None
+
+
+def answer(
+    baseline: AnswerSide,
+    candidate: AnswerSide,
+    kind: Kind,
+    *,
+    paired: bool = False,
+    one_session: bool = False,
+    extra: Sequence[Caveat] = (),
+) -> Comparison:
+    """Judge the candidate against the baseline, with every caveat of both."""
+    sides = (baseline, candidate)
+    lacking = _missing(baseline, candidate) if kind != "stages" else []
+    caveats = [*extra, *_own_caveats(sides, kind), *_between(sides, kind), *lacking]
+    margins, differing = _margins(sides)
+    found = _judged(sides, kind, margins, [*caveats, *differing], paired=paired, one_session=one_session)
+    return _described(found, sides, kind)
+
+
+def _judged(
+    sides: tuple[AnswerSide, AnswerSide],
+    kind: Kind,
+    margins: Mapping[str, float],
+    caveats: Sequence[Caveat],
+    *,
+    paired: bool,
+    one_session: bool,
+) -> Comparison:
+    baseline, candidate = sides
+    simulated = all(side.plan.virtual for side in sides)
+    fixed = frozenset(
+        test
+        for caveat in caveats
+        if caveat.code == "rate-limited" and len(caveat.sides) == 2
+        for test in caveat.tests
+    )
+    if kind == "stages":
+        return compare_stages(
+            baseline.all_samples,
+            baseline=baseline.stage,
+            candidate=candidate.stage,
+            relevance=margins,
+            tortured=tortured_between(baseline.plan, baseline.stage, candidate.stage),
+            caveats=caveats,
+            simulated=simulated,
+            fixed_rate=fixed,
+        )
+    left, right = (side.samples() for side in sides)
+    common = {sample.cell for sample in left} & {sample.cell for sample in right}
+    found = compare_arms(
+        [sample for sample in left if sample.cell in common],
+        [sample for sample in right if sample.cell in common],
+        relevance=margins,
+        paired=paired,
+        labels=(baseline.name, candidate.name),
+        caveats=caveats,
+        one_session=one_session,
+        simulated=simulated,
+        fixed_rate=fixed,
+    )
+    alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
+    return replace(
+        found,
+        only_baseline=alone[0],
+        only_candidate=alone[1],
+        renamed=tuple(_renamed(sides).items()) if kind == "studies" else (),
+    )
+
+
+def _missing(baseline: AnswerSide, candidate: AnswerSide) -> list[Caveat]:
+    """A caveat for each side that lacks tests of the other."""
+    left, right = ({sample.cell for sample in side.samples()} for side in (baseline, candidate))
+    alone: list[tuple[Side, set[str]]] = [("candidate", left - right), ("baseline", right - left)]
+    return [limit("missing-tests", tests=tuple(sorted(tests))).of(side) for side, tests in alone if tests]
+
+
+def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
+    """What each side's runs, and the drives that they ran on, say against a conclusion."""
+    baseline, candidate = sides
+    if kind != "studies":
+        stages, cells = (baseline.stage, candidate.stage), {**baseline.cells, **candidate.cells}
+        found = [] if baseline.study is None else caveats_of(baseline.study, cells, stages)
+        return [*found, *model_caveats(baseline.plan)]
+    found = []
+    names: tuple[Side, Side] = ("baseline", "candidate")
+    for side, name in zip(sides, names, strict=True):
+        own = [] if side.study is None else caveats_of(side.study, side.cells, (side.stage,))
+        found += [caveat.of(name) for caveat in (*own, *model_caveats(side.plan))]
+    return _joined(found)
+
+
+def caveats_of(study: StudyResult, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
+    """What speaks against a conclusion from the runs of some cells in some stages of a study."""
+    if study.plan.imported is not None:
+        return imported_caveats(study.plan, study.folder, cells)
+    saved = dict(study.folder.environments())
+    return study_caveats(study.plan, study.content(), study.seen(), study.outcome(), saved, cells, stages)
+
+
+def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:
+    """Caveats with those that both sides have in common as one of both."""
+    found: list[Caveat] = []
+    for caveat in caveats:
+        twin = next((one for one in found if one.sides != caveat.sides and one.of() == caveat.of()), None)
+        if twin is None:
+            found.append(caveat)
+        else:
+            found[found.index(twin)] = twin.of("baseline", "candidate")
+    return found
+
+
+def _between(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
+    """In what the two sides differ apart from what is compared."""
+    baseline, candidate = sides
+    found = rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
+    if kind != "studies" or baseline.study is None or candidate.study is None:
+        return found
+    ours = {label: cell for cell, label in baseline.cells.items()}
+    names = {theirs: ours[label] for theirs, label in candidate.cells.items() if label in ours}
+    if renamed := _renamed(sides):
+        found.append(
+            note("renamed-tests", pairs="; ".join(f"{theirs} is {own}" for theirs, own in renamed.items()))
+        )
+    if baseline.is_imported or candidate.is_imported:
+        first, second = ((side.plan, side.study.folder) for side in sides if side.study is not None)
+        return [*found, *differing_settings(first, second, names)]
+    one, other = (side.study.plan_as_done() for side in sides if side.study is not None)
+    return [*found, *setting_differences(one, other, names)]
+
+
+def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:
+    """The measured cells that the candidate calls otherwise: its label, and the baseline's."""
+    baseline, candidate = sides
+    measured = {sample.cell for sample in baseline.samples()}
+    return {theirs: ours for theirs, ours in candidate.cells.items() if theirs != ours and ours in measured}
+
+
+def _held_rates(side: AnswerSide) -> dict[str, float]:
+    """Limits that the load set and the runs of a side met, by the label in the comparison."""
+    levels: dict[str, Mapping[str, str]] = {}
+    if side.is_imported and side.study is not None:
+        runs = side.study.content().imported_runs()
+        levels = {run.cell: run.levels for run in runs if run.cell in side.cells}
+    own = [s for s in side.all_samples if s.stage == side.stage and s.cell in side.cells]
+    held = held_rates(side.plan, levels, own)
+    return {side.cells[label]: per_s for label, per_s in held.items() if label in side.cells}
+
+
+def _margins(sides: tuple[AnswerSide, AnswerSide]) -> tuple[dict[str, float], list[Caveat]]:
+    """The margins of relevance: of two studies that differ the smaller one, so that an exchange changes nothing."""
+    left, right = (msgspec.structs.asdict(side.plan.study.compare.relevance) for side in sides)
+    differing = [
+        note(
+            "margin-differs",
+            key=f"the margin of {key}",
+            baseline=f"{left[key]:.3g}",
+            candidate=f"{right[key]:.3g}",
+        )
+        for key in left
+        if left[key] != right[key]
+    ]
+    return {key: min(left[key], right[key]) for key in left}, differing
+
+
+def _described(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> Comparison:
+    """The comparison with the facts that say what was compared: classes, work, wear, ranking, variants of the model."""
+    baseline, candidate = sides
+    classes = [short_classes(side.plan) for side in sides]
+    one, other = (
+        short.get(side.level, short.get("", "")) for short, side in zip(classes, sides, strict=True)
+    )
+    wear_bytes, order = None, ""
+    if found.tortured and kind == "stages":
+        wear_bytes, order = wear_of(baseline.plan, baseline.stage, candidate.stage)
+    found = replace(
+        found,
+        classes=(one, other),
+        subject=subject_of(baseline.plan),
+        wear_bytes=wear_bytes,
+        wear_order=order,
+        work=_work(sides),
+        groups=groups(found, baseline.plan, baseline.cells),
+    )
+    found = _with_band(found, sides, kind)
+    return _with_levels(found, sides) if kind == "levels" else found
+
+
+def _work(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, Work]:
+    """What each cell does, where both sides do the same."""
+    one, other = (work_of(side.plan, side.cells) for side in sides)
+    return {label: work for label, work in one.items() if other.get(label) == work}
+
+
+def _with_band(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> Comparison:
+    """The comparison with the variants of the drive, where they were tried for this question or for its inverse."""
+    study = sides[0].study
+    if kind == "studies" or study is None:
+        return found
+    asked = (study.plan.study.baseline, study.plan.study.candidate)
+    this = tuple(side.level or side.stage for side in sides)
+    band = model_band(study.plan, study.content()) if this in (asked, asked[::-1]) else None
+    if band is None:
+        return found
+    return replace(found, band=band if this == asked else band.inverted())
+
+
+def _with_levels(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> Comparison:
+    """The comparison with readable names of its levels, and all levels of the factor in their order."""
+    plan = sides[0].plan
+    factor, names = plan.study.compare.arms, level_names(plan)
+    labels = [f"{factor} {names.get(side.level, side.level)}" for side in sides]
+    ranked = readable_standings(standings_of(plan, sides[0].all_samples), names)
+    return replace(found, baseline=labels[0], candidate=labels[1], factor=factor, standings=ranked)
+
+
+def planned_answer(plan: Plan, samples: Sequence[Sample], study: StudyResult | None = None) -> Comparison:
+    """The answer to the question of a plan. `study`: its folder, where there is one.
+
+    Raises:
+        Refused: it has no two arms.
+    """
+    pair = compared_pair(plan)
+    if plan.study.compares_workloads:
+        return workloads_answer(plan, samples, study, pair, plan.study.measuring_stages[-1])
+    if compares_levels(plan):
+        return levels_answer(plan, samples, study, pair)
+    return stages_answer(plan, samples, study, pair)
+
+
+def stages_answer(
+    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, stages: tuple[str, str]
+) -> Comparison:
+    """The answer for two stages of one study."""
+    cells = {cell.label: cell.label for cell in plan.cells}
+    baseline, candidate = (AnswerSide(plan, samples, study, stage, stage, cells) for stage in stages)
+    return answer(baseline, candidate, "stages")
+
+
+def levels_answer(
+    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, levels: tuple[str, str]
+) -> Comparison:
+    """The answer for two levels of the compared factor, at equal levels of all others, in the last stage."""
+    factor, stage, place = plan.study.compare.arms, plan.study.measuring_stages[-1], places(plan)
+
+    def side(level: str) -> AnswerSide:
+        cells = {label: cell for label, (at, cell) in place.items() if at == level}
+        return AnswerSide(plan, samples, study, stage, f"{factor} {level}", cells, level)
+
+    is_label = kind_of(factor, plan.study.factor[factor]) == "label"
+    return answer(
+        side(levels[0]),
+        side(levels[1]),
+        "levels",
+        paired=plan.study.order == "random" and not is_label,
+        one_session=is_label,
+        extra=[*order_caveats(plan), *aa_caveats(plan, samples)],
+    )
+
+
+def workloads_answer(
+    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, names: tuple[str, str], stage: str
+) -> Comparison:
+    """The answer for two workloads of one stage, in the cells that are otherwise equal, paired by block."""
+    pairs = pairs_of_workloads(plan, names)
+
+    def side(name: str) -> AnswerSide:
+        cells = {label: cell for label, (own, cell) in pairs.items() if own == name}
+        return AnswerSide(plan, samples, study, stage, name, cells, name)
+
+    return answer(side(names[0]), side(names[1]), "workloads", paired=True, extra=listed_caveats(plan, pairs))

@@ -1,0 +1,238 @@
+"""The words of each caveat, by its code: they follow "not conclusive because", or stand as a sentence.
+
+Scope: every code in use; a code without words is an error of the program. Names of the two sides are those of the
+comparison, and a caveat of one side alone says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+from mileage.model.caveat import Caveat
+
+
+class Sides(Protocol):
+    """The names that a comparison gives its two sides."""
+
+    @property
+    def baseline(self) -> str:
+        """The name of the baseline."""
+
+    @property
+    def candidate(self) -> str:
+        """The name of the candidate."""
+
+
+def listed(items: Sequence[str]) -> str:
+    """Join texts to a list: "a, b and c"; empty for none."""
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
+
+
+def caveat_words(caveat: Caveat, sides: Sides | None = None) -> str:
+    """The words of a caveat. `sides`: the comparison that has it; without, names of sides are left out."""
+    words = WORDS[caveat.code](caveat, _Names(caveat, sides))
+    return words + _whose(caveat, sides)
+
+
+class _Names:
+    """Names of the two sides in a sentence."""
+
+    def __init__(self, caveat: Caveat, sides: Sides | None) -> None:
+        self.baseline = "the baseline" if sides is None else sides.baseline
+        self.candidate = "the candidate" if sides is None else sides.candidate
+        self.one = self.baseline if caveat.sides[:1] == ("baseline",) else self.candidate
+        self.other = self.candidate if caveat.sides[:1] == ("baseline",) else self.baseline
+
+
+_NAMES_ITS_SIDE: Final = frozenset({"missing-tests", "simulated", "rate-limited", "class-assumed"})
+"""Codes whose words have the name of their side already."""
+
+
+def _whose(caveat: Caveat, sides: Sides | None) -> str:
+    if sides is None or len(caveat.sides) != 1 or caveat.code in _NAMES_ITS_SIDE:
+        return ""
+    name = sides.baseline if caveat.sides[0] == "baseline" else sides.candidate
+    return f" (in {name})"
+
+
+def _first(tests: Sequence[str]) -> str:
+    """The first test of some, and how many more there are."""
+    more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+    return f"{tests[0]}{more}" if tests else "all tests"
+
+
+def _some(tests: Sequence[str], most: int = 4) -> str:
+    return listed(tests) if len(tests) <= most else f"{', '.join(tests[:most])} and {len(tests) - most} more"
+
+
+def _plural(count: float | str, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _missing_tests(caveat: Caveat, names: _Names) -> str:
+    count = len(caveat.tests)
+    what = f"{count} test{'s' if count > 1 else ''} of {names.other} {'is' if count == 1 else 'are'}"
+    return f"{what} not compared, because {names.one} has no such test: {_some(caveat.tests)}"
+
+
+def _simulated(caveat: Caveat, names: _Names) -> str:
+    if len(caveat.sides) == 2:
+        return "both sides are simulations, and no interval covers how well they are modelled"
+    return f"{names.one} is a simulation, and no interval covers how well it is modelled"
+
+
+def _differs(caveat: Caveat, names: _Names) -> str:
+    f = caveat.figures
+    cell = f" ({_first(caveat.tests)})" if caveat.tests else ""
+    return (
+        f"{f['key']} is {f['baseline']} in {names.baseline} and {f['candidate']} in {names.candidate}{cell}"
+    )
+
+
+def _no_logarithm(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    share = f"{f['completed']} of {f['runs']} runs have a value above 0"
+    return f"run {f['run']}, stage {f['stage']}: {f['value']} has no logarithm, so there is no ratio; {share}"
+
+
+def _too_few(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    return f"{_plural(f['count'], str(f['unit']))} on a side, at least {f['needed']} needed"
+
+
+def _depends(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    return f"depends on the method: p = {f['p_t']:.2g} (t), {f['p_permutation']:.2g} (permutation)"
+
+
+def _level_change(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    of = f" in {f['changed_runs']} of {f['runs']} runs" if f.get("runs", 1) != 1 else ""
+    stage = f" in stage {f['stage']}" if f.get("stage") else ""
+    remedy = f"; {f['remedy']}" if f.get("remedy") else ""
+    return f"{_first(caveat.tests)}{stage} changes its rate level{of}: {f['course']}{remedy}"
+
+
+def _trend(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    change, p = float(f["change"]), float(f["p"])
+    p_words = "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    return (
+        f"{_first(caveat.tests)} goes {'up' if change > 0 else 'down'} by {abs(change):.0%} from the first of "
+        f"{f['runs']} runs to the last (Spearman's rho {f['rho']:+.2f}, p {p_words}): a trend from run to run, and no "
+        "repetitions of one thing"
+    )
+
+
+def _odd(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    change = float(f["change"])
+    return (
+        f"{f['file']}, from line {f['line']}, is unlike the other {f['others']}: its {f['tests']} tests are together "
+        f"{abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {f['alpha']:g})"
+    )
+
+
+def _model_miss(caveat: Caveat, _: _Names) -> str:
+    return f"the model is not exact: off the published rates by up to {caveat.figures['rates']}"
+
+
+def _few_operations(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    return (
+        f"the p99 of {_some(caveat.tests)} is not judged: {f['fewest_operations']:,} operations in a run, "
+        f"{f['needed']:,} are needed"
+    )
+
+
+def _rate_limited(caveat: Caveat, names: _Names) -> str:
+    f = caveat.figures
+    if len(caveat.sides) == 2:
+        return f"{_first(caveat.tests)} ran at a fixed rate on both sides, so its latency is judged and not its rate"
+    return (
+        f"{_first(caveat.tests)} was held at {f['limit_per_s']:,.0f} operations per second in {names.one}, which may "
+        "do more than that"
+    )
+
+
+def _text(template: str) -> Callable[[Caveat, _Names], str]:
+    """Words from a template with the names of figures, and `test` for the tests."""
+
+    def words(caveat: Caveat, _: _Names) -> str:
+        return template.format(**{"test": _first(caveat.tests), **caveat.figures})
+
+    return words
+
+
+WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
+    # The state of the study.
+    "running": _text("the study is still running ({left})"),
+    "failed": _text("the study stopped at a failure ({message})"),
+    "waiting": _text("the runs at {sessions} are still to be done"),
+    "interrupted": _text("the study was interrupted"),
+    "no-end": _text(
+        "the journal has no line for the end of the study: it was cut off after its last run, or the line was removed"
+    ),
+    "runs-missing": lambda caveat, _: (
+        f"{caveat.figures['missing']:,} of {caveat.figures['needed']:,} runs "
+        f"{'is' if caveat.figures['missing'] == 1 else 'are'} missing"
+    ),
+    "edited": _text("{what}"),
+    "did-not-finish": _text("{what}"),
+    "run-failed": _text("{test} failed: {message}"),
+    "run-invalid": _text("{what}"),
+    "file-damaged": _text("the file is damaged: {what}"),
+    # The evidence.
+    "audit": _text("{what}"),
+    "from-memory": _text("{what}"),
+    "level-change": _level_change,
+    "trend": _trend,
+    "odd-repetition": _odd,
+    "environment-changed": _text("the machine changed during the study: {change}"),
+    "blocked-order": _text(
+        'one arm was measured after the other (order = "blocked"), so that any drift looks like a difference'
+    ),
+    "listed-order": _text(
+        'one workload always came before the other (order = "listed"), so that any drift looks like a difference'
+    ),
+    "baseline-differs-from-itself": _text(
+        "the baseline measured twice differs from itself in {differing} of {tested} cells"
+    ),
+    "same-disk": _text("A and B are both on {disk}"),
+    # The two sides.
+    "setting-differs": _differs,
+    "environment-differs": _differs,
+    "margin-differs": _differs,
+    "renamed-tests": _text("compared as the same work under the baseline's name: {pairs}"),
+    "missing-tests": _missing_tests,
+    "simulated": _simulated,
+    "served": _text("{drives}; how late they were is a check, how well it is modelled is in no interval"),
+    "model-miss": _model_miss,
+    "few-operations": _few_operations,
+    "rate-limited": _rate_limited,
+    # The units.
+    "one-cycle": _text("there is one cycle on one device"),
+    "one-session": _text("there is one session each"),
+    "one-run": _text("there is one run of each test"),
+    "no-complete-cycle": _text("no cycle was measured in both stages"),
+    # One test.
+    "no-logarithm": _no_logarithm,
+    "no-run": _text("one side has no run of this test"),
+    "no-pair": _text("no block or cycle has this test on both sides"),
+    "no-control": _text("the idle control lacks this test"),
+    "control-not-paired": _text(
+        "{stress_cycles} stress cycles and {control_cycles} control cycles cannot be paired: compared as two groups"
+    ),
+    "too-few-units": _too_few,
+    "lone-units": lambda caveat, _: (
+        f"{_plural(caveat.figures['count'], str(caveat.figures['unit']))} without a partner not used"
+    ),
+    "no-spread": _text("no spread between the units: the interval is a point"),
+    "no-spread-known": _text(
+        "the runs show no spread, so the figures are too coarse to know how runs differ"
+    ),
+    "pooled-spread": _text("the runs of one arm have equal values; the spread is that of both arms together"),
+    "depends-on-method": _depends,
+}
+"""Words by code."""
