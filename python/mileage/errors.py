@@ -7,7 +7,7 @@ line returns for it, so that no caller has to translate:
     1  a judged failure that the user asked for             (JudgedFailure)
     2  wrong usage, or refused before anything was touched  (Refused)
     3  the run itself failed                                (RunFailed, Interrupted)
-    4  a gate that could not judge                          (NotJudged)
+    4  a gate that could not judge                          (NoJudgement)
 
 The message is one clear line: what was found, what was expected, what to do.
 What it refuses: wrapping programming errors. A TypeError stays a TypeError; the command line
@@ -162,7 +162,7 @@ class JudgedFailure(MileageError):
     exit_status: int = 1
 
 
-class NotJudged(MileageError):
+class NoJudgement(MileageError):
     """Everything ran, but what the user asked to judge (`--fail-if`) cannot be judged from it."""
 
     exit_status: int = 4

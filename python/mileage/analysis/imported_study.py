@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from mileage.analysis.ior_layouts import reported_layouts
 from mileage.analysis.rate_curves import imported_curves
@@ -194,7 +194,7 @@ def study_caveats(plan: Plan, folder: StudyFolder, cells: Collection[str]) -> li
     found += _level_changes(runs)
     found += [_trend_caveat(cell, one) for cell, one in _trends(runs)[:1]]
     odd = _odd_repetition(runs)
-    found += [_odd_caveat(odd)] if "file" in odd else []
+    found += [veto("odd-repetition", **odd)] if "file" in odd else []
     found += [veto("file-damaged", what=text) for file in files for text in file.lost][:1]
     return found
 
@@ -311,15 +311,11 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None
     """
     found = _odd_repetition(runs)
     if "file" in found:
-        return "warn", caveat_words(_odd_caveat(found))
+        return "warn", caveat_words(veto("odd-repetition", **found))
     return ("ok", "{blocks} of {tests} tests each, none unlike the others".format(**found)) if found else None
 
 
-def _odd_caveat(figures: dict[str, float | int | str]) -> Caveat:
-    return Caveat(code="odd-repetition", severity="vetoes", figures=figures)
-
-
-def _odd_repetition(runs: Sequence[ImportedRun]) -> dict[str, float | int | str]:
+def _odd_repetition(runs: Sequence[ImportedRun]) -> dict[str, Any]:
     """The figures of a repetition that is unlike the others, with its `file`; without it where none is.
 
     Empty where there are too few repetitions with the same tests to say so.

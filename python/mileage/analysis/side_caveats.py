@@ -47,12 +47,7 @@ def study_caveats(
     found += [veto("audit", what=one.veto) for one in audits(plan, facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
         found += [
-            Caveat(
-                code="level-change",
-                severity="vetoes",
-                tests=(one.cell,),
-                figures={**one.figures, "remedy": REMEDY},
-            )
+            veto("level-change", tests=(one.cell,), **one.figures, remedy=REMEDY)
             for one in changing(seen.courses, cells=cells, stages=stages)[:1]
         ]
     grave = grave_changes(plan, environment_changes(plan, content, saved))

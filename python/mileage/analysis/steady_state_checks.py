@@ -9,7 +9,7 @@ Runs of fewer than 30 intervals and drives without these counters are skipped.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mileage.judge.rate_over_time import Course, course
 from mileage.model.imported_record import ImportedRecord
@@ -132,7 +132,7 @@ class LevelChange(NamedTuple):
     words: str
 
     @property
-    def figures(self) -> dict[str, int | str]:
+    def figures(self) -> dict[str, Any]:
         """The figures of the caveat."""
         return {"stage": self.stage, "changed_runs": self.changed, "runs": self.runs, "course": self.words}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from mileage.analysis.planned_comparison import (
     standings_of,
     tortured_between,
 )
+from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.setting_differences import setting_differences
 from mileage.analysis.side_caveats import (
     held_rates,
@@ -44,9 +45,28 @@ from mileage.judge.samples import SHAM
 from mileage.model.caveat import Caveat, Side, limit, note
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of
+from mileage.store import Outcome, StudyFolder
+from mileage.store.journal import JournalContent
 
-if TYPE_CHECKING:
-    from mileage.app.result import StudyResult
+
+class StudyReading(Protocol):
+    """What is read of a study's folder: `mileage.app.StudyResult` is one."""
+
+    plan: Plan
+    folder: StudyFolder
+
+    def content(self) -> JournalContent:
+        """The journal."""
+
+    def seen(self) -> JournalReading:
+        """The facts of its runs that checks need."""
+
+    def outcome(self) -> Outcome:
+        """Its progress, and why it stopped."""
+
+    def plan_as_done(self) -> Plan:
+        """The plan with the counts that its trials found."""
+
 
 Kind = Literal["stages", "levels", "workloads", "studies"]
 
@@ -58,7 +78,7 @@ class AnswerSide:
     plan: Plan
     all_samples: Sequence[Sample]
     """The values of the whole study."""
-    study: StudyResult | None
+    study: StudyReading | None
     """The study's folder, for what stands against a conclusion; None where only the values are judged."""
     stage: str
     name: str
@@ -170,7 +190,7 @@ def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Cavea
     return _joined(found)
 
 
-def caveats_of(study: StudyResult, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
+def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
     """What speaks against a conclusion from the runs of some cells in some stages of a study."""
     if study.plan.imported is not None:
         return imported_caveats(study.plan, study.folder, cells)
@@ -294,7 +314,7 @@ def _with_levels(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> Com
     return replace(found, baseline=labels[0], candidate=labels[1], factor=factor, standings=ranked)
 
 
-def planned_answer(plan: Plan, samples: Sequence[Sample], study: StudyResult | None = None) -> Comparison:
+def planned_answer(plan: Plan, samples: Sequence[Sample], study: StudyReading | None = None) -> Comparison:
     """The answer to the question of a plan. `study`: its folder, where there is one.
 
     Raises:
@@ -309,7 +329,7 @@ def planned_answer(plan: Plan, samples: Sequence[Sample], study: StudyResult | N
 
 
 def stages_answer(
-    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, stages: tuple[str, str]
+    plan: Plan, samples: Sequence[Sample], study: StudyReading | None, stages: tuple[str, str]
 ) -> Comparison:
     """The answer for two stages of one study."""
     cells = {cell.label: cell.label for cell in plan.cells}
@@ -318,7 +338,7 @@ def stages_answer(
 
 
 def levels_answer(
-    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, levels: tuple[str, str]
+    plan: Plan, samples: Sequence[Sample], study: StudyReading | None, levels: tuple[str, str]
 ) -> Comparison:
     """The answer for two levels of the compared factor, at equal levels of all others, in the last stage."""
     factor, stage, place = plan.study.compare.arms, plan.study.measuring_stages[-1], places(plan)
@@ -339,7 +359,7 @@ def levels_answer(
 
 
 def workloads_answer(
-    plan: Plan, samples: Sequence[Sample], study: StudyResult | None, names: tuple[str, str], stage: str
+    plan: Plan, samples: Sequence[Sample], study: StudyReading | None, names: tuple[str, str], stage: str
 ) -> Comparison:
     """The answer for two workloads of one stage, in the cells that are otherwise equal, paired by block."""
     pairs = pairs_of_workloads(plan, names)

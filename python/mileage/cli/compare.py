@@ -196,7 +196,7 @@ class _Gate:
 
         Raises:
             JudgedFailure: a rule is broken, or a test of the baseline is missing.
-            NotJudged: none is broken, but one cannot be judged.
+            NoJudgement: none is broken, but one cannot be judged.
         """
         from mileage.judge.gate_rules import gated_cells
 
@@ -219,7 +219,7 @@ class _Gate:
             raise Refused("--fail-if", str(cause), code="wrong-value") from cause
 
     def _end(self, results: Sequence[RuleResult], missing: Sequence[str]) -> None:
-        from mileage.errors import JudgedFailure, NotJudged
+        from mileage.errors import JudgedFailure, NoJudgement
 
         broken, unjudged = self._counts(results, "broken"), self._counts(results, "cannot be judged")
         if missing:
@@ -230,7 +230,7 @@ class _Gate:
         if broken:
             raise JudgedFailure("; ".join([*broken, *unjudged]))
         if unjudged and not self.allow_unjudged:
-            raise NotJudged(f"{'; '.join(unjudged)} (--allow-unjudged lets them)")
+            raise NoJudgement(f"{'; '.join(unjudged)} (--allow-unjudged lets them)")
 
     def _counts(self, results: Sequence[RuleResult], outcome: str) -> list[str]:
         """For each rule with this outcome in some tests, how many they are, and the first."""

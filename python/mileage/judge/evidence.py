@@ -238,9 +238,15 @@ def _unusable(samples: Sequence[Sample]) -> Caveat | None:
     if not bad:
         return None
     value = bad[0].value if math.isfinite(bad[0].value) else str(bad[0].value)
-    figures: dict[str, float | int | str] = {"run": bad[0].run, "stage": bad[0].stage, "value": value}
-    figures |= {"runs": len(samples), "completed": len(samples) - len(bad)}
-    return Caveat(code="no-logarithm", severity="limits", figures=figures)
+    completed = len(samples) - len(bad)
+    return limit(
+        "no-logarithm",
+        run=bad[0].run,
+        stage=bad[0].stage,
+        value=value,
+        runs=len(samples),
+        completed=completed,
+    )
 
 
 def _grouped(samples: Iterable[Sample], key: Callable[[Sample], int]) -> Groups:

@@ -30,7 +30,7 @@ def listed(items: Sequence[str]) -> str:
 
 
 def caveat_words(caveat: Caveat, sides: Sides | None = None) -> str:
-    """The words of a caveat. `sides`: the comparison that has it; without, names of sides are left out."""
+    """The words of a caveat. `sides`: the comparison that has it; without, "the baseline" and "the candidate"."""
     words = WORDS[caveat.code](caveat, _Names(caveat, sides))
     return words + _whose(caveat, sides)
 

@@ -8,7 +8,7 @@ Of a journal with damaged or edited lines the other lines are used.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -43,7 +43,8 @@ class Outcome(msgspec.Struct, frozen=True):
 
     def _state_caveat(self) -> Caveat:
         key = _FIGURES.get(self.state)
-        return Caveat(code=self.state, severity="vetoes", figures={} if key is None else {key: self.reason})
+        figures: dict[str, Any] = {} if key is None else {key: self.reason}
+        return veto(self.state, **figures)
 
 
 _LISTED = 3
