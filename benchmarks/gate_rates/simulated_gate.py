@@ -11,7 +11,7 @@ from typing import Any
 
 from mileage.app import compare
 from mileage.app.importer import make_study, read_files
-from mileage.judge.gate_rules import failing, gated_cells, parse_rule
+from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
 
 SAMPLE = Path(__file__).parents[2] / "tests" / "formats" / "samples" / "fio-one-job.json"
 
@@ -35,7 +35,7 @@ def _breaks(rule: str, change: float, noise: float, runs: int, draw: random.Rand
                 files[-1].write_text(json.dumps(result_of(ratio * math.exp(draw.gauss(0.0, noise)))))
             make_study(read_files(files), Path(place) / name)
         found = compare(f"{place}/baseline", f"{place}/candidate")
-    return bool(failing(parse_rule(rule), gated_cells(found)))
+    return any(one.outcome == "broken" for one in results_of(parse_rule(rule), gated_cells(found)))
 
 
 def result_of(factor: float) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from mileage.analysis.device_class import device_classes
-from mileage.analysis.level_names import level_names, renamed_comparison, size_name
-from mileage.judge import compare_stages
+from mileage.analysis.level_names import level_names, size_name
+from mileage.app.answer import levels_answer
 from mileage.plan import Plan, parse_study
 from mileage.plan.resolver import resolve
 from tests.plan.conftest import SMALL, directory_facts, drive_facts
@@ -48,8 +48,7 @@ def test_levels_of_bytes_have_units(key: str, levels: str, expected: dict[str, s
 
 def test_the_arms_of_the_sentence_have_them_too() -> None:
     plan = planned("capacity_bytes", "[61999996928, 64000000000]")
-    nothing = compare_stages([], baseline="spare 61999996928", candidate="spare 64000000000", relevance={})
-    found = renamed_comparison(nothing, plan)
+    found = levels_answer(plan, [], None, ("61999996928", "64000000000"))
     assert (found.baseline, found.candidate) == ("spare 62 GB", "spare 64 GB")
 
 

@@ -170,7 +170,7 @@ def two_studies(place: Path, rng: random.Random) -> Drawn:
     if rng.random() < 0.5:
         changed["load"] = "depth = 4"
         planted.add(("setting-differs", both))
-    drive = rng.choice(("intel-x25e-64gb", "crucial-bx200-240gb"))
+    drive = rng.choice(("intel-x25e-64gb", "samsung-pm1635-400gb"))
     folders = [virtual(place, "a", rng), virtual(place, "b", rng, drive=drive, **changed)]
     side = rng.randrange(2)
     if rng.random() < 0.3:

@@ -126,7 +126,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
     "none": {
         "check": "--json --quick --seconds",
         "compare": """
---allow-missing --fail-if --format --history --json --margin --runs --stage --workloads
+--allow-missing --allow-unjudged --fail-if --format --history --json --margin --runs --stage --workloads
         """,
         "dd": "--help --manual --version bs cbs conv count ibs iflag obs oflag seek skip status",
         "doctor": "--json --repair",
