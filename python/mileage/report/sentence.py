@@ -99,8 +99,15 @@ def notes_of(comparison: Comparison) -> list[str]:
 
 def _weakened(comparison: Comparison, claim: str) -> str:
     """The claim after what makes it a description, where something does."""
+    alone = len(comparison.only_baseline) + len(comparison.only_candidate)
+    if alone:
+        both = len({cell.cell for cell in comparison.cells})
+        total = f"{_number(both + alone)} tests"
+        claim = f"of {total}, {_number(both)} on both sides: {_joined(comparison, claim)}"
     few = [words for code, words in _FEW.items() if comparison.has(code)]
-    return f"From {' and '.join(few)} only: {_joined(comparison, claim)}" if few else claim
+    if few:
+        return f"From {' and '.join(few)} only{', ' if alone else ': '}{_joined(comparison, claim)}"
+    return _capital(claim) if alone else claim
 
 
 _FEW: Final = {
