@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from mileage.endurance.array_loss import Level
 from mileage.endurance.cases import case_named
 from mileage.endurance.drive_selection import Choice, Terms, choose
 from mileage.endurance.requirement import Requirement
@@ -106,6 +107,27 @@ def test_the_cheapest_comes_first_and_a_budget_excludes() -> None:
     qvo = [load_data_sheet("samsung-870-qvo-1tb")]
     assert choose(qvo, need, Terms(currency="EUR")).offers[0].price is None
     assert choose(qvo, need, Terms(currency="USD")).offers[0].price == 130
+
+
+@pytest.mark.parametrize(("level", "operations"), [("0", 1), ("10", 2), ("5", 4), ("6", 6)])
+def test_a_random_write_costs_the_operations_of_its_parity(level: Level, operations: int) -> None:
+    """As the arrays page has it: n members of i IOPS write n i / 4 at RAID 5 and n i / 6 at RAID 6."""
+    sheet = load_data_sheet("samsung-870-qvo-1tb")
+    (offer,) = choose([sheet], Requirement(2e12), Terms(level=level, drives=6)).offers
+    assert offer.write_rate == pytest.approx(6 * 88_000 / operations)
+
+
+@pytest.mark.parametrize("level", ["0", "none", "1", "5"])
+def test_a_loss_is_simulated_only_where_the_closed_form_is_not_exact(level: Level) -> None:
+    sheet = load_data_sheet("samsung-870-qvo-1tb")
+    (offer,) = choose([sheet], Requirement(1e12), Terms(level=level, afr=0.02)).offers
+    assert offer.loss is not None
+    assert (offer.simulated_loss is None) == (level in ("0", "none"))
+    if level == "0":
+        assert offer.drives == 2
+        single = choose([sheet], Requirement(9e11), Terms(afr=0.02)).offers[0].loss
+        assert single is not None
+        assert offer.loss == pytest.approx(1 - (1 - single) ** 2, rel=1e-9)
 
 
 def test_raid_5_needs_fewer_drives_than_mirrors() -> None:

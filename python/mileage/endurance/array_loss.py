@@ -5,8 +5,8 @@ Scope: closed forms for drives that fail independently at a constant rate and ar
 loss as the rate of an exponential distribution). With n drives, a failure rate f per hour and R hours of repair,
 the rate of loss per hour is n f without redundancy, n f (f R) of mirrors, n (n-1) f^2 R of RAID 5, n (n-1) (n-2)
 f^3 R^2 of RAID 6.
-The simulation repairs failed drives at the same time, each in an exponential time, so for RAID 6 it finds
-half the closed form.
+Without redundancy nothing is repaired and the form is exact. The simulation of the other levels repairs failed drives
+at the same time, each in an exponential time, so for RAID 6 it finds half the closed form.
 What it refuses: numbers of drives that a level cannot have, by ValueError. Unreadable sectors, failures that
 drives of one batch share, and controllers are not considered.
 """
@@ -53,6 +53,22 @@ def writes_per_host_write(level: Level, drives: int, *, random: bool) -> float:
     return 1.0 + parity if random else drives / data_drives(level, drives)
 
 
+def operations_per_host_write(level: Level, drives: int, *, random: bool) -> float:
+    """Operations of all drives together for each write of the host.
+
+    A write smaller than a stripe reads the old data and each old parity and writes all of them anew: 4 operations at
+    RAID 5, 6 at RAID 6. A full stripe is only written.
+    """
+    if random and level in ("5", "6"):
+        return 4.0 if level == "5" else 6.0
+    return writes_per_host_write(level, drives, random=random)
+
+
+def has_exact_loss(level: Level) -> bool:
+    """Whether the closed form is exact: without redundancy the first failure loses data, and nothing is repaired."""
+    return level in ("none", "0")
+
+
 def loss_probability(level: Level, drives: int, afr: float, years: float, repair_h: float) -> float:
     """The probability that an array loses data within some years.
 
@@ -62,7 +78,7 @@ def loss_probability(level: Level, drives: int, afr: float, years: float, repair
     data_drives(level, drives)
     rate = -math.log1p(-afr) / HOURS_PER_YEAR
     hours = years * HOURS_PER_YEAR
-    if level in ("none", "0"):
+    if has_exact_loss(level):
         loss = drives * rate
     elif level in ("1", "10"):
         loss = drives * rate * (rate * repair_h)

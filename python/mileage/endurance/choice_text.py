@@ -105,7 +105,7 @@ def _costs(offer: Offer, need: Requirement, terms: Terms) -> Iterator[str]:
 
 
 def _simulation(offer: Offer) -> str:
-    if offer.simulated_loss is None or offer.drives == 1:
+    if offer.simulated_loss is None:
         return ""
     mean, low, high = (_probability(share) for share in offer.simulated_loss)
     return f"; simulated {mean} (95 % CI {low} to {high})"

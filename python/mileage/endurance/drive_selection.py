@@ -16,8 +16,10 @@ import msgspec
 from mileage.endurance.array_loss import (
     Level,
     data_drives,
+    has_exact_loss,
     is_possible,
     loss_probability,
+    operations_per_host_write,
     simulated_loss_probability,
     writes_per_host_write,
 )
@@ -72,7 +74,7 @@ class Offer(msgspec.Struct, frozen=True):
     loss: float | None
     """Probability that data are lost within the years of the need, by the closed form."""
     simulated_loss: tuple[float, float, float] | None = None
-    """The same by simulation, with the ends of its 95 % interval."""
+    """The same by simulation, with the ends of its 95 % interval; None where the closed form is exact, or not known."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -134,6 +136,7 @@ def _grows(sheet: DataSheet, need: Requirement, terms: Terms, counts: Sequence[i
 def _offer(sheet: DataSheet, need: Requirement, terms: Terms, drives: int) -> Offer:
     random = need.pattern == "random"
     amplified = writes_per_host_write(terms.level, drives, random=random)
+    operations = operations_per_host_write(terms.level, drives, random=random)
     rated, derived = rated_bytes_of(rating_of(sheet))
     whole = None if rated is None else rated * drives / amplified / TB
     reads, writes, cached = _rates(sheet, random=random)
@@ -154,7 +157,7 @@ def _offer(sheet: DataSheet, need: Requirement, terms: Terms, drives: int) -> Of
         rated_tb=whole,
         years=None if whole is None or not need.tbw else whole / (need.tbw / need.years),
         read_rate=None if reads is None else reads * drives,
-        write_rate=None if writes is None else writes * drives / amplified,
+        write_rate=None if writes is None else writes * drives / operations,
         price=None if price is None else price * drives,
         energy_kwh=energy,
         energy_cost=None if energy is None or terms.kwh_price is None else energy * terms.kwh_price,
@@ -166,7 +169,7 @@ def _offer(sheet: DataSheet, need: Requirement, terms: Terms, drives: int) -> Of
 def _simulated(offer: Offer, sheet: DataSheet, need: Requirement, terms: Terms) -> Offer:
     """The offer with its simulated loss: not for every number of drives that is tried, since it takes milliseconds."""
     afr = _afr(sheet, terms)
-    if afr is None:
+    if afr is None or has_exact_loss(terms.level):
         return offer
     found = simulated_loss_probability(terms.level, offer.drives, afr, need.years, terms.repair_h)
     return msgspec.structs.replace(offer, simulated_loss=found)
