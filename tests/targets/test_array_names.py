@@ -85,6 +85,18 @@ def test_what_no_array_can_be_is_refused(name: str) -> None:
         Drive(load_profile(name))
 
 
+@pytest.mark.parametrize("cache", ["read_cache=1GiB", "cache=512MiB,cache_power=battery"])
+def test_a_cache_that_nothing_limits_is_refused(cache: str) -> None:
+    """It would answer in no time: 10^9 operations a second, as the clock of the simulation counts in nanoseconds."""
+    with pytest.raises(Refused) as refused:
+        load_profile(f"raid5(4*sas-15k,{cache})")
+    assert refused.value.refusals[0].code == "missing"
+    for limit in ("command_us=20", "host_mb_per_s=1200", "commands_per_s_max=50000"):
+        assert load_profile(f"raid5(4*sas-15k,{cache}),{limit}")
+    # Inside another array the controller in front is the one that answers the host.
+    assert load_profile(f"raid0(2*raid5(4*sas-15k,{cache}))")
+
+
 def test_a_profile_names_its_members(tmp_path: Path) -> None:
     figure = '{ value = "raid1", source = "test", confidence = "defined" }'
     head = f'name = "mine"\ntitle = "Mine"\nkind = "array"\nlevel = {figure}\n'

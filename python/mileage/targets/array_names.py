@@ -19,6 +19,8 @@ from mileage.plan.sizes import parse_bytes
 
 LEVELS: Final = ("jbod", "raid0", "raid1", "raid10", "raid5", "raid6")
 DEPTH_MAX: Final = 8
+CONTROLLER_LIMITS: Final = ("host_mb_per_s", "command_us", "commands_per_s_max")
+"""Figures that give the answers of a cache a time."""
 _HEAD: Final = re.compile(r"(jbod|raid\d+)\(")
 _COUNT: Final = re.compile(r"(\d{1,3})\*(.+)", re.DOTALL)
 _SIZES: Final = ("chunk", "cache", "read_cache", "stripe_cache")
@@ -111,6 +113,13 @@ def expanded(profile: Mapping[str, Any], load: Load, where: str, depth: int) -> 
     if "trim" not in figures and (words := _trim(profile, members)):
         figures["trim"] = {"value": words[0], "source": words[1], "confidence": "inferred"}
     return "".join(f"{key} = {toml_value(value)}\n" for key, value in figures.items())
+
+
+def unlimited_cache(profile: Mapping[str, Any]) -> str:
+    """The cache of a controller that nothing limits, by its key; empty where there is none."""
+    if any(_value_of(profile.get(key)) for key in CONTROLLER_LIMITS):
+        return ""
+    return next((key for key in ("cache_bytes", "read_cache_bytes") if _value_of(profile.get(key))), "")
 
 
 def _tables(profile: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,14 @@ from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
 from mileage.model.target_kind import SCALE, capabilities_of, drive_and_host
 from mileage.regular_file import read_regular
-from mileage.targets.array_names import array_text, expanded, is_array_name, split_outside
+from mileage.targets.array_names import (
+    CONTROLLER_LIMITS,
+    array_text,
+    expanded,
+    is_array_name,
+    split_outside,
+    unlimited_cache,
+)
 from mileage.targets.scaled_profile import scaled_figures
 
 PROFILE_SUFFIX = ".toml"
@@ -81,9 +88,20 @@ def load_profile(name: str, folder: Path | None = None) -> str:
     """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
 
     The name may be followed by changed figures: "plain-64gib,read_us=50".
-    Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
+    Raises Refused when there is no such drive, when the file is missing, unreadable or over 1 MiB, and for an array
+    whose cache would answer in no time.
     """
-    return _loaded(name, 0, folder)
+    text = _loaded(name, 0, folder)
+    figures = _figures_if_array(text)
+    if figures is not None and (cache := unlimited_cache(figures)):
+        raise Refused(
+            f"virtual:{name}",
+            f"{cache} without a limit of the controller: it would answer in no time, 10^9 operations a second",
+            expected=f"one of {', '.join(CONTROLLER_LIMITS)} with it",
+            advice="append ,command_us=20 for an ordinary controller",
+            code="missing",
+        )
+    return text
 
 
 def _loaded(name: str, depth: int, folder: Path | None = None) -> str:
