@@ -13,7 +13,7 @@ def points(rates: list[float], spread: float | None = 0.01) -> list[ScanPoint]:
     return [
         ScanPoint(
             series="iozone.record_rewrite", level=f"{size} KiB", at=size * KIB, metric="rate_bytes_per_s",
-            median=rate, low=None if spread is None else rate * (1 - spread),
+            mean=rate, low=None if spread is None else rate * (1 - spread),
             high=None if spread is None else rate * (1 + spread),
         )
         for size, rate in zip((256, 512, 1024, 2048, 4096), rates, strict=True)
@@ -41,7 +41,7 @@ def test_the_fall_behind_a_cache_is_said_with_the_size_of_the_cache() -> None:
 
 def test_overlapping_intervals_and_single_runs_have_no_step() -> None:
     opening = "No step between neighbouring sizes is shown: "
-    overlap = [f"{opening}intervals overlap, or medians differ by less than a tenth."]
+    overlap = [f"{opening}intervals overlap, or means differ by less than a tenth."]
     assert step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=0.5), []) == overlap
     assert step_lines(points([9e9, 9e9, 9e9, 8.5e9, 8.5e9]), []) == overlap
     single = step_lines(points([9e9, 9e9, 9e9, 4e9, 4e9], spread=None), [Landmark("L2 cache", 1 << 20)])

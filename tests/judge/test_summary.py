@@ -63,14 +63,18 @@ def test_the_median_interval_is_the_innermost_that_holds_95_percent(n: int) -> N
 
 
 def test_what_a_sample_cannot_carry_is_said() -> None:
-    assert summarise([]).notes == ("no run",)
+    assert summarise([]).notes == ("no-run",)
     one = summarise([5.0])
     assert (one.mean, one.sd, one.mean_ci95, one.median_ci) == (5.0, None, None, None)
-    assert "one run: no spread" in one.notes
+    assert "one-run" in one.notes
     zero = summarise([0.0, 1.0])
     assert zero.geometric_mean is None
     assert zero.mean == 0.5
-    assert summarise([1.0, math.nan, 2.0]).notes[0] == "1 values are not finite"
+    assert (zero.completed, zero.asked) == (1, 2)
+    lost = summarise([1.0, 2.0], failed=1)
+    assert (lost.geometric_mean, lost.completed, lost.asked) == (None, 2, 3)
+    assert "failed" in lost.notes
+    assert summarise([1.0, math.nan, 2.0]).notes[0] == "not-finite"
     assert summarise([3.0] * 6).sd == 0
 
 
@@ -83,6 +87,8 @@ def test_superiority_is_mann_whitneys_u(a: list[float], b: list[float]) -> None:
 
 def test_total_work_is_not_the_mean_of_rates() -> None:
     assert total_work_rate([100, 100], [1, 3]) == 50
+    assert summarise([100, 100 / 3], times_s=[1, 3]).pooled == 50
+    assert summarise([100, 100 / 3]).pooled is None
     assert quantile_is_supported(1000, 0.99)
     assert not quantile_is_supported(999, 0.99)
     with pytest.raises(ValueError, match="one length"):

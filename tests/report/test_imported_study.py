@@ -59,7 +59,7 @@ def test_a_test_with_a_time_alone_shows_it() -> None:
             runs=3,
             rate_bytes_per_s=figures.get("rate", ()),
             ops_per_s=(),
-            elapsed_s=(5.0, 5.5, 5.2),
+            elapsed_s=(5.0, 5.408, 5.2),
             quantiles_ns={},
         )
         page = ImportedPage(

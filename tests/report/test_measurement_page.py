@@ -84,7 +84,7 @@ def test_a_change_of_level_is_drawn_and_described_for_runs_of_one_cell_only() ->
 
 
 def point(series: str, at: float, rate: float, **more: float | int | None) -> ScanPoint:
-    return ScanPoint(series=series, level=f"{at:g}", at=at, metric="ops_per_s", median=rate, **more)  # type: ignore[arg-type]
+    return ScanPoint(series=series, level=f"{at:g}", at=at, metric="ops_per_s", mean=rate, **more)  # type: ignore[arg-type]
 
 
 def test_a_scan_has_its_rate_with_intervals_above_its_latency() -> None:
@@ -158,7 +158,7 @@ def test_of_many_cells_each_test_has_a_chart_and_the_table_is_folded(tmp_path: P
     assert files == {name.replace(".", "_") for name in TESTS}
     assert "No step between neighbouring sizes is shown: single runs have no interval." in folded
     study = load(tmp_path / "study")
-    cells = list(study.figures()["cells"])  # type: ignore[call-overload]
+    cells = measured_cells(study.content())
     planned = study.plan.cells
 
     def listed(count: int, elsewhere: str) -> tuple[int, str]:
@@ -175,6 +175,8 @@ class RatedCell(NamedTuple):
     rate_bytes_per_s: tuple[float, ...]
     ops_per_s: tuple[float, ...]
     runs: int = 1
+    failed: int = 0
+    elapsed_s: tuple[float, ...] = (1.0,)
 
 
 def test_operations_of_several_sizes_are_ordered_by_their_bytes() -> None:

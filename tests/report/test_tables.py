@@ -41,4 +41,4 @@ def test_every_arm_of_a_cell_is_summarised() -> None:
     expected = summarise([101.0, 102.0, 103.0])
     assert (float(rows[0]["geometric_mean"]), float(rows[0]["cv"])) == (expected.geometric_mean, expected.cv)
     assert rows[0]["median_ci_low"] == ""
-    assert "no interval of the median" in rows[0]["notes"]
+    assert "few-runs-for-median" in rows[0]["notes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from mileage.formats.histogram import histogram_of
 from mileage.model.journal_entries import Run
 from mileage.store.cell_measurements import measured_cells
 from mileage.store.journal import JournalContent
-from tests.entries import record, run
+from tests.entries import entry_of, record, run
 
 
 def entry(number: int, cell: str, seconds: int, latencies: list[int], **more: Any) -> Run:
@@ -41,11 +42,9 @@ def test_the_runs_of_a_cell_come_together() -> None:
     assert first.rate_bytes_per_s == (8192.0, 4096.0)
     assert first.latency["read"].count == 4
     assert first.latency["read"].mean_ns == 20
-    assert (first.latency["all"].min_ns, first.latency["all"].p50_ns, first.latency["all"].max_ns) == (
-        10,
-        20,
-        30,
-    )
+    whole = first.latency["all"]
+    # A median needs ten operations on either side.
+    assert (whole.min_ns, whole.p50_ns, whole.max_ns) == (10, None, 30)
     assert "write" not in first.latency
     assert first.counters == {"pages": 4}
     assert first.cpu_ns_per_op is None
@@ -101,3 +100,23 @@ def test_what_the_device_counted_is_summed_and_every_note_stands_once() -> None:
     assert found[0].device == {"reads": 6, "read_bytes": 16384}
     assert found[0].notes == ("one thread was left behind", "the log lacks 2 of 9 operations")
     assert measured_cells(content(entry(1, "a", 1, [7])))[0].device == {}
+
+
+def test_quantiles_are_known_from_ten_operations_beyond_them() -> None:
+    few, enough = (
+        measured_cells(content(entry(0, "a", 1, [*range(count)])))[0].latency["all"] for count in (999, 1000)
+    )
+    assert (few.p90_ns is None, few.p99_ns, few.p99_9_ns) == (False, None, None)
+    assert (enough.p99_ns is None, enough.p99_9_ns) == (False, None)
+
+
+def test_a_failed_run_that_was_not_repeated_is_counted() -> None:
+    """Runs 0 and 1 failed; 1 was done again."""
+    planned = [
+        SimpleNamespace(index=at, stage="s", cell="a", role="measure", arm="torture") for at in range(3)
+    ]
+    plan: Any = SimpleNamespace(runs=planned)
+    lost = [entry_of({"kind": "failed", "run": at, "cause": "io", "message": "x"}) for at in (0, 1)]
+    journal = JournalContent([*lost, entry(1, "a", 1, [7]), entry(2, "a", 1, [7])], 0, 0)
+    (cell,) = measured_cells(journal, plan)
+    assert (cell.runs, cell.failed) == (2, 1)

@@ -18,7 +18,6 @@ from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.aspects import level_words
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
-from mileage.report.measurement_text import quantile_ns
 from mileage.report.rate_curves import MOST_BARS
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
@@ -70,7 +69,7 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
             continue
         whole = cell.latency.get("response") or cell.latency.get("all")
         if whole is not None:
-            point = replace(point, p50_ns=quantile_ns(whole, "p50_ns"), p99_ns=quantile_ns(whole, "p99_ns"))
+            point = replace(point, p50_ns=whole.p50_ns, p99_ns=whole.p99_ns)
         points.append(point)
     # Cells of another unit are omitted, because one axis has one unit.
     return [point for point in points if point.metric == points[0].metric]

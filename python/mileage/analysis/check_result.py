@@ -7,14 +7,16 @@ What it refuses: to call a drive too slow when something else had a part in its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from mileage.analysis.check_class import ClassVerdict, Interval
 from mileage.analysis.check_health import Health
 from mileage.analysis.quoted_rates import QuotedPair
+from mileage.judge import Summary, summarise
 from mileage.model.data_sheet import DataSheet
-from mileage.report.measurement_text import spread_of
+from mileage.report.cell_estimates import completed_words
 from mileage.report.quantity import figure
 from mileage.store import MeasuredCell
 
@@ -22,7 +24,7 @@ _MB = 1e6
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One test: its rate over the repetitions, as medians with the 95 % interval of the geometric mean."""
+    """One test: its rate in each repetition."""
 
     name: str
     """"SEQ 1 MiB" or "RND 4 KiB"."""
@@ -34,6 +36,20 @@ class Row(msgspec.Struct, frozen=True):
     iops: tuple[float, ...]
     p50_us: float | None
     p99_us: float | None
+    elapsed_s: tuple[float, ...] = ()
+    """The time of each repetition."""
+    failed: int = 0
+    """Repetitions without a rate, since they failed."""
+
+    @property
+    def rate(self) -> Summary:
+        """The rate in MB/s: the geometric mean with its interval, and what else describes the repetitions."""
+        return summarise(self.mb_per_s, times_s=self.elapsed_s, failed=self.failed)
+
+    @property
+    def operations(self) -> Summary:
+        """The operations per second."""
+        return summarise(self.iops, times_s=self.elapsed_s, failed=self.failed)
 
     @property
     def label(self) -> str:
@@ -82,6 +98,14 @@ class CheckResult(msgspec.Struct, frozen=True):
     """Rates that the data sheet promises, next to the measured ones."""
 
 
+def plain_result(found: CheckResult) -> dict[str, Any]:
+    """The result as values for programs, each row with the summaries of its rates under `estimates`."""
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    for row, values in zip(found.rows, plain["rows"], strict=True):
+        values["estimates"] = {"mb_per_s": row.rate, "iops": row.operations}
+    return plain
+
+
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Rows as forums know them: reads first, sequential ones first, the deepest queue first."""
     return tuple(sorted(rows, key=lambda row: (row.direction, row.name != "SEQ 1 MiB", -row.depth)))
@@ -97,23 +121,25 @@ def row_of(cell: MeasuredCell, record: int, depth: int) -> Row:
         iops=cell.ops_per_s,
         p50_us=_us(cell, "p50_ns"),
         p99_us=_us(cell, "p99_ns"),
+        elapsed_s=tuple(time for time in cell.elapsed_s if time > 0),
+        failed=cell.failed,
     )
 
 
 def _us(cell: MeasuredCell, name: str) -> float | None:
     found = cell.latency.get("write" if cell.bytes_written else "read")
-    return None if found is None else getattr(found, name) / 1000
+    time_ns: int | None = None if found is None else getattr(found, name)
+    return None if time_ns is None else time_ns / 1000
 
 
 def intervals(rows: Sequence[Row]) -> dict[str, Interval]:
-    """The figures that a class may have: low end, median, high end."""
+    """The figures that a class may have and that are estimable: low end, geometric mean, high end."""
     found = {}
     for row in rows:
-        if row.figure:
-            spread = spread_of(row.mb_per_s if row.name.startswith("SEQ") else row.iops)
-            low = spread.median if spread.low is None else spread.low
-            high = spread.median if spread.high is None else spread.high
-            found[row.figure] = (low, spread.median, high)
+        one = row.rate if row.name.startswith("SEQ") else row.operations
+        if row.figure and one.geometric_mean is not None:
+            low, high = one.mean_ci95 or (one.geometric_mean, one.geometric_mean)
+            found[row.figure] = (low, one.geometric_mean, high)
     return found
 
 
@@ -166,7 +192,15 @@ def _speeds(rows: Sequence[Row]) -> str:
     for verb, direction in (("reads", "read"), ("writes", "write")):
         own = [row for row in rows if row.direction == direction]
         if own:
-            rate = max(spread_of(row.mb_per_s).median for row in own if row.name.startswith("SEQ"))
-            ops = max(spread_of(row.iops).median for row in own if row.name.startswith("RND"))
-            parts.append(f"{verb} {figure(rate)} MB/s in sequence and {figure(ops)} IOPS at random")
+            rate = _highest([row.rate for row in own if row.name.startswith("SEQ")], "MB/s")
+            ops = _highest([row.operations for row in own if row.name.startswith("RND")], "IOPS")
+            parts.append(f"{verb} {rate} in sequence and {ops} at random")
     return ", ".join(parts)
+
+
+def _highest(rates: Sequence[Summary], unit: str) -> str:
+    """The highest of the estimable rates; without one, that there is none."""
+    known = [rate.geometric_mean for rate in rates if rate.geometric_mean is not None]
+    if known:
+        return f"{figure(max(known))} {unit}"
+    return f"at a rate that is not estimable ({completed_words(rates[0])})"

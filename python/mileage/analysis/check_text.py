@@ -9,7 +9,7 @@ from typing import Final
 from mileage.analysis.check_result import CheckResult, Row
 from mileage.analysis.quoted_text import quoted_text
 from mileage.judge import Comparison
-from mileage.report.measurement_text import spread_of
+from mileage.report.cell_estimates import half_width, partial_words, point
 from mileage.report.sentence import verdict_sentence
 from mileage.terminal import wrapped
 
@@ -30,11 +30,13 @@ def check_text(found: CheckResult) -> str:
             lines += ["", f"{head:<20}{'MB/s':>9}{'±':>{_HALF}}{'IOPS':>10}{'p50':>9}{'p99':>10}"]
             lines += [_row(row) for row in rows]
     wide = any(" to " in _half(row) for row in found.rows)
-    half = "half the 95 % confidence interval of the mean of the runs, in % of the median" + (
+    half = "half their 95 % confidence interval, in % of the mean" + (
         ", or the interval itself" if wide else ""
     )
-    words = f"Medians of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"
-    lines += ["", *wrapped(words, WIDTH)]
+    words = f"Geometric means of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"
+    if any(time is None for row in found.rows for time in (row.p50_us, row.p99_us)):
+        words += " (-: too few operations)"
+    lines += ["", *wrapped(words, WIDTH), *wrapped(_partial(found.rows), WIDTH)]
     if found.sheet is not None:
         lines += ["", *quoted_text(found.sheet, found.quoted, WIDTH)]
     lines += ["-" * WIDTH, *wrapped(found.verdict, WIDTH)]
@@ -67,13 +69,18 @@ def _health(found: CheckResult) -> str:
 
 def _row(row: Row) -> str:
     name = f"  {row.name} depth {row.depth}"
-    rate, ops = spread_of(row.mb_per_s).median, spread_of(row.iops).median
-    return f"{name:<20}{_rate(rate):>9}{_half(row):>{_HALF}}{ops:>10,.0f}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
+    rate, ops = point(row.rate, _rate), point(row.operations, "{:,.0f}".format)
+    return f"{name:<20}{rate:>9}{_half(row):>{_HALF}}{ops:>10}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
+
+
+def _partial(rows: Sequence[Row], of: str = "") -> str:
+    """The tests that have no estimate, `of` a target."""
+    return partial_words((f"{row.label}{of}", row.rate) for row in rows)
 
 
 def _half(row: Row) -> str:
     """Half the interval of a rate, or the interval itself; at most as wide as its column leaves room for."""
-    text = spread_of(row.mb_per_s).share_or_interval(_end)
+    text = half_width(row.rate, _end)
     for before, after in ((",", ""), (" to ", "-")):
         text = text if len(text) < _HALF else text.replace(before, after)
     return text
@@ -127,10 +134,16 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
         if comparison is None
         else "in turn on A and B"
     )
-    words = f"A, B: medians of {len(one.rows[0].iops)} runs, {how}; B / A: ratio of their geometric means."
+    words = f"A, B: geometric means of {len(one.rows[0].iops)} runs, {how}; B / A: their ratio."
     if len(pairs) < max(len(one.rows), len(other.rows)):
         words += " Tests that can be run on only one of A and B are omitted."
-    lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]
+    partial = [_partial(found.rows, f" of {letter}") for letter, found in (("A", one), ("B", other))]
+    lines += [
+        "",
+        *wrapped(words, WIDTH),
+        *(line for text in partial for line in wrapped(text, WIDTH)),
+        "-" * WIDTH,
+    ]
     if comparison is not None:
         lines += [*wrapped(verdict_sentence(comparison), WIDTH), ""]
     remarks = [_remarks(found) for found in (one, other)]
@@ -144,21 +157,26 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
 
 def _pair_row(row: Row, match: Row, *, paired: bool) -> str:
     name = f"  {row.direction:<5} {row.name} depth {row.depth}"
-    rates = [spread_of(found.mb_per_s).median for found in (row, match)]
-    ratio, low, high = ratio_of(row.mb_per_s, match.mb_per_s, paired=paired)
-    words = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-"
-    return f"{name:<26}{_rate(rates[0]):>11}{_rate(rates[1]):>11}{ratio:>9.2f}{words:>15}"
+    rates = [point(found.rate, _rate) for found in (row, match)]
+    ratio, ends = ratio_of(row, match, paired=paired)
+    words = "-" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+    shown = "-" if ratio is None else f"{ratio:.2f}"
+    return f"{name:<26}{rates[0]:>11}{rates[1]:>11}{shown:>9}{words:>15}"
 
 
-def ratio_of(
-    one: Sequence[float], other: Sequence[float], *, paired: bool
-) -> tuple[float, float | None, float | None]:
-    """The ratio of two geometric means with its 95 % interval, by pairs or by Welch; no interval of single values."""
+def ratio_of(one: Row, other: Row, *, paired: bool) -> tuple[float | None, tuple[float, float] | None]:
+    """The ratio of two geometric means with its 95 % interval, by pairs or by Welch; no interval of single runs.
+
+    None: one of the two is not estimable.
+    """
     from mileage.judge.ratio import exp, one_sample, welch
 
-    logs = [[math.log(value) for value in values] for values in (one, other)]
-    if min(len(one), len(other)) < 2:
-        return other[0] / one[0], None, None
+    means = one.rate.geometric_mean, other.rate.geometric_mean
+    if means[0] is None or means[1] is None:
+        return None, None
+    if min(len(one.mb_per_s), len(other.mb_per_s)) < 2:
+        return means[1] / means[0], None
+    logs = [[math.log(value) for value in row.mb_per_s] for row in (one, other)]
     found = one_sample([b - a for a, b in zip(*logs, strict=True)]) if paired else welch(logs[0], logs[1])
     low, high = found.interval(0.95)
-    return exp(found.log_ratio), exp(low), exp(high)
+    return means[1] / means[0], (exp(low), exp(high))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from mileage.analysis.ior_layouts import reported_layouts
 from mileage.analysis.rate_curves import imported_curves
 from mileage.analysis.steady_state_checks import CHANGE_MIN, course_of, course_words
-from mileage.analysis.validity_checks import P99, RUN_MIN_S
+from mileage.analysis.validity_checks import RUN_MIN_S, percentile_checks
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
@@ -35,6 +35,8 @@ from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.quantity import duration
 from mileage.report.view import CheckState
 from mileage.store import StudyFolder, outcome_of
+from mileage.store.cell_measurements import SHARES
+from mileage.store.tables import latency_count
 
 REPEATS_MIN: Final = 5
 TESTS_MIN: Final = 3
@@ -103,8 +105,11 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
     for label, records in by_cell.items():
         quantiles: dict[str, list[float]] = {}
         for record in records:
+            count = latency_count(record)
             for name, value in record.quantiles_ns.items():
-                quantiles.setdefault(name, []).append(value)
+                share = SHARES.get(f"{name}_ns")
+                if share is None or count is None or quantile_is_supported(count, share):
+                    quantiles.setdefault(name, []).append(value)
 
         def values_of(name: str, records: list[ImportedRecord] = records) -> tuple[float, ...]:
             return tuple(value for r in records if (value := getattr(r.reported, name)) is not None)
@@ -117,7 +122,14 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
             ops_per_s=values_of("ops_per_s"),
             elapsed_s=values_of("elapsed_s"),
             quantiles_ns={name: tuple(values) for name, values in quantiles.items()},
+            failed=sum(_is_lost(record) for record in records),
         )
+
+
+def _is_lost(record: ImportedRecord) -> bool:
+    """Whether a run failed and has no rate."""
+    rates = (record.reported.rate_bytes_per_s, record.reported.ops_per_s)
+    return record.error is not None and not any(rates)
 
 
 def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[ValidityCheck]:
@@ -365,15 +377,11 @@ def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
 def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
     """Check whether each judged p99 has enough operations beyond it."""
     counts = [
-        (record.operations, run.cell)
+        (count, run.cell)
         for run in runs
-        if "p99" in run.metrics and ((record := run.record).ops_read, record.ops_written) != (None, None)
+        if "p99" in run.metrics and (count := latency_count(run.record)) is not None
     ]
-    if not counts:
-        return []
-    fewest, cell = min(counts)
-    state: CheckState = "ok" if quantile_is_supported(fewest, P99) else "warn"
-    return [ValidityCheck("p99", state, f"at least {fewest:,} operations in each run ({cell})")]
+    return percentile_checks(counts)
 
 
 def _steady(runs: Sequence[ImportedRun]) -> ValidityCheck:

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from mileage.judge import Summary, summarise
 from mileage.model.data_sheet import DataSheet, QuotedRate
 from mileage.plan.pattern import pattern_word
 from mileage.plan.planned_runs import Plan
 from mileage.plan.sizes import format_bytes
 from mileage.plan.workload import Workload
-from mileage.report.measurement_text import spread_of
 from mileage.store import MeasuredCell
 
 _ORDERS = {"sequential": "sequential", "random": "random", "shuffled": "random"}
@@ -40,6 +40,8 @@ class MeasuredRate(msgspec.Struct, frozen=True):
     mb_per_s: tuple[float, ...]
     """Rate of each run in MB/s."""
     iops: tuple[float, ...]
+    failed: int = 0
+    """Runs without a rate, since they failed."""
 
 
 class QuotedPair(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class QuotedPair(msgspec.Struct, frozen=True):
     quoted: QuotedRate
     measured: MeasuredRate | None
     value: float | None = None
-    """Median over the runs, in the unit of the quoted rate."""
+    """Geometric mean of the runs, in the unit of the quoted rate; None where it is not estimable."""
     low: float | None = None
     high: float | None = None
     """Ends of the 95 % interval."""
@@ -68,7 +70,7 @@ def measured_rates(plan: Plan, cells: Sequence[MeasuredCell]) -> list[MeasuredRa
             rates = tuple(rate / 1e6 for rate in cell.rate_bytes_per_s)
             depth = work.depth * work.threads
             made = (cell.cell, cell.stage, name, work.record_bytes, depth, work.span_bytes, content)
-            found.append(MeasuredRate(*made, rates, cell.ops_per_s))
+            found.append(MeasuredRate(*made, rates, cell.ops_per_s, cell.failed))
     return found
 
 
@@ -103,17 +105,18 @@ def _pair(quoted: QuotedRate, measured: Sequence[MeasuredRate]) -> QuotedPair:
         return QuotedPair(quoted, None)
 
     def rank(rate: MeasuredRate) -> tuple[int, float]:
-        return len(list(_differences(quoted, rate))), -spread_of(_values(quoted, rate)).median
+        return len(list(_differences(quoted, rate))), -(_estimate(quoted, rate).geometric_mean or 0.0)
 
     best = min(same, key=rank)
     differs = tuple(_differences(quoted, best))
-    spread = spread_of(_values(quoted, best))
-    ratio = None if differs else spread.median / quoted.value
-    return QuotedPair(quoted, best, spread.median, spread.low, spread.high, ratio, differs)
+    found = _estimate(quoted, best)
+    value, (low, high) = found.geometric_mean, found.mean_ci95 or (None, None)
+    ratio = None if differs or value is None else value / quoted.value
+    return QuotedPair(quoted, best, value, low, high, ratio, differs)
 
 
-def _values(quoted: QuotedRate, rate: MeasuredRate) -> tuple[float, ...]:
-    return rate.iops if quoted.unit == "iops" else rate.mb_per_s
+def _estimate(quoted: QuotedRate, rate: MeasuredRate) -> Summary:
+    return summarise(rate.iops if quoted.unit == "iops" else rate.mb_per_s, failed=rate.failed)
 
 
 def _differences(quoted: QuotedRate, rate: MeasuredRate) -> Iterator[str]:

@@ -44,6 +44,8 @@ def _remarks(pair: QuotedPair) -> list[str]:
     stage = f"{rate.stage}: " if rate.stage not in ("measure", "check", "") else ""
     measured = f"measured: {stage}{format_bytes(rate.record_bytes)}, depth {rate.depth}"
     measured += f", within {format_bytes(rate.span_bytes)}"
+    if pair.value is None:
+        measured += "; not estimable, since a run failed or did nothing"
     if pair.low is not None and pair.high is not None:
         measured += f"; 95 % CI {figure(pair.low)} to {figure(pair.high)}"
     differs = [f"not the same conditions: {'; '.join(pair.differs)}"] if pair.differs else []

@@ -12,9 +12,9 @@ from typing import Final
 from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
+from mileage.report.cell_estimates import RatedCell, rate_of
 from mileage.report.change_grid import number_of
 from mileage.report.evidence import RateCurve, ScanPoint
-from mileage.report.measurement_text import RatedCell, spread_of
 from mileage.report.scan_chart import LEVELS_MIN
 
 _LINES_MAX: Final = 4
@@ -48,21 +48,13 @@ def rate_curves(cells: Sequence[RatedCell], places: Mapping[str, Mapping[str, st
 
 
 def scan_point(cell: RatedCell, series: str, level: str, metric: str) -> ScanPoint | None:
-    """The point of a cell at a level such as "4 KiB"; None where the level is no number or nothing was measured."""
-    values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
-    at = number_of(level)
-    if not at or not any(values):
+    """The point of a cell at a level such as "4 KiB"; None where the level is no number or no mean is estimable."""
+    at, found = number_of(level), rate_of(cell, metric)
+    if not at or found.geometric_mean is None:
         return None
-    spread = spread_of(values)
-    return ScanPoint(
-        series=series,
-        level=level,
-        at=at,
-        metric=metric,
-        median=spread.median,
-        low=spread.low,
-        high=spread.high,
-    )
+    low, high = found.mean_ci95 or (None, None)
+    mean = found.geometric_mean
+    return ScanPoint(series=series, level=level, at=at, metric=metric, mean=mean, low=low, high=high)
 
 
 def _curve(

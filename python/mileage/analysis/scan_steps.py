@@ -1,6 +1,6 @@
 """Where a scan of record sizes changes its level, and the sizes of the machine's caches and memory to compare with.
 
-Scope: a step as two neighbouring sizes whose 95 % intervals of the mean do not overlap and whose medians differ by a
+Scope: a step as two neighbouring sizes whose 95 % intervals do not overlap and whose means differ by a
 tenth or more. Refuses steps between single runs, which have no interval, and the machine's sizes for a virtual drive,
 whose records do not pass through the machine's caches in the measured time.
 """
@@ -76,7 +76,7 @@ def _with_landmarks(
     if series and not lines:
         known = any(point.low is not None for point in points)
         why = (
-            "intervals overlap, or medians differ by less than a tenth"
+            "intervals overlap, or means differ by less than a tenth"
             if known
             else "single runs have no interval"
         )
@@ -95,13 +95,13 @@ def _is_step(before: ScanPoint, after: ScanPoint) -> bool:
 
 
 def _ratio(before: ScanPoint, after: ScanPoint) -> float:
-    return max(after.median / before.median, before.median / after.median)
+    return max(after.mean / before.mean, before.mean / after.mean)
 
 
 def _words(before: ScanPoint, after: ScanPoint) -> str:
-    verb = "rises" if after.median > before.median else "falls"
-    change = percent(after.median / before.median)
-    ends = f"{quantity(before.metric, before.median)} to {quantity(after.metric, after.median)}"
+    verb = "rises" if after.mean > before.mean else "falls"
+    change = percent(after.mean / before.mean)
+    ends = f"{quantity(before.metric, before.mean)} to {quantity(after.metric, after.mean)}"
     return plain(f"{verb} from {ends} ({change}) between {before.level} and {after.level}")
 
 

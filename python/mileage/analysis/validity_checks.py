@@ -68,7 +68,7 @@ def checks_of(
     virtual = all(facts.virtual for facts in (plan.facts, *plan.others.values()))
     checks += [
         _length_check(found.lasted_s, virtual=virtual),
-        *_percentile_checks(found.counts),
+        *percentile_checks(found.counts),
         *_repetition_checks(content),
     ]
     tortured = any(stage.torture for stage in plan.study.stage)
@@ -127,7 +127,7 @@ def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> Vali
     return ValidityCheck("run length", "warn", f"{text}; {rule} ({advice})")
 
 
-def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:
+def percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:
     """Check whether the p99 of each judged run has enough operations beyond it."""
     if not counts:
         return []
@@ -136,7 +136,7 @@ def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]
     if quantile_is_supported(fewest, P99):
         return [ValidityCheck("p99", "ok", statement)]
     short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
-    rule = f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} are slower than the p99, which is then uncertain"
+    rule = f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} are slower than the p99, which is then not judged"
     return [ValidityCheck("p99", "warn", f"{statement}; {rule}")]
 
 

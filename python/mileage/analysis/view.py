@@ -56,7 +56,7 @@ def measured_page(plan: Plan, folder: StudyFolder, caveats: Sequence[Caveat] = (
     vetoes = [caveat_words(caveat) for caveat in caveats if caveat.is_veto]
     content = folder.content(around_damage=True)
     order = {cell.label: number for number, cell in enumerate(plan.cells)}
-    cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
+    cells = tuple(sorted(measured_cells(content, plan), key=lambda cell: (cell.stage, order[cell.cell])))
     head = content.study
     environments = folder.environments()
     evidence, factor = pictured(plan, content, cells)

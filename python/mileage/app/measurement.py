@@ -149,7 +149,7 @@ def _done_in(
     content = folder.content()
     if (failed := content.of_kind(FailedRun)) and not measured_cells(content):
         raise RunFailed(failed[0].message, cause=failed[0].cause)
-    cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
+    cells = sorted(measured_cells(content, resolved), key=lambda cell: order[cell.cell])
     found = cautions(resolved, content, cells)
     before = [note for cell in cells for note in cell.notes]
     before = [

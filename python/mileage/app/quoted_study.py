@@ -28,4 +28,4 @@ def quoted_study(folder: str, sheet: DataSheet) -> list[QuotedPair]:
             expected="a study of one target: a data sheet is of one drive",
             code="ambiguous",
         )
-    return quoted_pairs(sheet, measured_rates(plan, measured_cells(result.content())))
+    return quoted_pairs(sheet, measured_rates(plan, measured_cells(result.content(), plan)))

@@ -193,9 +193,10 @@ class StudyResult:
         """The `comparison`, or the measured `cells` where nothing is compared: what `text` shows, as values."""
         if self.compares:
             return {"comparison": self.comparison()}
+        from mileage.report.cell_estimates import with_estimates
         from mileage.store import measured_cells
 
-        return {"cells": measured_cells(self.content())}
+        return {"cells": with_estimates(measured_cells(self.content(), self.plan))}
 
     def text(self, width: int = 80) -> str:
         """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""

@@ -51,6 +51,7 @@ def command(
     Exit status: 0 measured, and nothing is judged bad; 1 the drive is failing
     or does not fit its class; 2 refused; 3 a run failed.
     """
+    from mileage.analysis.check_result import plain_result
     from mileage.analysis.check_text import check_text, pair_text
     from mileage.app.check import CheckOptions, check, plan_of, plan_of_pair
     from mileage.app.measurement import refuse_existing
@@ -84,7 +85,8 @@ def command(
     found = [one for each in done for one in each.checked]
     comparison = done[0].comparison
     if as_json:
-        print_json(found[0] if len(found) == 1 else {"targets": found, "comparison": comparison})
+        plain = [plain_result(one) for one in found]
+        print_json(plain[0] if len(plain) == 1 else {"targets": plain, "comparison": comparison})
     elif len(found) == 1:
         click.echo(check_text(found[0]), nl=False)
     else:

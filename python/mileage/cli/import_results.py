@@ -71,24 +71,16 @@ def command(
         result = app.load(folder.path)
         result.write_report()
     if as_json:
-        import msgspec
-
         from mileage.analysis.imported_study import imported_page
+        from mileage.cli.json_output import print_json
+        from mileage.report.cell_estimates import with_estimates
 
         page = imported_page(result.plan, folder)
-        click.echo(
-            msgspec.json.format(msgspec.json.encode({"folder": str(folder.path), **_plain(page)}), indent=2)
-        )
+        fields = {name: getattr(page, name) for name in page.__struct_fields__}
+        print_json({"folder": str(folder.path), **fields, "cells": with_estimates(page.cells)})
     else:
         say(result.text(width=report_width()))
         click.echo(f"Study: {folder.path} (page: {folder.path / 'report.html'})")
     flawed = sum(bool(result.unread or result.lost) for _, result in found)
     if strict and flawed:
         raise JudgedFailure(f"{flawed} of {len(found)} files were understood only in part")
-
-
-def _plain(page: object) -> dict[str, object]:
-    import msgspec
-
-    found: dict[str, object] = msgspec.to_builtins(page)
-    return found

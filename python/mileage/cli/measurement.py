@@ -72,10 +72,12 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
 
 
 def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:
+    from mileage.report.cell_estimates import with_estimates
     from mileage.report.measurement_text import measured_text
 
     if given["as_json"]:
-        value: Any = done.cells if found is None else {"search": found, "cells": done.cells}
+        cells = with_estimates(done.cells)
+        value: Any = cells if found is None else {"search": found, "cells": cells}
         click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
         return
     if found is not None and found.best is not None:

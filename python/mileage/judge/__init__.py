@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mileage.judge.comparison import CellVerdict, Comparison, compare_arms, compare_stages
     from mileage.judge.correction import benjamini_hochberg, holm
     from mileage.judge.ratio import Estimate, one_sample, pooled, welch
-    from mileage.judge.repetitions import Spread, spread
     from mileage.judge.samples import Sample
+    from mileage.judge.summary import Summary, summarise
     from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
 else:
     __getattr__ = lazy_names(
@@ -25,8 +25,8 @@ else:
             "mileage.judge.comparison": ("CellVerdict", "Comparison", "compare_arms", "compare_stages"),
             "mileage.judge.correction": ("benjamini_hochberg", "holm"),
             "mileage.judge.ratio": ("Estimate", "one_sample", "pooled", "welch"),
-            "mileage.judge.repetitions": ("Spread", "spread"),
             "mileage.judge.samples": ("Sample",),
+            "mileage.judge.summary": ("Summary", "summarise"),
             "mileage.judge.verdict": ("DEFAULT_RELEVANCE", "VERDICTS", "Verdict"),
         },
     )
@@ -38,7 +38,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Sample",
-    "Spread",
+    "Summary",
     "Verdict",
     "benjamini_hochberg",
     "compare_arms",
@@ -46,6 +46,6 @@ __all__ = [
     "holm",
     "one_sample",
     "pooled",
-    "spread",
+    "summarise",
     "welch",
 ]

@@ -1,4 +1,4 @@
-"""Student's t and binomial distributions, from `scipy.special`.
+"""Student's t distribution, from `scipy.special`.
 
 The functions import `scipy.special` when they are called: the import takes longer than most commands, and only a
 judgement needs it.
@@ -19,10 +19,3 @@ def t_two_sided(freedom: float, t: float) -> float:
     from scipy.special import stdtr  # type: ignore[import-untyped, unused-ignore]
 
     return 2 * float(stdtr(freedom, -abs(t)))
-
-
-def binomial_at_most(count: int, trials: int, probability: float) -> float:
-    """The probability of at most `count` successes in `trials`, each with `probability`."""
-    from scipy.special import bdtr  # type: ignore[import-untyped, unused-ignore]
-
-    return float(bdtr(count, trials, probability))

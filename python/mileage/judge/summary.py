@@ -1,72 +1,91 @@
 """Summary statistics of one cell: centre, spread and extremes of its runs, each with its definition.
 
-Scope: the runs of one cell as they are: nothing is dropped by value. Means of rates come in two forms that answer
-two questions: the geometric mean is what ratios are made of, the total-work rate is all bytes over all time.
-Refuses what a sample cannot carry: a spread below two runs, an interval of the median below six.
+Scope: the runs of one cell as they are: nothing is dropped by value. The geometric mean with its interval is the
+number of a cell wherever one is given, because the ratio of two of them is the ratio that is judged. Next to it stand
+the median, with its own interval, and the pooled rate, which is all work over all time.
+Refuses what a sample cannot carry: a geometric mean where a run failed or has no value above 0, a spread below two
+runs, an interval of the median below six.
 """
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-from mileage.judge.distributions import binomial_at_most, t_quantile
+from mileage.judge.ratio import exp
+from mileage.plan.student_t import t_quantile
 
 MEDIAN_RUNS_MIN: Final = 6
 """Fewest runs for which two order statistics enclose the median with 95 %: 1 - 2 x 0.5^6 = 96.9 %."""
 
+Missing = Literal["not-finite", "failed", "no-run", "one-run", "not-positive", "few-runs-for-median"]
+
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of one cell, in the unit of the values. None: not available, and `notes` says why.
+    """The runs of one cell, in the unit of the values. None: not available, and `notes` has the codes of the reasons.
 
+    `n` counts the runs with a finite value, `completed` those of them above 0, `asked` also those that failed.
     `sd` divides by n - 1; `cv` is sd over the arithmetic mean; `repeatability` is (max - min) over the mean.
     `mean_ci95` is Student's interval of the geometric mean on the log scale. `median_ci` are the order statistics
-    that enclose the median with at least 95 %, `median_confidence` what they truly reach.
+    that enclose the median with at least 95 %, `median_confidence` what they truly reach. `pooled` is all work over
+    all time.
     """
 
     n: int
-    mean: float | None
-    geometric_mean: float | None
-    mean_ci95: tuple[float, float] | None
-    median: float | None
-    median_ci: tuple[float, float] | None
-    median_confidence: float | None
-    sd: float | None
-    cv: float | None
-    minimum: float | None
-    maximum: float | None
-    repeatability: float | None
-    notes: tuple[str, ...] = ()
+    asked: int
+    completed: int
+    mean: float | None = None
+    geometric_mean: float | None = None
+    mean_ci95: tuple[float, float] | None = None
+    median: float | None = None
+    median_ci: tuple[float, float] | None = None
+    median_confidence: float | None = None
+    pooled: float | None = None
+    sd: float | None = None
+    cv: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    repeatability: float | None = None
+    notes: tuple[Missing, ...] = ()
 
 
-def summarise(values: Sequence[float]) -> Summary:
-    """Summary of one value per run; values that are not finite are counted, reported and excluded."""
+def summarise(values: Sequence[float], *, times_s: Sequence[float] = (), failed: int = 0) -> Summary:
+    """Summary of one value per run; values that are not finite are counted, reported and excluded.
+
+    `times_s`: the time of each run, for the pooled rate of values per second; empty where it is not known. `failed`:
+    runs that have no value.
+    """
     kept = sorted(value for value in values if math.isfinite(value))
-    notes = [] if len(kept) == len(values) else [f"{len(values) - len(kept)} values are not finite"]
-    n = len(kept)
+    n, asked, completed = len(kept), len(values) + failed, sum(value > 0 for value in kept)
+    notes: list[Missing] = []
+    notes += ["not-finite"] if n < len(values) else []
+    notes += ["failed"] if failed else []
     if n == 0:
-        return _nothing([*notes, "no run"])
+        return Summary(n=0, asked=asked, completed=0, notes=(*notes, "no-run"))
+    notes += ["one-run"] if n == 1 else []
+    notes += ["not-positive"] if completed < n else []
+    notes += ["few-runs-for-median"] if n < MEDIAN_RUNS_MIN else []
     mean = math.fsum(kept) / n
     sd = math.sqrt(math.fsum((x - mean) ** 2 for x in kept) / (n - 1)) if n > 1 else None
-    if sd is None:
-        notes.append("one run: no spread")
-    positive = kept[0] > 0
-    if not positive:
-        notes.append("a value of 0 or below: no geometric mean")
-    logs = [math.log(x) for x in kept] if positive else []
+    logs = [math.log(x) for x in kept] if completed == asked else []
+    timed = len(times_s) == n == len(values) and math.fsum(times_s) > 0
     median_ci, confidence = median_interval(kept)
-    if median_ci is None:
-        notes.append(f"no interval of the median below {MEDIAN_RUNS_MIN} runs")
     return Summary(
         n=n,
+        asked=asked,
+        completed=completed,
         mean=mean,
-        geometric_mean=math.exp(math.fsum(logs) / n) if positive else None,
-        mean_ci95=_log_interval(logs) if n > 1 and positive else None,
+        # Rounding must not carry the mean of equal values past them.
+        geometric_mean=min(max(exp(math.fsum(logs) / n), kept[0]), kept[-1]) if logs else None,
+        mean_ci95=_log_interval(logs) if len(logs) > 1 else None,
         median=(kept[(n - 1) // 2] + kept[n // 2]) / 2,
         median_ci=median_ci,
         median_confidence=confidence,
+        pooled=total_work_rate([v * t for v, t in zip(values, times_s, strict=True)], times_s)
+        if timed
+        else None,
         sd=sd,
         cv=sd / mean if sd is not None and mean > 0 else None,
         minimum=kept[0],
@@ -85,11 +104,12 @@ def median_interval(values: Sequence[float]) -> tuple[tuple[float, float] | None
     n = len(values)
     if n < MEDIAN_RUNS_MIN:
         return None, None
-    rank = 1
-    while binomial_at_most(rank, n, 0.5) <= 0.025:
-        rank += 1
+    # In whole numbers, of 2^n ways: `outside` of them have at most `rank` - 1 values below the median.
+    rank, outside, ways = 1, 1, n
+    while 40 * (outside + ways) <= 1 << n:
+        rank, outside, ways = rank + 1, outside + ways, ways * (n - rank) // (rank + 1)
     ordered = sorted(values)
-    return (ordered[rank - 1], ordered[n - rank]), 1 - 2 * binomial_at_most(rank - 1, n, 0.5)
+    return (ordered[rank - 1], ordered[n - rank]), 1 - 2 * (outside / (1 << n))
 
 
 def total_work_rate(work: Sequence[float], times_s: Sequence[float]) -> float:
@@ -119,9 +139,4 @@ def _log_interval(logs: Sequence[float]) -> tuple[float, float]:
     centre = math.fsum(logs) / n
     sd = math.sqrt(math.fsum((x - centre) ** 2 for x in logs) / (n - 1))
     half = t_quantile(n - 1, 0.975) * sd / math.sqrt(n)
-    return math.exp(centre - half), math.exp(centre + half)
-
-
-def _nothing(notes: Sequence[str]) -> Summary:
-    names = [field for field in Summary.__struct_fields__ if field not in ("n", "notes")]
-    return Summary(n=0, **dict.fromkeys(names), notes=tuple(notes))
+    return exp(centre - half), exp(centre + half)

@@ -62,15 +62,15 @@ class LevelRuns(msgspec.Struct, frozen=True, kw_only=True):
 class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One level of a scanned number: its place on the axis and its name there.
 
-    `median`, and `low` to `high` as the 95 % interval of the mean over the runs, are in the unit of `metric`. Several
-    scans of one study differ in `series`.
+    `mean`, the geometric mean of the runs, and `low` to `high` as its 95 % interval are in the unit of `metric`.
+    Several scans of one study differ in `series`.
     """
 
     series: str
     level: str
     at: float
     metric: str
-    median: float
+    mean: float
     low: float | None = None
     high: float | None = None
     p50_ns: int | None = None

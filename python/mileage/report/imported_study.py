@@ -1,27 +1,37 @@
 """Text and page with the results of another tool.
 
-Scope: the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
-can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
+Scope: the figures of each cell as the tool gives them: geometric means of its runs, "-" where it does not say; how far
+they can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
 are cleaned, the template escapes them, and a content policy forbids all loading.
 """
 
 from __future__ import annotations
 
-import statistics
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
+from mileage.judge import Summary, summarise
 from mileage.report.aspects import MOST_TESTS
+from mileage.report.cell_estimates import (
+    METHOD,
+    estimate_columns,
+    estimate_row,
+    half_width,
+    is_wide,
+    partial_words,
+    point,
+    rate_of,
+)
 from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Layout, LevelRuns, RateCurve
 from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_WIDTH, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.level_charts import levels_chart
-from mileage.report.measurement_text import ROWS_SHOWN, answer, spread_of
+from mileage.report.measurement_text import ROWS_SHOWN, answer
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.rate_curves import MOST_BARS, curve_pictures
 from mileage.report.render_pool import svg_of
@@ -33,8 +43,8 @@ from mileage.store.text_cells import csv_text
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
 _WIDE: Final = (
-    "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
-    "itself in MiB/s (in IOPS without bytes, as a time without both)."
+    "±: half the 95 % interval of the mean, or, where half of it is more than the mean, the interval itself in MiB/s "
+    "(in IOPS without bytes, as a time without both)."
 )
 _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "time", "mean", "p50", "p99", "max")
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8, 8)
@@ -56,6 +66,8 @@ class ReportedCell(msgspec.Struct, frozen=True):
     elapsed_s: tuple[float, ...]
     quantiles_ns: dict[str, tuple[float, ...]]
     """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
+    failed: int = 0
+    """Runs that failed, so that their figures are those of a part of the work, or missing."""
 
 
 class UnreadLine(msgspec.Struct, frozen=True):
@@ -95,8 +107,8 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
         words = f"and {len(page.cells) - ROWS_SHOWN} more cells; the page and tables/imported.csv have all"
         lines += textwrap.wrap(words, width)
     lines.append("")
-    if any(spread_of(_headline(cell)).is_wide for cell in page.cells):
-        lines += [*textwrap.wrap(_WIDE, width), ""]
+    if words := _method_words(page.cells):
+        lines += [*textwrap.wrap(words, width), ""]
     lines += _check_lines(rest, width)
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
@@ -106,6 +118,15 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     if seal := page.identity.get("seal"):
         lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _method_words(cells: Sequence[ReportedCell]) -> str:
+    """What the figures of the table are, where a cell has several runs or lacks an estimate."""
+    parts = [f"Figures are {METHOD}."] if any(cell.runs > 1 for cell in cells) else []
+    parts += [_WIDE] if any(is_wide(_headline(cell)) for cell in cells) else []
+    return " ".join(
+        [*parts, partial_words((cleaned_text(cell.cell), _headline(cell)) for cell in cells)]
+    ).strip()
 
 
 def _split_checks(trust: Sequence[ValidityCheck]) -> tuple[list[ValidityCheck], list[ValidityCheck]]:
@@ -170,18 +191,23 @@ def _figures(cell: ReportedCell) -> list[str]:
     words = mib_per_s if cell.rate_bytes_per_s else _seconds if times_s else figure
     return [
         str(cell.runs),
-        mib_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
-        mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
-        spread_of(_headline(cell)).share_or_interval(words),
-        figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
-        _seconds(statistics.median(times_s)) if times_s else "-",
-        *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("mean", "p50", "p99", "max")),
+        point(rate_of(cell, "rate_bytes_per_s"), mib_per_s),
+        point(rate_of(cell, "rate_bytes_per_s"), mb_per_s),
+        half_width(_headline(cell), words),
+        point(rate_of(cell, "ops_per_s"), figure),
+        point(summarise(times_s), _seconds),
+        *(
+            point(summarise(cell.quantiles_ns.get(name, ())), duration)
+            for name in ("mean", "p50", "p99", "max")
+        ),
     ]
 
 
-def _headline(cell: ReportedCell) -> tuple[float, ...]:
+def _headline(cell: ReportedCell) -> Summary:
     """The figures whose spread is shown."""
-    return cell.rate_bytes_per_s or cell.ops_per_s or _times_s(cell)
+    if cell.rate_bytes_per_s or cell.ops_per_s:
+        return rate_of(cell, "rate_bytes_per_s" if cell.rate_bytes_per_s else "ops_per_s")
+    return summarise(_times_s(cell), failed=cell.failed)
 
 
 def _times_s(cell: ReportedCell) -> tuple[float, ...]:
@@ -194,21 +220,22 @@ def _seconds(time_s: float) -> str:
     return duration(1e9 * time_s)
 
 
-def _median(values: tuple[float, ...]) -> float | None:
-    return statistics.median(values) if values else None
-
-
 def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
-    """CSV text with a header: one row per cell, medians over its runs, units in the names; empty: not said."""
+    """CSV text with a header: one row per cell, units in the names; empty: not said.
+
+    Figures are geometric means of the runs; rates have their interval, the median with its own, and the pooled rate
+    next to them.
+    """
     names = ("mean", "min", "p50", "p90", "p99", "p99_9", "max")
-    rates = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+    bytes_head, ops_head = estimate_columns("rate", "bytes_per_s"), estimate_columns("ops", "per_s")
     rows = []
     for cell in cells:
-        known = [cell.rate_bytes_per_s, cell.ops_per_s, cell.elapsed_s]
-        known += [cell.quantiles_ns.get(name, ()) for name in names]
-        medians = (_median(values) for values in known)
-        rows.append((cell.cell, cell.runs, *medians))
-    return csv_text(("cell", "runs", *rates, *(f"latency_{name}_ns" for name in names)), rows)
+        rates = (*estimate_row(rate_of(cell, "rate_bytes_per_s")), *estimate_row(rate_of(cell, "ops_per_s")))
+        others = [cell.elapsed_s, *(cell.quantiles_ns.get(name, ()) for name in names)]
+        means = (summarise(values).geometric_mean for values in others)
+        rows.append((cell.cell, cell.runs, *rates, *means, cell.failed))
+    head = ("cell", "runs", *bytes_head, *ops_head, "elapsed_s")
+    return csv_text((*head, *(f"latency_{name}_ns" for name in names), "failed"), rows)
 
 
 def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> None:
@@ -237,7 +264,7 @@ def imported_pictures(page: ImportedPage) -> list[Picture]:
     ):
         first = {cleaned_text(cell): own for cell, own in list(values.items())[:MOST_BARS] if any(own)}
         some = f"The first {MOST_BARS} of {len(values)} cells. " if len(values) > MOST_BARS else ""
-        words = f"{some}Bar: median of the runs; dot: one run. No interval is drawn."
+        words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
         layouts: tuple[tuple[str, dict[str, Any]], ...] = (
             ("", {"name_length": _NAME_LENGTH}),
             (NARROW, {"name_length": 18, "width": NARROW_BARS}),
@@ -285,6 +312,7 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
             page=page,
             runs=_runs(page),
             answer=cleaned_text(answer(page.cells)),
+            method=_method_words(page.cells),
             heads=[_HEADS[at] for at in columns],
             rows=[
                 (cleaned_text(cell.cell), [figures[at] for at in columns])

@@ -1,18 +1,19 @@
 """All levels of a factor side by side: one panel per cell, a bar per level with every run as a dot.
 
-Scope: drives, kernels, thread counts: whatever is compared. Each bar has its geometric mean, and how many times that
-of the baseline it is; without a baseline its median, as tables have. Numbers among the levels stand in their order.
+Scope: drives, kernels, thread counts: whatever is compared. Each bar is the geometric mean of its runs, with how many
+times that of the baseline it is; a level where a run did nothing has no bar, and says how many completed. Numbers among
+the levels stand in their order.
 Refuses a scale that does not start at zero.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from statistics import median
 from typing import Final
 
+from mileage.judge import summarise
 from mileage.report import vega
+from mileage.report.cell_estimates import completed_words
 from mileage.report.evidence import LevelRuns
 from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits, scale_of, shortened
@@ -41,8 +42,8 @@ def levels_chart(
 
 def _panel(found: LevelRuns, baseline: str, factor: str, name_length: int, width: int) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
-    middle = _mean if baseline else median
-    means = {name: middle(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
+    known = {name: summarise(values) for name, values in found.levels.items() if any(values)}
+    means = {name: (runs.geometric_mean or 0.0) / scale.per_unit for name, runs in known.items()}
     base = means.get(baseline)
     highest = max(max(values) / scale.per_unit for values in found.levels.values() if values)
     rows = [
@@ -54,9 +55,9 @@ def _panel(found: LevelRuns, baseline: str, factor: str, name_length: int, width
             "value": mean,
             "name": shortened(name, name_length),
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
-            "words": f"{digits(mean)} {scale.unit}"
-            + ("" if base is None or name == baseline else f", {digits(mean / base)} ×"),
-            "label": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
+            "words": (size := f"{digits(mean)} {scale.unit}" if mean else completed_words(known[name]))
+            + (f", {digits(mean / base)} ×" if mean and base and name != baseline else ""),
+            "label": f"{name}: {size}, {len(found.levels[name])} runs",
         }
         for at, (name, mean) in enumerate(means.items())
     ]
@@ -100,8 +101,3 @@ def _panel(found: LevelRuns, baseline: str, factor: str, name_length: int, width
         height=_BAR_HEIGHT * len(rows),
         title=vega.titled(f"{shortened(found.cell, 46)}, by {shortened(factor, 16)}"),
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    usable = [value for value in values if value > 0]
-    return math.exp(math.fsum(map(math.log, usable)) / len(usable)) if usable else 0.0

@@ -77,13 +77,14 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
     return {
         "scan": (
             f"Rate and latency over {factor}",
-            f"Rate and latency over {factor}. Rate: median of the runs (n = {n} each) with the 95 % interval of their "
-            f"mean, where it is wider than the dot. Latency: of all runs together; no interval is drawn.{steps}",
+            f"Rate and latency over {factor}. Rate: geometric mean of the runs (n = {n} each) with its 95 % "
+            "interval, where it is wider than the dot; levels where a run failed or did nothing have no dot. Latency: "
+            f"of all runs together; no interval is drawn.{steps}",
         ),
         "levels": (
             f"Rate of each {factor}",
-            f"Rate of each {factor}: bar, median as in the table; dot, one run (n = {n} runs each). No interval "
-            "is drawn; half widths are in the table.",
+            f"Rate of each {factor}: bar, geometric mean as in the table; dot, one run (n = {n} runs each). No "
+            "interval is drawn; half widths are in the table.",
         ),
         "steady_state": ("Steady state by SNIA's rule", f"{STEADY_CAPTION} {steady_words(found.steady)}."),
         "runs": (

@@ -11,16 +11,18 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mileage.judge import summarise
+from mileage.report.cell_estimates import estimate_columns, estimate_row, partial_words, rate_of
 from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, note_lines, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
-from mileage.report.measurement_text import columns_of, quantile_ns
+from mileage.report.measurement_text import columns_of
 from mileage.report.rate_curves import MOST_BARS, curve_names
 from mileage.report.view import cleaned_evidence, cleaned_text
-from mileage.store import Latency, MeasuredCell
+from mileage.store import MeasuredCell
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -88,6 +90,7 @@ def render_measured(
             notes=note_lines(page.environments),
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
             heads=[head for head, _, _ in columns],
+            partial=partial_words((cell.cell, rate_of(cell, "ops_per_s")) for cell in page.cells),
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
     )
@@ -117,29 +120,25 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
 
 
 def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
-    """CSV text of the measured figures: one row per test, medians over its runs, units in the column names."""
+    """CSV text of the measured figures: one row per test, units in the column names; empty: not known.
+
+    Rates and times are geometric means of the runs, and have their interval, the median with its own, and the pooled
+    rate next to them. `memory_percent` is the median of the runs.
+    """
     rows = []
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
-    head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s", "elapsed_s")
-    tail = ("cpu_ns_per_op", "memory_percent", "limited_by")
+    bytes_head, ops_head = estimate_columns("rate", "bytes_per_s"), estimate_columns("ops", "per_s")
+    head = ("stage", "cell", "runs", *bytes_head, *ops_head, "elapsed_s")
+    tail = ("cpu_ns_per_op", "memory_percent", "limited_by", "failed")
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
-        rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s), _median(cell.elapsed_s))
-        quantiles = (_known(whole, name) for name in latencies)
-        cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
-        rest = (_median(cell.memory_percent), " ".join(cell.limited_by))
-        rows.append((cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost, *rest))
+        rates = (*estimate_row(rate_of(cell, "rate_bytes_per_s")), *estimate_row(rate_of(cell, "ops_per_s")))
+        elapsed = summarise(cell.elapsed_s).geometric_mean
+        quantiles = (None if whole is None else getattr(whole, name) for name in latencies)
+        memory = statistics.median(cell.memory_percent) if cell.memory_percent else None
+        rest = (cell.cpu_ns_per_op, memory, " ".join(cell.limited_by), cell.failed)
+        rows.append((cell.stage, cell.cell, cell.runs, *rates, elapsed, *quantiles, *rest))
     return csv_text((*head, *(f"latency_{name}" for name in latencies), *tail), rows)
-
-
-def _known(latency: Latency | None, name: str) -> int | str:
-    """A field of the latencies in nanoseconds; empty where there are too few operations for it."""
-    found = None if latency is None else quantile_ns(latency, name)
-    return "" if found is None else found
-
-
-def _median(values: tuple[float, ...]) -> float | str:
-    return statistics.median(values) if values else ""
 
 
 def write_measured(page: MeasuredPage, folder: Directory, *, drawn: bool) -> None:

@@ -1,8 +1,8 @@
 """Terminal text of a measurement: a block of lines for one workload and size, a table for several.
 
 Scope: plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
-operations are medians over the runs, latencies are of all runs together. Refuses widths under 80 columns, where the
-table would lose its columns.
+operations are geometric means of the runs, latencies are of all runs together. Refuses widths under 80 columns, where
+the table would lose its columns.
 """
 
 from __future__ import annotations
@@ -10,13 +10,28 @@ from __future__ import annotations
 import statistics
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
+from mileage.judge import Summary, summarise
 from mileage.model.operation_kind import LATENCY_KINDS, WAITED_FOR
 from mileage.model.write_amplification import write_amplification
 from mileage.plan import Cell
-from mileage.plan.quantiles import operations_needed, quantile_is_supported
+from mileage.plan.quantiles import operations_needed
 from mileage.plan.sizes import counted
+from mileage.report.cell_estimates import (
+    METHOD,
+    RatedCell,
+    completed_words,
+    half_width,
+    has_values,
+    is_partial,
+    is_wide,
+    median_words,
+    partial_words,
+    point,
+    rate_of,
+    with_interval,
+)
 from mileage.report.measurement_setup import headed, labels_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.store import Latency, MeasuredCell
@@ -28,13 +43,13 @@ _LABELS_SHOWN: Final = 6
 _UNKNOWN_SPREAD: Final = ", so the spread between runs is not known: "
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
 
-WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the median."
+WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the mean."
 ROWS_SHOWN: Final = 60
 """Cells that the terminal lists."""
 MEMORY_PERCENT_MIN: Final = 0.5
 """Less than this share of the reads from memory is not shown."""
 _SAME_SIZE: Final = 1.25
-"""Ratio up to which bytes per operation are one size; medians of rates and of operations may be of different runs."""
+"""Ratio up to which bytes per operation are one size."""
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
 """Head, width, and the text of a cell."""
 
@@ -54,27 +69,52 @@ def measured_text(
 
 
 def _block(cell: MeasuredCell) -> list[str]:
-    rate, ops = spread_of(cell.rate_bytes_per_s), spread_of(cell.ops_per_s)
+    rate, ops = rate_of(cell, "rate_bytes_per_s"), rate_of(cell, "ops_per_s")
     rows: list[tuple[str, str]] = []
-    if any(cell.rate_bytes_per_s):
-        rows.append(("rate", f"{rate.formatted(mib_per_s)} MiB/s   {mb_per_s(rate.median)} MB/s"))
+    if has_values(rate):
+        rows.append(
+            (
+                "rate",
+                _estimated(rate, f"{with_interval(rate, mib_per_s)} MiB/s   {point(rate, mb_per_s)} MB/s"),
+            )
+        )
     total = cell.ops_read + cell.ops_written + cell.ops_discarded + cell.ops_metadata
     seconds = sum(cell.elapsed_s)
-    rows.append(("operations", f"{ops.formatted(figure)} /s   {total:,} in {seconds:.3g} s"))
+    shown = _estimated(ops, f"{with_interval(ops, figure)} /s")
+    rows.append(("operations", f"{shown}   {total:,} in {seconds:.3g} s"))
     if cell.warm_up_ops:
         moved = f"{counted(cell.warm_up_ops, 'operation')}, {cell.warm_up_bytes / 2**20:,.1f} MiB"
         rows.append(("warm-up", f"{moved}, in none of these figures"))
     if cell.runs > 1:
-        rows.append(("runs", f"{cell.runs}; medians, and the 95 % interval of the mean"))
+        rows += _run_rows(cell, *((rate, mb_per_s, "MB/s") if has_values(rate) else (ops, figure, "/s")))
     if cell.per_second_bytes:
         low, high = cell.per_second_bytes
         rows.append(("each second", f"{mib_per_s(low)} to {mib_per_s(high)} MiB/s"))
     rows += _latency_rows(cell)
     if any(cell.first_done_bytes_per_s):
-        first = spread_of(cell.first_done_bytes_per_s)
-        rows.append(("first done", f"{mib_per_s(first.median)} MiB/s until the first thread was done"))
+        first = point(summarise(cell.first_done_bytes_per_s), mib_per_s)
+        rows.append(("first done", f"{first} MiB/s until the first thread was done"))
     rows += _cost_rows(cell)
     return [f"  {name:<{_NAME}}{text}" for name, text in rows]
+
+
+def _estimated(found: Summary, words: str) -> str:
+    """The words of an estimate, or that there is none."""
+    return f"not estimable: {completed_words(found)}" if is_partial(found) else words
+
+
+def _run_rows(
+    cell: MeasuredCell, found: Summary, words: Callable[[float], str], unit: str
+) -> list[tuple[str, str]]:
+    """The number of runs, and what else describes them: the median with its own interval, and the pooled rate."""
+    rows = [("runs", f"{cell.runs}; {METHOD}, with their 95 % interval")]
+    # What describes only the runs that did not fail would be too favourable.
+    whole = found.n == found.asked
+    if whole and (median := median_words(found, words, unit)):
+        rows.append(("median", median))
+    if whole and found.pooled is not None:
+        rows.append(("pooled", f"{words(found.pooled)} {unit}: all work over all time"))
+    return rows
 
 
 def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
@@ -95,8 +135,8 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
 
 def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
     """The quantiles that there are enough operations for; a second row lists the others."""
-    known = {word: field for word, field in _QUANTILES.items() if quantile_ns(latency, field) is not None}
-    words = [f"{word} {duration(quantile_ns(latency, field))}" for word, field in known.items()]
+    known = {word: ns for word, field in _QUANTILES.items() if (ns := getattr(latency, field)) is not None}
+    words = [f"{word} {duration(ns)}" for word, ns in known.items()]
     rows = [(name, "   ".join([*words, f"max {duration(latency.max_ns)}"]))]
     missing = [word for word in _QUANTILES if word not in known]
     if missing:
@@ -108,14 +148,6 @@ def _needed(quantiles: Sequence[str]) -> str:
     """Number of operations that quantiles need: "p99 needs 1,000, p99.9 10,000"."""
     needs = [f"{word} {operations_needed(SHARES[_QUANTILES[word]]):,}" for word in quantiles]
     return ", ".join([needs[0].replace(" ", " needs ", 1), *needs[1:]])
-
-
-def quantile_ns(latency: Latency, field: str) -> int | None:
-    """A field of the latencies in nanoseconds; None for a quantile that too few operations lie beyond."""
-    share = SHARES.get(field)
-    if share is not None and not quantile_is_supported(latency.count, share):
-        return None
-    return int(getattr(latency, field))
 
 
 def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
@@ -193,37 +225,23 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
     lines += _wrapped(f"p50 to {last}: latency of {words}{cost}.")
     if _only_names(cells):
         lines += _wrapped(
-            "time: wall time of a run, from the first start to the last end of its tasks; a median."
+            "time: wall time of a run, from the first start to the last end of its tasks; a geometric mean."
         )
     kind = "response" if opened else "all"
     shown = [cell.latency[kind] for cell in cells if kind in cell.latency]
-    missing = [
-        w for w, field in _QUANTILES.items() if any(quantile_ns(found, field) is None for found in shown)
-    ]
+    missing = [w for w, field in _QUANTILES.items() if any(getattr(found, field) is None for found in shown)]
     if missing:
         lines += _wrapped(f"-: too few operations; {_needed(missing)}.")
     if any(_shows_memory(cell) for cell in cells):
         lines += _wrapped("memory: share of the bytes read that came from memory, not from the device.")
     if any(cell.runs > 1 for cell in cells):
         lines += _wrapped(
-            "±: half the 95 % interval of the mean over the runs; rates are medians."
-            + (f" {WIDE}" if any(spread_of(cell.ops_per_s).is_wide for cell in cells) else "")
+            f"Rates are {METHOD}; ±: half their 95 % interval."
+            + (f" {WIDE}" if any(is_wide(rate_of(cell, "ops_per_s")) for cell in cells) else "")
         )
+    lines += _wrapped(partial_words((known[cell.cell], rate_of(cell, "ops_per_s")) for cell in cells))
     lines += _limits(every, [known[cell.cell] for cell in every])
     return lines if lines[-1] else lines[:-1]
-
-
-class RatedCell(Protocol):
-    """The rates of a cell: one value per run, none where a rate is not known."""
-
-    @property
-    def cell(self) -> str: ...
-    @property
-    def runs(self) -> int: ...
-    @property
-    def rate_bytes_per_s(self) -> tuple[float, ...]: ...
-    @property
-    def ops_per_s(self) -> tuple[float, ...]: ...
 
 
 def answer(cells: Sequence[RatedCell]) -> str:
@@ -233,8 +251,9 @@ def answer(cells: Sequence[RatedCell]) -> str:
     in MB/s, because the largest operations are always the fewest.
 
     Says so where there was one run of each cell, since nothing is known of their spread then, and where the intervals
-    of the two ends overlap, since their order is not certain. Empty where nothing was done, and where some cells have
-    only IOPS and others only bytes per second, which have no order.
+    of the two ends overlap, since their order is not certain. A second sentence lists cells in which a run failed or
+    did nothing. Empty where nothing was done, and where some cells have only IOPS and others only bytes per second,
+    which have no order.
     """
     done = [cell for cell in cells if any(cell.ops_per_s) or any(cell.rate_bytes_per_s)]
     counted, moved = (
@@ -243,15 +262,27 @@ def answer(cells: Sequence[RatedCell]) -> str:
     if not done or not (counted or moved):
         return ""
     counted = counted and not (moved and _differ_in_size(done))
-    single = max(cell.runs for cell in done) == 1
+    name = "ops_per_s" if counted else "rate_bytes_per_s"
+    found = [(rate_of(cell, name), cell) for cell in done]
+    found += [(rate_of(cell, "ops_per_s"), cell) for cell in cells if cell not in done]
+    partial = [f"{cell.cell} ({completed_words(rate)})" for rate, cell in found if is_partial(rate)]
+    missing = f"Not estimable, since a run failed or did nothing: {'; '.join(partial)}." if partial else ""
+    known = [(rate, cell) for rate, cell in found if rate.geometric_mean is not None]
+    return " ".join(filter(None, (_range_words(known, counted=counted), missing)))
+
+
+def _range_words(known: Sequence[tuple[Summary, RatedCell]], *, counted: bool) -> str:
+    """The rate of one cell, or of the lowest and the highest of several."""
+    if not known:
+        return ""
+    single = max(cell.runs for _, cell in known) == 1
     opening = f"One run of each cell{_UNKNOWN_SPREAD}" if single else ""
-    if len(done) == 1:
+    if len(known) == 1:
         opening = f"One run{_UNKNOWN_SPREAD}" if single else ""
-        return f"{opening}{_rate_words(done[0], counted=counted)}, at {done[0].cell}."
-    spreads = [(spread_of(cell.ops_per_s if counted else cell.rate_bytes_per_s), cell) for cell in done]
-    spreads.sort(key=lambda pair: pair[0].median)
-    (least, low), (most, high) = spreads[0], spreads[-1]
-    overlap = least.high is not None and most.low is not None and least.high >= most.low
+        return f"{opening}{_rate_words(known[0][1], counted=counted)}, at {known[0][1].cell}."
+    ordered = sorted(known, key=lambda pair: pair[0].geometric_mean or 0.0)
+    (least, low), (most, high) = ordered[0], ordered[-1]
+    overlap = least.mean_ci95 and most.mean_ci95 and least.mean_ci95[1] >= most.mean_ci95[0]
     first = "from" if single else "From"
     at = ", at" if counted else " at"
     ends = [
@@ -265,31 +296,31 @@ def answer(cells: Sequence[RatedCell]) -> str:
 def _differ_in_size(cells: Sequence[RatedCell]) -> bool:
     """Whether cells move different numbers of bytes with an operation."""
     sizes = [
-        spread_of(cell.rate_bytes_per_s).median / ops
+        sum(cell.rate_bytes_per_s) / len(cell.rate_bytes_per_s) / (sum(cell.ops_per_s) / len(cell.ops_per_s))
         for cell in cells
-        if (ops := spread_of(cell.ops_per_s).median)
     ]
-    return bool(sizes) and max(sizes) > _SAME_SIZE * min(sizes)
+    return max(sizes) > _SAME_SIZE * min(sizes)
 
 
 def _rate_words(cell: RatedCell, *, counted: bool, alone: bool = False) -> str:
-    """The median rate with its interval: "564 IOPS, 2.3 MB/s (95 % interval 8.02 to 3,552 IOPS, 5 runs)".
+    """The rate with its interval: "564 IOPS, 2.3 MB/s (95 % interval 8.02 to 3,552 IOPS, 5 runs)".
 
     Where cells are not ordered by operations (`counted`), in MB/s first. `alone`: in that unit only.
     """
     known = {
-        "IOPS": (figure, cell.ops_per_s),
-        "MB/s": (mb_per_s, cell.rate_bytes_per_s),
+        "IOPS": (figure, rate_of(cell, "ops_per_s")),
+        "MB/s": (mb_per_s, rate_of(cell, "rate_bytes_per_s")),
     }
     unit, other = ("IOPS", "MB/s") if counted else ("MB/s", "IOPS")
-    words, spread = known[unit][0], spread_of(known[unit][1])
+    words, found = known[unit]
     moved = ""
-    if any(known[other][1]) and not alone:
-        moved = f", {known[other][0](spread_of(known[other][1]).median)} {other}"
+    if known[other][1].geometric_mean is not None and not alone:
+        moved = f", {point(known[other][1], known[other][0])} {other}"
     interval = ""
-    if spread.low is not None and spread.high is not None:
-        interval = f" (95 % interval {words(spread.low)} to {words(spread.high)} {unit}, {cell.runs} runs)"
-    return f"{words(spread.median)} {unit}{moved}{interval}"
+    if found.mean_ci95 is not None:
+        low, high = found.mean_ci95
+        interval = f" (95 % interval {words(low)} to {words(high)} {unit}, {cell.runs} runs)"
+    return f"{point(found, words)} {unit}{moved}{interval}"
 
 
 def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
@@ -299,14 +330,16 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
     timed = any(cell.cpu_ns_per_op is not None for cell in cells)
     kind = "response" if opened else "all"
     columns: list[Column] = [
-        ("MiB/s", 8, lambda cell: mib_per_s(spread_of(cell.rate_bytes_per_s).median)),
-        ("MB/s", 8, lambda cell: mb_per_s(spread_of(cell.rate_bytes_per_s).median)),
+        ("MiB/s", 8, lambda cell: point(rate_of(cell, "rate_bytes_per_s"), mib_per_s)),
+        ("MB/s", 8, lambda cell: point(rate_of(cell, "rate_bytes_per_s"), mb_per_s)),
     ]
     if _only_names(cells):
-        columns = [("time", 9, lambda cell: duration(1e9 * statistics.median(cell.elapsed_s)))]
+        columns = [
+            ("time", 9, lambda cell: point(summarise(cell.elapsed_s), lambda time_s: duration(1e9 * time_s)))
+        ]
     if repeated:
-        columns.append(("±", 7, lambda cell: spread_of(cell.ops_per_s).share_or_interval(figure)))
-    columns.append(("IOPS", 9, lambda cell: figure(spread_of(cell.ops_per_s).median)))
+        columns.append(("±", 7, lambda cell: half_width(rate_of(cell, "ops_per_s"), figure)))
+    columns.append(("IOPS", 9, lambda cell: point(rate_of(cell, "ops_per_s"), figure)))
     columns += [
         ("p50", 8, lambda cell: _quantile(cell, kind, "p50_ns")),
         ("p99", 8, lambda cell: _quantile(cell, kind, "p99_ns")),
@@ -340,7 +373,7 @@ def memory_words(cell: MeasuredCell) -> str:
 
 def _quantile(cell: MeasuredCell, kind: str, name: str) -> str:
     latency = cell.latency.get(kind)
-    return "-" if latency is None else duration(quantile_ns(latency, name))
+    return "-" if latency is None else duration(getattr(latency, name))
 
 
 def _limits(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
@@ -363,45 +396,3 @@ def _some(labels: Sequence[str]) -> str:
 
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, NARROWEST, break_on_hyphens=False)
-
-
-class SpreadText:
-    """Median and confidence interval of runs as text; an interval needs two or more values, all above 0."""
-
-    def __init__(self, values: Sequence[float]) -> None:
-        self.median = statistics.median(values) if values else 0.0
-        self.low: float | None = None
-        self.high: float | None = None
-        if len(values) > 1 and min(values) > 0:
-            from mileage.judge import spread
-
-            found = spread(values)
-            self.low, self.high = found.low, found.high
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether half the interval exceeds the median, so that a percentage would mislead."""
-        return self.low is not None and self.high is not None and self.high - self.low > 2 * self.median
-
-    def share_or_interval(self, words: Callable[[float], str]) -> str:
-        """Half the interval as a share of the median, "1.2 %"; the interval itself, "2 to 950", where that is wide.
-
-        A single run has "-".
-        """
-        if self.low is None or self.high is None or self.median == 0:
-            return "-"
-        if self.is_wide:
-            return f"{words(self.low)} to {words(self.high)}"
-        half = 50 * (self.high - self.low) / self.median
-        return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
-
-    def formatted(self, words: Callable[[float], str]) -> str:
-        """The median, with the interval where there is one: "512 (498 to 521)"."""
-        if self.low is None or self.high is None:
-            return words(self.median)
-        return f"{words(self.median)} ({words(self.low)} to {words(self.high)})"
-
-
-def spread_of(values: Sequence[float]) -> SpreadText:
-    """The spread of the runs' values, for people."""
-    return SpreadText(values)

@@ -21,9 +21,7 @@ from mileage.report.view import cleaned_text
 MOST_BARS: Final = 24
 """Cells that have a bar each in one picture; of more, each test has a curve."""
 _WIDTH: Final = 262
-_CURVES: Final = (
-    "Dot: median of the runs of a cell; thick line: 95\N{NO-BREAK SPACE}% interval of several runs."
-)
+_CURVES: Final = "Dot: geometric mean of the runs of a cell; thick line: its 95\N{NO-BREAK SPACE}% interval."
 _ONE_RUN: Final = "Dot: the one run of a cell."
 
 

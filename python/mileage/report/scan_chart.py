@@ -1,6 +1,6 @@
 """A scan of one setting: the rate above and the latency below, over the levels of a number such as the depth.
 
-Scope: each level at its place on a logarithmic axis: the median of the runs with the 95 % interval of their mean, and
+Scope: each level at its place on a logarithmic axis: the geometric mean of the runs with its 95 % interval, and
 quantiles of the latencies of all runs together, which have no interval. Refuses fewer than three levels, where a table
 says the same.
 """
@@ -85,8 +85,8 @@ def _rates(
     landmarks: Sequence[Landmark],
 ) -> vega.Spec:
     shown = [point for own in series.values() for point in own]
-    scale = scale_of(shown[0].metric, [point.median for point in shown])
-    highest = max(point.high or point.median for point in shown) / scale.per_unit
+    scale = scale_of(shown[0].metric, [point.mean for point in shown])
+    highest = max(point.high or point.mean for point in shown) / scale.per_unit
     x = _x(names, title)
     y = vega.channel(
         "y:Q",
@@ -95,7 +95,7 @@ def _rates(
     )
     layers: list[vega.Marks] = _landmarks(landmarks, x)
     for colour, own in zip(ARM_COLOURS, series.values(), strict=False):
-        rows: list[dict[str, Any]] = [{"x": point.at, "y": point.median / scale.per_unit} for point in own]
+        rows: list[dict[str, Any]] = [{"x": point.at, "y": point.mean / scale.per_unit} for point in own]
         spans = [
             {"x": point.at, "y": point.low / scale.per_unit, "high": point.high / scale.per_unit}
             for point in own

@@ -7,15 +7,18 @@ What it refuses: judging. A cell without a finished run is skipped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from mileage.model.histogram import Histogram
-from mileage.model.journal_entries import Run
+from mileage.model.journal_entries import FailedRun, Run
 from mileage.model.operation_kind import LATENCY_KINDS
 from mileage.model.run_record import RunRecord, summed
+from mileage.plan import Plan
+from mileage.plan.quantiles import quantile_is_supported
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
 
@@ -24,15 +27,18 @@ SHARES: Final = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """Latencies of one kind of operation, in nanoseconds; quantiles by nearest rank, within the histogram's error."""
+    """Latencies of one kind of operation, in nanoseconds; quantiles by nearest rank, within the histogram's error.
+
+    None: a quantile that too few operations lie beyond.
+    """
 
     count: int
     mean_ns: float
     min_ns: int
-    p50_ns: int
-    p90_ns: int
-    p99_ns: int
-    p99_9_ns: int
+    p50_ns: int | None
+    p90_ns: int | None
+    p99_ns: int | None
+    p99_9_ns: int | None
     max_ns: int
 
 
@@ -108,15 +114,30 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     """Counters that explain the result, summed over the runs."""
     first_done_bytes_per_s: tuple[float, ...]
     """With several threads: the rate until the first was done, of each run."""
+    failed: int = 0
+    """Planned runs without a rate, since they failed and were not repeated."""
 
 
-def measured_cells(content: JournalContent) -> list[MeasuredCell]:
-    """Every measured cell of every stage of the torture arm, in the order in which they were first done."""
+def measured_cells(content: JournalContent, plan: Plan | None = None) -> list[MeasuredCell]:
+    """Every measured cell of every stage of the torture arm, in the order in which they were first done.
+
+    Failed runs are counted where the `plan` is given, which has the cell of each.
+    """
+    failed = Counter() if plan is None else _failed(plan, content)
     return [
-        _cell(stage, cell, records)
-        for (stage, _), runs in _by_unit(content)
+        _cell(stage, cell, records, failed[stage, unit])
+        for (stage, unit), runs in _by_unit(content)
         for cell, records in _by_test(runs).items()
     ]
+
+
+def _failed(plan: Plan, content: JournalContent) -> Counter[tuple[str, str]]:
+    """Planned runs of each stage and unit that failed and were not repeated."""
+    lost = {entry.run for entry in content.of_kind(FailedRun)}
+    lost = lost.difference(entry.run for entry in content.runs()) if lost else lost
+    planned = {run.index: run for run in plan.runs} if lost else {}
+    runs = [planned[index] for index in lost if index in planned]
+    return Counter((run.stage, run.cell) for run in runs if run.role == "measure" and run.arm == "torture")
 
 
 def _by_unit(content: JournalContent) -> list[tuple[tuple[str, str], Sequence[Run]]]:
@@ -141,7 +162,7 @@ def _by_test(runs: Sequence[Run]) -> dict[str, list[RunRecord]]:
     return found
 
 
-def _cell(stage: str, cell: str, records: list[RunRecord]) -> MeasuredCell:
+def _cell(stage: str, cell: str, records: list[RunRecord], failed: int) -> MeasuredCell:
     whole = RunRecord.merge(records)
     warm_ups = [record.warm_up for record in records if record.warm_up is not None]
     timed = [record for record in records if record.elapsed_ns > 0]
@@ -175,6 +196,7 @@ def _cell(stage: str, cell: str, records: list[RunRecord]) -> MeasuredCell:
             for record in records
             if (found := record.concurrency) is not None and found.first_done_ns
         ),
+        failed=failed + len(records) - len(timed),
     )
 
 
@@ -231,7 +253,10 @@ def _latency(histogram: Histogram) -> Latency:
         mean_ns=histogram.sum_ns / histogram.count,
         min_ns=histogram.min_ns,
         max_ns=histogram.max_ns,
-        **{name: histogram.quantile_ns(q) or 0 for name, q in SHARES.items()},
+        **{
+            name: histogram.quantile_ns(share) if quantile_is_supported(histogram.count, share) else None
+            for name, share in SHARES.items()
+        },
     )
 
 

@@ -17,6 +17,7 @@ from mileage.json_text import decode_json
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.journal_entries import AnyRun, ImportedRun, Run
 from mileage.model.run_record import RunRecord, Series
+from mileage.plan.quantiles import quantile_is_supported
 from mileage.scratch import scratch_directory
 from mileage.store.journal import JournalContent, version_of
 from mileage.store.journal_line_check import label_of_test
@@ -119,14 +120,28 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
 
 
 def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
-    """Metrics of a run (or of one test of a set) that have a value.
+    """Metrics of a run (or of one test of a set) that have a value; of a p99 only where enough operations lie beyond.
 
     The metric, the value, and whether more is better.
     """
     record = entry.record
     values = _figures(record) if isinstance(record, RunRecord) else record.reported
-    named = [_METRICS[word] for word in entry.metrics]
+    few = few_operations(entry) is not None
+    named = [_METRICS[word] for word in entry.metrics if not (few and word == "p99")]
     return [(name, value, better) for name, better in named if (value := getattr(values, name)) is not None]
+
+
+def few_operations(entry: AnyRun) -> int | None:
+    """The operations of a run that would be judged by its p99 and has too few for it; None of every other run."""
+    count = latency_count(entry.record) if "p99" in entry.metrics else None
+    return None if count is None or quantile_is_supported(count, 0.99) else count
+
+
+def latency_count(record: RunRecord | ImportedRecord) -> int | None:
+    """The operations behind the quantiles of a run; None where another tool does not list them."""
+    if isinstance(record, RunRecord):
+        return record.judged_latency.count
+    return None if (record.ops_read, record.ops_written) == (None, None) else record.operations
 
 
 def _figures(record: RunRecord) -> ReportedFigures:
