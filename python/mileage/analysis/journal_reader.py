@@ -1,12 +1,13 @@
 """Everything that a report needs of a study's runs, read in one pass: decoding a long journal takes seconds.
 
 Scope: the journal as too large to be held: each run is decoded once, and whoever wants something of it takes it then.
-Of a run that another tool reported only the figures are taken.
+Of a run that another tool reported only the figures are taken. A test in which a run has too few operations for a p99
+has no sample of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mileage.analysis.latency_bound_notes import HiddenLatency
 from mileage.analysis.run_facts import FactCollector, JournalReading
@@ -16,7 +17,7 @@ from mileage.judge import Sample
 from mileage.model.journal_entries import AnyRun, Run
 from mileage.plan import Plan
 from mileage.store.journal import JournalContent
-from mileage.store.tables import StagedTables, each_test, measured_of
+from mileage.store.tables import StagedTables, each_test, few_operations, measured_of
 
 
 @dataclass
@@ -31,6 +32,8 @@ class JournalContents:
     arms: Arms
     hidden: HiddenLatency
     times: StageTimes
+    few_operations: dict[str, int] = field(default_factory=dict)
+    """Tests without a p99, since a run has too few operations for it: label, and the fewest operations of a run."""
 
 
 def read(plan: Plan, content: JournalContent, staging: StagedTables | None = None) -> JournalContents:
@@ -39,15 +42,21 @@ def read(plan: Plan, content: JournalContent, staging: StagedTables | None = Non
     look, arms, hidden, times = FactCollector(plan), Arms(plan), HiddenLatency(), StageTimes()
     takers: list[FactCollector | Arms | HiddenLatency | StageTimes] = [look, times]
     takers += [arms, hidden] if plan.study.baseline is not None else []
+    few: dict[str, int] = {}
     for entry in content.any_runs():
         for one in each_test(entry):
             samples += samples_of(one)
+            if (count := few_operations(one)) is not None:
+                few[one.cell] = min(count, few.get(one.cell, count))
             if staging is not None:
                 staging.add(one)
         if isinstance(entry, Run):
             for taker in takers:
                 taker.add(entry)
-    return JournalContents(samples, look.found, arms, hidden, times)
+    # The runs that still have a p99 have the most operations: judged alone, they would favour the faster ones.
+    if few:
+        samples = [one for one in samples if one.metric != "latency_p99_ns" or one.cell not in few]
+    return JournalContents(samples, look.found, arms, hidden, times, few)
 
 
 def samples_of(entry: AnyRun) -> list[Sample]:
