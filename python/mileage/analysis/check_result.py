@@ -14,7 +14,7 @@ import msgspec
 from mileage.analysis.check_class import ClassVerdict, Interval
 from mileage.analysis.check_health import Health
 from mileage.analysis.quoted_rates import QuotedPair
-from mileage.judge import Summary, summarise
+from mileage.judge import Comparison, Summary, summarise
 from mileage.model.data_sheet import DataSheet
 from mileage.report.cell_estimates import completed_words
 from mileage.report.quantity import figure
@@ -104,6 +104,12 @@ def plain_result(found: CheckResult) -> dict[str, Any]:
     for row, values in zip(found.rows, plain["rows"], strict=True):
         values["estimates"] = {"mb_per_s": row.rate, "iops": row.operations}
     return plain
+
+
+def plain_results(found: Sequence[CheckResult], comparison: Comparison | None) -> dict[str, Any]:
+    """One result as values for programs, or two as `targets` with their `comparison`."""
+    plain = [plain_result(one) for one in found]
+    return plain[0] if len(plain) == 1 else {"targets": plain, "comparison": comparison}
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:

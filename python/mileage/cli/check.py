@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.json_output import print_json
 from mileage.cli.value_types import Number
 
 if TYPE_CHECKING:
@@ -51,11 +52,10 @@ def command(
     Exit status: 0 measured, and nothing is judged bad; 1 the drive is failing
     or does not fit its class; 2 refused; 3 a run failed.
     """
-    from mileage.analysis.check_result import plain_result
+    from mileage.analysis.check_result import plain_results
     from mileage.analysis.check_text import check_text, pair_text
     from mileage.app.check import CheckOptions, check, plan_of, plan_of_pair
     from mileage.app.measurement import refuse_existing
-    from mileage.cli.json_output import print_json
     from mileage.cli.target_choice import chosen_target
     from mileage.execute.live_view import Terminal
     from mileage.report.measurement_setup import labels_of
@@ -85,8 +85,7 @@ def command(
     found = [one for each in done for one in each.checked]
     comparison = done[0].comparison
     if as_json:
-        plain = [plain_result(one) for one in found]
-        print_json(plain[0] if len(plain) == 1 else {"targets": plain, "comparison": comparison})
+        print_json(plain_results(found, comparison))
     elif len(found) == 1:
         click.echo(check_text(found[0]), nl=False)
     else:
