@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from mileage.judge.rules import arithmetic_change, bar_clears_zero, barely, bars_apart, relative_deviation
+from mileage.judge.rules import (
+    BARELY_CODES,
+    Barely,
+    arithmetic_change,
+    bar_clears_zero,
+    barely,
+    bars_apart,
+    relative_deviation,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,23 +44,25 @@ def test_the_change_of_arithmetic_means() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "interval", "deviation", "words"),
+    ("effect", "interval", "deviation", "codes"),
     [
         (
             16.95,
             (4.0, 29.9),
             13.84,
-            "deviation",
+            ("spread-exceeds-half-change",),
         ),  # the rewrite of a record of 1 MB, table 14 of the study of 2011
-        (16.95, (4.0, 29.9), 8.0, ""),
-        (-16.95, (-29.9, -1.9), 8.0, "margin"),
-        (-16.95, (-29.9, -2.1), 8.0, ""),
-        (3.0, (1.0, 5.0), 2.0, "margin and"),
-        (3.0, None, None, ""),
+        (16.95, (4.0, 29.9), 8.0, ()),
+        (-16.95, (-29.9, -1.9), 8.0, ("interval-reaches-margin",)),
+        (-16.95, (-29.9, -2.1), 8.0, ()),
+        (3.0, (1.0, 5.0), 2.0, BARELY_CODES),
+        (3.0, None, None, ()),
     ],
 )
 def test_a_difference_that_is_barely_one(
-    effect: float, interval: tuple[float, float] | None, deviation: float | None, words: str
+    effect: float, interval: tuple[float, float] | None, deviation: float | None, codes: tuple[Barely, ...]
 ) -> None:
-    found = barely(effect, interval, 2.0, deviation)
-    assert (words in found) if words else found == ""
+    assert barely(effect, interval, 2.0, deviation) == codes
+    # A swapped difference, on a scale whose zero is no change, is as close.
+    ends = None if interval is None else (-interval[1], -interval[0])
+    assert barely(-effect, ends, 2.0, deviation) == codes

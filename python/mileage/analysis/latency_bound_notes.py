@@ -6,8 +6,14 @@ hides nothing.
 
 from __future__ import annotations
 
+from typing import Final
+
 from mileage.judge.overload import STOPPED_MIN, omission
 from mileage.model.journal_entries import Run
+from mileage.plan.quantiles import quantile_is_supported
+from mileage.report.load_words import omission_words
+
+P99: Final = 0.99
 
 
 class HiddenLatency:
@@ -31,15 +37,16 @@ class HiddenLatency:
         response = record.latency_of("response")
         if not response.count and longest_ns / record.submit_ns <= STOPPED_MIN:
             return
-        service = record.service.quantile_ns(0.99)
-        if service is None:
+        service = record.service.quantile_ns(P99)
+        # A p99 of the open loop is printed, and so needs its operations.
+        if service is None or (response.count and not quantile_is_supported(response.count, P99)):
             return
-        sentence = omission(
+        found = omission(
             service_p99_ns=service,
-            response_p99_ns=response.quantile_ns(0.99),
+            response_p99_ns=response.quantile_ns(P99),
             longest_ns=longest_ns,
             elapsed_ns=record.submit_ns,
         )
-        if sentence:
-            note = f"{entry.cell}, {entry.stage}: {sentence}"
+        if found is not None:
+            note = f"{entry.cell}, {entry.stage}: {omission_words(found)}"
             self._most = max(self._most, (longest_ns / record.submit_ns, note))

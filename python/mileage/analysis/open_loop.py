@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
+from mileage.report.load_words import overload_words
 from mileage.store.journal import JournalContent
 
 
@@ -46,6 +47,6 @@ def _sentences(rates: Mapping[str, float], entries: Sequence[Run]) -> list[str]:
     lost = min((point for point in points if point.offered == found.lost), key=lambda point: point.achieved)
     grows = "response times there grow for as long as a run lasts"
     if found.kept is None or found.kept >= found.lost:
-        return [f"at {found.lost:,.0f} operations/s it is saturated ({lost.reason}): {grows}"]
+        return [f"at {found.lost:,.0f} operations/s it is saturated ({overload_words(lost)}): {grows}"]
     kept = f"it keeps up with {found.kept:,.0f} operations/s"
-    return [f"{kept} and is saturated at {found.lost:,.0f} ({lost.reason}): {grows}"]
+    return [f"{kept} and is saturated at {found.lost:,.0f} ({overload_words(lost)}): {grows}"]

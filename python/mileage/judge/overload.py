@@ -31,7 +31,6 @@ class Overload(msgspec.Struct, frozen=True, kw_only=True):
     achieved: float
     backlog_slope: float
     backlog_end: float
-    reason: str
 
 
 class Knee(msgspec.Struct, frozen=True):
@@ -42,6 +41,19 @@ class Knee(msgspec.Struct, frozen=True):
 
     kept: float | None
     lost: float | None
+
+
+class Omission(msgspec.Struct, frozen=True):
+    """Waiting that the latencies from submission do not have. `waited`: an open loop shows it; `stopped`: none does."""
+
+    kind: Literal["waited", "stopped"]
+    service_p99_ns: float
+    response_p99_ns: float = 0.0
+    """From the intended start, where the loop is open."""
+    longest_ns: float = 0.0
+    """The longest operation, where it is closed."""
+    stopped_share: float = 0.0
+    """Its share of the run."""
 
 
 def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> Overload:
@@ -67,17 +79,12 @@ def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> 
     slope = float(centred @ half / (centred @ centred))
     achieved = float(done[-1]) / (n * interval_s)
     lost = achieved < ACHIEVED_MIN * offered and slope > 0
-    if lost:
-        reason = f"{achieved / offered:.1%} of the offered rate, and {slope:,.0f} more wait each second"
-    else:
-        reason = f"{achieved / offered:.1%} of the offered rate"
     return Overload(
         state="saturated" if lost else "keeps up",
         offered=offered,
         achieved=achieved,
         backlog_slope=slope,
         backlog_end=max(float(backlog[-1]), 0.0),
-        reason=reason,
     )
 
 
@@ -90,26 +97,17 @@ def knee(points: Sequence[Overload]) -> Knee:
 
 def omission(
     *, service_p99_ns: float, response_p99_ns: float | None, longest_ns: float, elapsed_ns: float
-) -> str:
-    """One sentence on latencies that a run cannot show (coordinated omission), or an empty one.
-
-    Times in nanoseconds.
+) -> Omission | None:
+    """What the latencies of a run cannot show (coordinated omission); None where they hide nothing.
 
     A closed loop (no response time) that stopped for `longest_ns` issued nothing meanwhile: the operations that would
     have waited are missing from its percentiles.
     """
     if response_p99_ns is not None:
         if response_p99_ns >= HIDDEN_FACTOR * service_p99_ns > 0:
-            return (
-                f"From the intended start p99 is {response_p99_ns / 1e6:,.1f} ms, from submission "
-                f"{service_p99_ns / 1e6:,.1f} ms: the difference is waiting that a closed loop does not see."
-            )
-        return ""
+            return Omission("waited", service_p99_ns, response_p99_ns)
+        return None
     stopped = longest_ns / elapsed_ns if elapsed_ns > 0 else 0.0
     if longest_ns > 100 * max(service_p99_ns, 1.0) and stopped > STOPPED_MIN:
-        return (
-            f"The longest operation took {longest_ns / 1e6:,.0f} ms, {stopped:.1%} of the run, and counts as one: "
-            "a closed loop issues nothing while it waits (coordinated omission). Measure at a fixed rate to "
-            "see who would have waited."
-        )
-    return ""
+        return Omission("stopped", service_p99_ns, longest_ns=longest_ns, stopped_share=stopped)
+    return None

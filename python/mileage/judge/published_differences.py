@@ -19,6 +19,8 @@ from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.ratio import Estimate
 from mileage.judge.verdict import Verdict
 
+AssumptionCode = Literal["equal-spread", "printed-spread-only"]
+"""About the other arm: its spread is the printed one, or nothing is known of it."""
 OwnRule = Literal["different", "nothing can be said", "tie"]
 
 HIGHLIGHTS_MAX: Final = 3
@@ -47,7 +49,7 @@ class PublishedVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class Assumption(msgspec.Struct, frozen=True, kw_only=True):
     """An assumption about the arm whose spread is not printed, and the verdict of every cell under it, in order."""
 
-    name: str
+    code: AssumptionCode
     df: int
     cells: tuple[PublishedVerdict, ...]
 
@@ -106,14 +108,14 @@ def reanalyse(
 ) -> Reanalysis:
     """Judge a printed table of means over `runs` runs (2 or more) again.
 
-    `columns` names the keys. `margin_percent` is the difference that still counts as none. `against` is a second
+    `columns` names the keys. `margin_percent` is the gain that still counts as none. `against` is a second
     print of some of the cells, such as a table of highlights: where the two differ, it is listed.
     ValueError: an empty table, a cell that is not finite, has a negative deviation, or appears twice.
     """
     _check(cells, runs, margin_percent, alpha)
     assumptions = (
-        _under("both arms have the same spread", 2 * runs - 2, cells, runs, margin_percent, alpha),
-        _under("only the printed spread is known", runs - 1, cells, runs, margin_percent, alpha),
+        _under("equal-spread", 2 * runs - 2, cells, runs, margin_percent, alpha),
+        _under("printed-spread-only", runs - 1, cells, runs, margin_percent, alpha),
     )
     return Reanalysis(
         columns=tuple(columns),
@@ -157,7 +159,7 @@ def _check(cells: Sequence[PublishedCell], runs: int, margin_percent: float, alp
 
 
 def _under(
-    name: str, df: int, cells: Sequence[PublishedCell], runs: int, margin: float, alpha: float
+    code: AssumptionCode, df: int, cells: Sequence[PublishedCell], runs: int, margin: float, alpha: float
 ) -> Assumption:
     estimates = [Estimate(c.difference_percent, c.sd_percent * math.sqrt(2 / runs), df) for c in cells]
     p_raw = [estimate.p_value() for estimate in estimates]
@@ -175,14 +177,19 @@ def _under(
                 verdict=_verdict(estimate.log_ratio, interval, p_bh, margin, alpha),
             )
         )
-    return Assumption(name=name, df=df, cells=tuple(judged))
+    return Assumption(code=code, df=df, cells=tuple(judged))
+
+
+def loss_margin_percent(margin_percent: float) -> float:
+    """The largest loss that counts as none: 5 % is from 1/1.05 to 1.05, so that exchanged arms are judged the same."""
+    return 100 * margin_percent / (100 + margin_percent)
 
 
 def _verdict(
     difference: float, interval: tuple[float, float], p: float, margin: float, alpha: float
 ) -> Verdict:
     """The five words on the table's own linear scale; more is faster."""
-    inside = -margin <= interval[0] and interval[1] <= margin
+    inside = -loss_margin_percent(margin) <= interval[0] and interval[1] <= margin
     if p > alpha:
         return "same" if inside else "undecided"
     if inside:

@@ -54,8 +54,11 @@ def compare_printed(
     labels: tuple[str, str] = ("the baseline", "the candidate"),
     relevance: float | None = None,
     alpha: float = 0.05,
+    design: str = "printed-means",
 ) -> Comparison:
     """Judge both arms of every row, corrected for their number. `relevance` holds for all metrics (0.02 = 2 %).
+
+    `design` is passed on.
 
     ValueError: no row, a row that no table can mean, or one that appears twice.
     """
@@ -103,9 +106,9 @@ def _evidence(cell: PrintedCell) -> Evidence:
 
 def _moments(cell: PrintedCell, arm: PrintedArm) -> Moments:
     if not (0 < arm.mean < math.inf and 0 <= arm.sd < math.inf):
-        found = f"mean {arm.mean:g} and deviation {arm.sd:g}"
         raise ValueError(
-            f"cell {cell.name}: found {found}; expected a mean above 0 and a deviation of 0 or more"
+            f"cell {cell.name}: found mean {arm.mean:g} and deviation {arm.sd:g}; expected a mean above 0 and a "
+            "deviation of 0 or more"
         )
     if arm.runs < 2:
         raise ValueError(f"cell {cell.name}: {arm.runs} runs; a deviation needs at least 2")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -22,10 +22,13 @@ LEAST_CHANGE_PERCENT: Final = 0.1
 """A smaller change has no sign: it is of the order of what rounding does."""
 
 
+Agreement = Literal["change-sign", "change-size", "verdict", "rate-close", "rate-factor"]
+
+
 class Share(msgspec.Struct, frozen=True):
     """Agreements of a kind, of all that could agree; `nothing_changes`: those of that model, None for rates."""
 
-    name: str
+    kind: Agreement
     agree: int
     of: int
     nothing_changes: int | None
@@ -82,12 +85,12 @@ def scores(results: Sequence[ComparedResult]) -> tuple[Share, ...]:
     agreed = sum(one.published_reading == one.found_reading for one in stated)
     ratios = [_ratio(one) for one in found if one.published.unit != CHANGE]
     return (
-        Share("changed cells: right sign", signs, len(moved), 0),
-        Share("changed cells: size within a factor of 2", near, len(moved), 0),
-        Share("verdicts: equal", agreed, len(stated), same),
-        Share("rates: within 15 %", sum(abs(ratio - 1) <= CLOSE for ratio in ratios), len(ratios), None),
+        Share("change-sign", signs, len(moved), 0),
+        Share("change-size", near, len(moved), 0),
+        Share("verdict", agreed, len(stated), same),
+        Share("rate-close", sum(abs(ratio - 1) <= CLOSE for ratio in ratios), len(ratios), None),
         Share(
-            "rates: within a factor of 2",
+            "rate-factor",
             sum(1 / FACTOR <= ratio <= FACTOR for ratio in ratios),
             len(ratios),
             None,

@@ -12,9 +12,11 @@ runs in an arm.
 
 from collections.abc import Sequence
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Final, Literal, get_args
 
 Reading = Literal["different", "nothing can be said", "not available"]
+Barely = Literal["interval-reaches-margin", "spread-exceeds-half-change"]
+BARELY_CODES: Final[tuple[Barely, ...]] = get_args(Barely)
 
 
 def bars_apart(baseline: Sequence[float], candidate: Sequence[float]) -> Reading:
@@ -52,15 +54,15 @@ def relative_deviation(values: Sequence[float]) -> float | None:
 
 def barely(
     effect: float, interval: tuple[float, float] | None, margin: float, deviation: float | None
-) -> str:
-    """Reason why a detected difference is close to the limit, worded to follow "barely: "; empty where it is clear.
+) -> tuple[Barely, ...]:
+    """Codes of the reasons why a detected difference is close to the limit; empty where it is clear.
 
     All arguments are on one scale on which no change is 0. `interval`: of confidence 95 %. `margin`: the largest
     difference that does not matter. `deviation`: the larger standard deviation of the runs of both arms.
     """
-    reasons = []
+    reasons: list[Barely] = []
     if interval is not None and (interval[0] <= margin if effect > 0 else interval[1] >= -margin):
-        reasons.append("the interval reaches the margin")
+        reasons.append("interval-reaches-margin")
     if deviation is not None and deviation > abs(effect) / 2:
-        reasons.append("the standard deviation of the runs exceeds half the change")
-    return " and ".join(reasons)
+        reasons.append("spread-exceeds-half-change")
+    return tuple(reasons)

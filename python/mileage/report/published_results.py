@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mileage.judge.published_score import CLOSE, FACTOR, PublishedComparison, Share, is_near
+from mileage.judge.published_score import CLOSE, FACTOR, Agreement, PublishedComparison, Share, is_near
 from mileage.model.published_result import CHANGE, FITTED, RATIO, ComparedResult, PublishedResult
 from mileage.report.wording import plain
 from mileage.store.text_cells import csv_text
@@ -17,6 +17,15 @@ from mileage.terminal import wrapped
 ROWS_MAX: Final = 40
 """Disagreements that a terminal lists."""
 NO_FIGURE: Final = {"same": "no difference", "changed": "changed", "not stated": "not stated", "": ""}
+
+
+_SCORES: Final[dict[Agreement, str]] = {
+    "change-sign": "changed cells: right sign",
+    "change-size": f"changed cells: size within a factor of {FACTOR:g}",
+    "verdict": "verdicts: equal",
+    "rate-close": f"rates: within {100 * CLOSE:g} %",
+    "rate-factor": f"rates: within a factor of {FACTOR:g}",
+}
 
 
 class ResultRow(NamedTuple):
@@ -174,7 +183,7 @@ def score_rows(shares: Sequence[Share]) -> list[tuple[str, str, str, str]]:
         nothing = "–" if share.nothing_changes is None else f"{share.nothing_changes} of {share.of}"
         beaten = {None: "–", True: "beaten", False: "not beaten"}[share.beats_nothing]
         agree = f"{share.agree} of {share.of} ({100 * share.agree / share.of:.0f} %)"
-        rows.append((share.name, agree, nothing, beaten))
+        rows.append((_SCORES[share.kind], agree, nothing, beaten))
     return rows
 
 

@@ -13,7 +13,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mileage.judge.published_differences import PublishedCell, PublishedVerdict, Reanalysis
+from mileage.judge.published_differences import (
+    PublishedCell,
+    PublishedVerdict,
+    Reanalysis,
+    loss_margin_percent,
+)
 from mileage.judge.rules import barely
 from mileage.report.aspects import file_name
 from mileage.report.change_grid import Field, change_charts
@@ -25,7 +30,7 @@ from mileage.report.html import templates
 from mileage.report.published_table_text import counts_rows, sentence_of
 from mileage.report.render_pool import svg_of
 from mileage.report.view import cleaned_text
-from mileage.report.wording import BARELY, VERDICT_GLYPHS, p_value, plain
+from mileage.report.wording import BARELY, VERDICT_GLYPHS, barely_reasons, p_value, plain
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -99,7 +104,8 @@ def judged_rows(found: Reanalysis) -> list[JudgedRow]:
 def _barely(cell: PublishedCell, verdict: PublishedVerdict, margin: float) -> str:
     if verdict.verdict not in ("faster", "slower"):
         return ""
-    return barely(cell.difference_percent, verdict.ci95_percent, margin, cell.sd_percent)
+    side = margin if cell.difference_percent > 0 else loss_margin_percent(margin)
+    return barely_reasons(barely(cell.difference_percent, verdict.ci95_percent, side, cell.sd_percent))
 
 
 def published_pictures(found: Reanalysis) -> list[Picture]:
@@ -214,6 +220,7 @@ def render_published(found: Reanalysis, name: str, pictures: Sequence[Picture]) 
             counts=counts_rows(found),
             runs=found.runs,
             margin=f"{found.margin_percent:g}",
+            loss_margin=f"{loss_margin_percent(found.margin_percent):.4g}",
             pictures=[(picture.name, Markup(picture.svg)) for picture in pictures],
             caption=_CAPTION.format(margin=found.margin_percent),
             tables=[_printed(part, own) for part, own in _parts(found).items()],

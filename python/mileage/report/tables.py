@@ -49,9 +49,10 @@ def summaries_csv(comparison: Comparison) -> str:
     """CSV text with a header: the runs of each cell and metric in each arm, in the metric's unit; empty: not available.
 
     Of a cycle with a sham arm, the torture arm's. `median_confidence` is what the interval of the median truly reaches.
+    Pooled rates are in `within.csv`, which has the times of the runs.
     """
     rows = []
-    names = [name for name in Summary.__struct_fields__ if name != "notes"]
+    names = [name for name in Summary.__struct_fields__ if name not in ("notes", "pooled")]
     pairs = {"mean_ci95", "median_ci"}
     columns = [f"{name}{end}" for name in names for end in (("_low", "_high") if name in pairs else ("",))]
     for cell in comparison.cells:

@@ -12,10 +12,14 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
-from mileage.judge.rules import arithmetic_change, barely
+from mileage.judge.rules import Barely, arithmetic_change, barely
 from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
+BARELY_REASONS: Final[dict[Barely, str]] = {
+    "interval-reaches-margin": "the interval reaches the margin",
+    "spread-exceeds-half-change": "the standard deviation of the runs exceeds half the change",
+}
 BARELY: Final = (
     "Barely: there is a difference, but the interval reaches into the margin of relevance, or the standard deviation "
     "of the runs exceeds half the change."
@@ -280,7 +284,12 @@ def barely_words(cell: CellVerdict) -> str:
     if cell.ci95 is not None and min(cell.ci95) > 0:
         interval_logs = (math.log(cell.ci95[0]), math.log(cell.ci95[1]))
     margin = math.log1p(cell.relevance)
-    return barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None))
+    return barely_reasons(barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None)))
+
+
+def barely_reasons(codes: Sequence[Barely]) -> str:
+    """The reasons in words that follow "barely: "."""
+    return " and ".join(BARELY_REASONS[code] for code in codes)
 
 
 def verdict_word(cell: CellVerdict) -> str:
