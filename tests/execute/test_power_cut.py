@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from csv import DictReader
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +100,7 @@ def test_what_cannot_lose_its_power_or_does_not_say_what_that_loses_is_refused(t
         sweep(study(tmp_path, f"virtual:{profile}"), processes=1)
 
 
-def test_measure_prints_what_a_power_cut_loses() -> None:
+def test_every_door_of_measure_prints_what_a_power_cut_loses(tmp_path: Path) -> None:
     words = (
         "measure",
         "-t",
@@ -110,9 +112,27 @@ def test_measure_prints_what_a_power_cut_loses() -> None:
         "--operations",
         "2000",
     )
-    found = mileage(*words, "--sync", "none", "--power-cut", "--json")
+    folder = tmp_path / "study"
+    how = ("--sync", "none", "--power-cut", "--repeat", "2")
+    found = mileage(*words, *how, "--json", "--save", str(folder))
     assert found.returncode == 0, found.stderr
-    assert "power_cut_writes_lost" in found.stdout
+    (cell,) = json.loads(found.stdout)
+    lost = cell["counters"]["power_cut_writes_lost"]
+    assert lost > 0
+    text = mileage(*words, *how).stdout
+    assert f"power cut     {lost:,} writes lost" in text
+    assert "by 2 cuts" in text
+    page = (folder / "report.html").read_text()
+    assert f">{lost:,}</td>" in page
+    assert f"{lost:,} writes lost" in page
+    with (folder / "tables" / "measured.csv").open(newline="") as file:
+        assert next(DictReader(file))["power_cut_writes_lost"] == str(lost)
+    several = mileage(*words, *how, "--vary", "threads=1,2").stdout
+    head = next(line for line in several.splitlines() if "p99.9" in line)
+    assert head.split()[-1] == "lost", several
+    assert "lost: writes that a power cut" in several
+    kept = mileage(*words, "--sync", "fsync", "--sync-every", "1", "--power-cut").stdout
+    assert "power cut     0 writes lost" in kept
 
 
 def test_a_host_loses_synced_writes_only_without_barriers_on_a_volatile_cache() -> None:

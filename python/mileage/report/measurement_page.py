@@ -19,7 +19,7 @@ from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, note_lines, script_of, templates
 from mileage.report.measurement_charts import measured_pictures
-from mileage.report.measurement_text import columns_of
+from mileage.report.measurement_text import columns_of, lost_words, lost_writes
 from mileage.report.rate_curves import MOST_BARS, curve_names
 from mileage.report.view import cleaned_evidence, cleaned_text
 from mileage.store import MeasuredCell
@@ -90,6 +90,7 @@ def render_measured(
             notes=note_lines(page.environments),
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
             heads=[head for head, _, _ in columns],
+            lost=[f"Power cut, {cell.cell}: {words}." for cell in page.cells if (words := lost_words(cell))],
             partial=partial_words((cell.cell, rate_of(cell, "ops_per_s")) for cell in page.cells),
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
@@ -129,14 +130,14 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
     bytes_head, ops_head = estimate_columns("rate", "bytes_per_s"), estimate_columns("ops", "per_s")
     head = ("stage", "cell", "runs", *bytes_head, *ops_head, "elapsed_s")
-    tail = ("cpu_ns_per_op", "memory_percent", "limited_by", "failed")
+    tail = ("cpu_ns_per_op", "memory_percent", "limited_by", "failed", "power_cut_writes_lost")
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
         rates = (*estimate_row(rate_of(cell, "rate_bytes_per_s")), *estimate_row(rate_of(cell, "ops_per_s")))
         elapsed = summarise(cell.elapsed_s).geometric_mean
         quantiles = (None if whole is None else getattr(whole, name) for name in latencies)
         memory = statistics.median(cell.memory_percent) if cell.memory_percent else None
-        rest = (cell.cpu_ns_per_op, memory, " ".join(cell.limited_by), cell.failed)
+        rest = (cell.cpu_ns_per_op, memory, " ".join(cell.limited_by), cell.failed, lost_writes(cell))
         rows.append((cell.stage, cell.cell, cell.runs, *rates, elapsed, *quantiles, *rest))
     return csv_text((*head, *(f"latency_{name}" for name in latencies), *tail), rows)
 

@@ -175,12 +175,31 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         rows.append(("device", _device(cell)))
     if _shows_memory(cell):
         rows.append(("from memory", f"{memory_words(cell)} of what was read"))
+    if lost := lost_words(cell):
+        rows.append(("power cut", lost))
     if cell.limited_by:
         rows.append(("limited by", ", ".join(cell.limited_by)))
     amplification = write_amplification(cell.counters)
     if amplification is not None:
         rows.append(("flash", f"{amplification:.2f} bytes programmed for each byte written"))
     return rows
+
+
+def lost_writes(cell: MeasuredCell) -> int | None:
+    """The writes that the power cuts after the runs lost; None without power cuts."""
+    return cell.counters.get("power_cut_writes_lost")
+
+
+def lost_words(cell: MeasuredCell) -> str:
+    """What the power cuts lost: "12 writes lost, 48.0 KiB, by 5 cuts"; on a modelled host, of the synced ones."""
+    lost = lost_writes(cell)
+    if lost is None:
+        return ""
+    cuts = counted(cell.runs, "cut")
+    if (synced := cell.counters.get("power_cut_writes_synced")) is not None:
+        return f"{lost:,} of {counted(synced, 'synced write')} lost by {cuts}"
+    size = cell.counters.get("power_cut_bytes_lost", 0)
+    return f"{counted(lost, 'write')} lost, {size / 1024:,.1f} KiB, by {cuts}"
 
 
 def _device(cell: MeasuredCell) -> str:
@@ -239,6 +258,8 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
             f"Rates are {METHOD}; ±: half their 95 % interval."
             + (f" {WIDE}" if any(is_wide(rate_of(cell, "ops_per_s")) for cell in cells) else "")
         )
+    if any(lost_writes(cell) is not None for cell in cells):
+        lines += _wrapped("lost: writes that a power cut after each run lost, of all runs together.")
     lines += _wrapped(partial_words((known[cell.cell], rate_of(cell, "ops_per_s")) for cell in cells))
     lines += _limits(every, [known[cell.cell] for cell in every])
     return lines if lines[-1] else lines[:-1]
@@ -351,6 +372,8 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
         columns.append(("serv p99", 9, lambda cell: _quantile(cell, "all", "p99_ns")))
     else:
         columns.append(("max", 8, lambda cell: _quantile(cell, kind, "max_ns")))
+    if any(lost_writes(cell) is not None for cell in cells):
+        columns.append(("lost", 8, lambda cell: "-" if (lost := lost_writes(cell)) is None else f"{lost:,}"))
     if timed and not (repeated and opened):
         columns.append(("CPU/op", 8, lambda cell: duration(cell.cpu_ns_per_op)))
     return columns
