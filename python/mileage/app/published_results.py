@@ -169,7 +169,12 @@ class _Finder:
         values = [sample.value for sample in own if sample.stage == own[0].stage]
         if not values:
             return None
-        return statistics.fmean(values) / (1e6 if metric == "rate_bytes_per_s" else 1)
+        return mean_rate(values) / (1e6 if metric == "rate_bytes_per_s" else 1)
+
+
+def mean_rate(values: Sequence[float]) -> float:
+    """The arithmetic mean of the runs, which is what the sources print of theirs."""
+    return statistics.fmean(values)
 
 
 def is_cell_of(one: PublishedResult, key: CellKey, levels: Mapping[str, str] | None = None) -> bool:

@@ -8,8 +8,9 @@ What it refuses: targets that are not virtual, whose runs would disturb each oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
 
 import msgspec
 
@@ -31,6 +32,7 @@ from mileage.store import StudyFolder
 from mileage.store.tables import measured_of, runs_of
 
 Row = dict[str, Any]
+ALL_LEVELS: Final[Mapping[str, Sequence[str]]] = MappingProxyType({})
 
 COLUMNS = ("cycle", "arm", "stage", "block", "cell", "metric", "value", "write_amplification")
 """Columns of the table after those of the factors.
@@ -41,12 +43,18 @@ nothing was written.
 
 
 def sweep(
-    study: str, *, target: str | None = None, processes: int | None = None, counters: Sequence[str] = ()
+    study: str,
+    *,
+    target: str | None = None,
+    processes: int | None = None,
+    counters: Sequence[str] = (),
+    levels: Mapping[str, Sequence[str]] = ALL_LEVELS,
 ) -> list[Row]:
     """Every measured value of every combination of the factors of a study, in the order of the combinations.
 
     Under an MPI launcher the ranks do them; otherwise `processes` processes, by default one per processor. Each row has
-    the counters of its run that `counters` names, in columns of these names.
+    the counters of its run that `counters` names, in columns of these names. `levels`: those of a factor that are done,
+    where not all are.
 
     Raises:
         Refused: the study is not possible, has no factor, or a target is not virtual; no drive has such a counter.
@@ -60,7 +68,11 @@ def sweep(
             advice="`mileage run` runs it",
             code="missing",
         )
-    settings = settings_of(wanted)
+    settings = [
+        setting
+        for setting in settings_of(wanted)
+        if all(setting.levels[name] in some for name, some in levels.items())
+    ]
     for setting in settings:
         if not capabilities_of(setting.target).simulated:
             raise Refused(

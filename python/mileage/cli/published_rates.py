@@ -131,12 +131,12 @@ def raw_tests(
     drives: tuple[str, ...], page: ResultPlace | None, processes: int | None, as_json: bool
 ) -> None:
     """Print raw tests of eight drives (hdparm, dd; D. Traynor, 2017) next to
-    what the simulated drives do; tests that read through the page cache are
-    done on the modelled host hpe-dl60-2gib.
+    what the simulated drives do on the modelled host hpe-dl60-2gib: the
+    built-in study qmul-2017, a minute for all drives.
     """
     from mileage.app.raw_tests import raw_tables, simulated_tests
     from mileage.endurance.life_text import columns_of_rows
-    from mileage.report.raw_tests import raw_tests_page, test_rows
+    from mileage.report.raw_tests import raw_tests_page, test_notes, test_rows
     from mileage.targets.data_sheets import all_data_sheets
 
     found = simulated_tests(drives, processes=processes)
@@ -149,7 +149,7 @@ def raw_tests(
 
         print_json(msgspec.to_builtins(found))
         return
-    click.echo("\n".join(columns_of_rows(test_rows(raw_tables(), found))))
+    click.echo("\n".join([*columns_of_rows(test_rows(found)), "", *test_notes(found)]))
 
 
 @click.command("array-tests", short_help="The array test of 2009 against simulation.")

@@ -9,19 +9,6 @@ from __future__ import annotations
 import msgspec
 
 
-class RawTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rate of a drive in each test, in MB/s (10^6 bytes)."""
-
-    drive: str
-    cached: float
-    buffered: float
-    cached_direct: float
-    buffered_direct: float
-    dd_read: tuple[float, ...]
-    """Of each read, where more than one is printed."""
-    dd_write: float
-
-
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Times of the operations of a kind of memory, in microseconds, from the least to the most."""
 
@@ -35,17 +22,19 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RawTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tables of the talk."""
+    """The tables of the talk that no study repeats."""
 
     source: str
-    test: tuple[RawTest, ...]
     memory: tuple[Memory, ...]
 
 
 class SimulatedTest(msgspec.Struct, frozen=True):
-    """A test: published (of several reads the first) and simulated, in MB/s."""
+    """A test: published (of several reads the first) and simulated, in MB/s (10^6 bytes)."""
 
     drive: str
     test: str
+    """The workload, such as `hdparm.cached`."""
     published: float
     simulated: float
+    note: str
+    """What else is printed of it."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from mileage.model.data_sheet import DataSheet, QuotedRate
 from mileage.model.published_rate import rate_text
-from mileage.model.raw_tests import Memory, RawTables, RawTest, SimulatedTest
+from mileage.model.raw_tests import Memory, RawTables, SimulatedTest
 from mileage.report.quoted_figures import decimal_bytes
 
 _NONE: Final = ""
@@ -19,31 +19,36 @@ _NONE: Final = ""
 Row = tuple[str, ...]
 
 _TESTS: Final = {
-    "hdparm -Tt, cached": "cached",
-    "hdparm -Tt, buffered": "buffered",
-    "--direct, cached": "cached_direct",
-    "--direct, buffered": "buffered_direct",
-    "dd read": "dd_read",
-    "dd write": "dd_write",
+    "hdparm -Tt, cached": "hdparm.cached",
+    "hdparm -Tt, buffered": "hdparm.buffered",
+    "--direct, cached": "hdparm.cached_direct",
+    "--direct, buffered": "hdparm.buffered_direct",
+    "dd read": "dd.read",
+    "dd write": "dd.write",
 }
 """Titles of the columns, and the tests."""
 
 
-def test_rows(tables: RawTables, simulated: Sequence[SimulatedTest]) -> list[Row]:
+def test_rows(simulated: Sequence[SimulatedTest]) -> list[Row]:
     """A head, and for each drive a row of what was published and one of what the simulated drive does, in MB/s."""
     found = {(one.drive, one.test): one for one in simulated}
-    drives = list(dict.fromkeys(one.drive for one in simulated))
     rows: list[Row] = [("drive", "MB/s", *_TESTS)]
-    for test in (one for one in tables.test if one.drive in drives):
-        rows.append((test.drive, "published", *(_published(test, name) for name in _TESTS.values())))
-        rows.append(("", "simulated", *(_simulated(found[test.drive, name]) for name in _TESTS.values())))
+    for drive in dict.fromkeys(one.drive for one in simulated):
+        own = [found[drive, test] for test in _TESTS.values()]
+        rows.append((drive, "published", *(f"{one.published:,.0f}" for one in own)))
+        rows.append(("", "simulated", *map(_simulated, own)))
     return rows
 
 
-def _published(test: RawTest, name: str) -> str:
-    value = getattr(test, name)
-    values = value if isinstance(value, tuple) else (value,)
-    return ", then ".join(f"{one:,.0f}" for one in values)
+def test_notes(simulated: Sequence[SimulatedTest]) -> list[str]:
+    """What else is printed of the tests: each note with those that it is about."""
+    about: dict[str, list[str]] = {}
+    for one in simulated:
+        if one.note:
+            tests = about.setdefault(one.note, [])
+            name = one.test if one.test.startswith("hdparm") else f"{one.test} of {one.drive}"
+            tests += [] if name in tests else [name]
+    return [f"{', '.join(tests)}: {note}." for note, tests in about.items()]
 
 
 def _simulated(one: SimulatedTest) -> str:
@@ -110,13 +115,13 @@ def raw_tests_page(tables: RawTables, simulated: Sequence[SimulatedTest], sheets
     """Markdown page: raw I/O tests of an article next to the simulated rates, in three tables."""
     parts = [
         "# Raw tests, specifications and memories",
-        "Written by `mileage drive raw-tests --page FILE`: `--direct` and dd's writes on the drive alone, reads "
-        "through the page cache on the modelled host `hpe-dl60-2gib`, of a file that was written ten minutes (dd) or "
-        "four hours (hdparm) before. The speed of a copy, which decides -T, is assumed there.",
+        "Written by `mileage drive raw-tests --page FILE`, which runs the built-in study `qmul-2017` on the modelled "
+        "host `hpe-dl60-2gib`: means of three runs, the figures of [published studies]"
+        "(published-studies.md#qmul-2017). The speed of a copy, which decides -T, is assumed there.",
         "## Raw tests",
-        f"Published: {tables.source}, slide Raw Tests. In brackets: simulated over published, of "
-        "several the first.",
-        *_markdown(test_rows(tables, simulated)),
+        f"Published: {tables.source}, slide Raw Tests. In brackets: simulated over published.",
+        *_markdown(test_rows(simulated)),
+        *test_notes(simulated),
         "## Drive specifications",
         "From the data sheets that ship with Mileage: the highest quoted rates. An empty cell is not stated.",
         *_markdown(specification_rows(sheets)),
