@@ -28,6 +28,9 @@ def test_every_figure_is_what_scipy_says(values: list[float]) -> None:
     assert found.median == pytest.approx(np.median(values), rel=1e-9)
     assert found.sd == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-9 * max(values))
     assert (found.minimum, found.maximum) == (min(values), max(values))
+    assert found.geometric_mean is not None
+    assert found.mean_ci95 is not None
+    assert found.mean_ci95[0] <= found.geometric_mean <= found.mean_ci95[1]
     logs = np.log(values)
     if np.std(logs) > 1e-9:
         low, high = stats.t.interval(0.95, len(values) - 1, logs.mean(), stats.sem(logs))

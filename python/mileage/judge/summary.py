@@ -70,6 +70,8 @@ def summarise(values: Sequence[float], *, times_s: Sequence[float] = (), failed:
     mean = math.fsum(kept) / n
     sd = math.sqrt(math.fsum((x - mean) ** 2 for x in kept) / (n - 1)) if n > 1 else None
     logs = [math.log(x) for x in kept] if completed == asked else []
+    # Rounding must not carry the mean of equal values past them, nor past the ends of its interval.
+    centre = min(max(exp(math.fsum(logs) / n), kept[0]), kept[-1]) if logs else None
     timed = len(times_s) == n == len(values) and math.fsum(times_s) > 0
     median_ci, confidence = median_interval(kept)
     return Summary(
@@ -77,9 +79,8 @@ def summarise(values: Sequence[float], *, times_s: Sequence[float] = (), failed:
         asked=asked,
         completed=completed,
         mean=mean,
-        # Rounding must not carry the mean of equal values past them.
-        geometric_mean=min(max(exp(math.fsum(logs) / n), kept[0]), kept[-1]) if logs else None,
-        mean_ci95=_log_interval(logs) if len(logs) > 1 else None,
+        geometric_mean=centre,
+        mean_ci95=None if centre is None or n < 2 else _interval_around(centre, logs),
         median=(kept[(n - 1) // 2] + kept[n // 2]) / 2,
         median_ci=median_ci,
         median_confidence=confidence,
@@ -134,9 +135,9 @@ def superiority(baseline: Sequence[float], candidate: Sequence[float]) -> float:
     return wins / (len(baseline) * len(candidate))
 
 
-def _log_interval(logs: Sequence[float]) -> tuple[float, float]:
+def _interval_around(mean: float, logs: Sequence[float]) -> tuple[float, float]:
     n = len(logs)
     centre = math.fsum(logs) / n
     sd = math.sqrt(math.fsum((x - centre) ** 2 for x in logs) / (n - 1))
     half = t_quantile(n - 1, 0.975) * sd / math.sqrt(n)
-    return exp(centre - half), exp(centre + half)
+    return min(exp(centre - half), mean), max(exp(centre + half), mean)
