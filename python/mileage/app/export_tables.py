@@ -16,7 +16,10 @@ from mileage.store.export_tables import Column, Row, Table, environment_table, j
 from mileage.store.safe_directory import refuse_links
 from mileage.store.text_cells import meant
 
-_WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
+_WHOLE = (
+    *("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs"),
+    *("asked", "completed", "failed", "power_cut_writes_lost"),
+)
 _TEXTS = (
     *("cell", "measure", "metric", "verdict", "note", "notes", "arm", "level", "stage", "limited_by"),
     *("class", "class_baseline", "class_candidate", "device_class", "barely"),
@@ -36,7 +39,7 @@ _MEANINGS = {
     "summaries": "The runs of each judged cell and metric in each arm.",
     "standings": "Every level of the compared factor, per cell.",
     "within": "Summaries of each arm: pooled throughput, and the standard error of each run's mean.",
-    "measured": "One row per measured cell; medians over the runs.",
+    "measured": "One row per measured cell; rates and times are geometric means of the runs.",
 }
 
 

@@ -1,15 +1,15 @@
 """The chart of a sweep: each metric and write amplification over the combinations of levels.
 
 Scope: each combination as a place on the axis, in the order of the sweep, with a dot for each value and a line through
-the medians of a cell. A column that no row has gives no panel.
+the geometric means of a cell, with a gap where a run did nothing. A column that no row has gives no panel.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from mileage.judge import summarise
 from mileage.report import vega
 from mileage.report.gallery import WHOLE
 from mileage.report.render_pool import files_of, svg_of
@@ -28,7 +28,8 @@ def sweep_picture(rows: _Rows, factors: Sequence[str], title: str) -> tuple[str,
     chart = _chart(rows, factors)
     if chart is None:
         return None
-    caption = f"Over {' and '.join(map(cleaned_text, factors))}. Dots: single runs; lines: their medians; no interval."
+    over = " and ".join(map(cleaned_text, factors))
+    caption = f"Over {over}. Dots: single runs; lines: their geometric means; no interval."
     svg = svg_of(chart, name="sweep", title=cleaned_text(title), description=caption)
     return files_of(svg.result(), head=cleaned_text(title), caption=caption).result()
 
@@ -86,13 +87,13 @@ def _panel(
     for colour, cell in zip(ARM_COLOURS, cells, strict=False):
         own = [(place, value / scale.per_unit) for found, place, value in values if found == cell]
         dots: list[dict[str, Any]] = [{"x": place, "y": value} for place, value in own]
-        medians: list[dict[str, Any]] = [
-            {"x": place, "y": statistics.median(value for at, value in own if at == place)}
+        means: list[dict[str, Any]] = [
+            {"x": place, "y": mean}
             for place in places
-            if any(at == place for at, _ in own)
+            if (mean := summarise([value for at, value in own if at == place]).geometric_mean) is not None
         ]
         layers += [
-            marks(medians).mark("line", color=colour, strokeWidth=1.6, aria=False).encode(x=x, y=y),
+            marks(means).mark("line", color=colour, strokeWidth=1.6, aria=False).encode(x=x, y=y),
             marks(dots).mark("point", color=colour, filled=True, size=26, aria=False).encode(x=x, y=y),
         ]
     return vega.layered(layers, width=WHOLE - 60, height=_HEIGHT)
