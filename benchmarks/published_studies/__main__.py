@@ -137,7 +137,8 @@ def page(
         + "` on virtual drives, arrays and modelled hosts, and compares them with what their sources"
         " printed (`mileage compare STUDY --published NAME`). What was fitted was listed before the first comparison"
         " (`profiles/published`); everything else is predicted. *Nothing changes* is the model that a simulation must"
-        " beat: each change is 0, each verdict is the same.",
+        " beat: each change is 0, each verdict is the same. A rate is the arithmetic mean of the runs, as the sources"
+        " print theirs; a change is the ratio of geometric means.",
     ]
     for one in comparisons:
         heads = ("of what was predicted", "agree", "if nothing changed", "that model is")

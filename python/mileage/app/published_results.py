@@ -20,7 +20,7 @@ from mileage.errors import Refused
 from mileage.formats.published_results import read_published_study
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE, CellVerdict
-from mileage.judge.published_differences import PublishedCell, reanalyse
+from mileage.judge.published_differences import PublishedCell, loss_margin_percent, reanalyse
 from mileage.judge.published_score import PublishedComparison, scores
 from mileage.model.cell_key import CellKey
 from mileage.model.published_result import (
@@ -83,7 +83,7 @@ def _readings(source: PublishedStudy, finder: _Finder) -> list[Reading]:
 def _stated(one: PublishedResult, relevance_percent: float) -> Reading:
     if one.unit != CHANGE or one.statement == "not stated":
         return "not stated"
-    if one.middle is None or abs(one.middle) <= relevance_percent:
+    if one.middle is None or -loss_margin_percent(relevance_percent) <= one.middle <= relevance_percent:
         return "same"
     return "slower" if one.middle < 0 else "faster"
 
