@@ -88,7 +88,9 @@ def test_counters_are_columns_and_write_amplification_is_drawn(tmp_path: Path) -
         assert (row["write_amplification"] != "") == writes
         if writes:
             # 1,000 writes of 4 KiB, each of whose pages is programmed at least once.
-            assert float(row["write_amplification"]) == int(row["flash_bytes_programmed"]) / (1000 * 4096) >= 1
+            assert (
+                float(row["write_amplification"]) == int(row["flash_bytes_programmed"]) / (1000 * 4096) >= 1
+            )
     svg = chart.read_text(encoding="utf-8")
     assert "write amplification" in svg
     assert all(level in svg for level in ("200", "210", "220"))

@@ -14,13 +14,14 @@ from typing import Final
 from mileage.analysis.assumptions import model_miss
 from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import REMEDY, changing
-from mileage.analysis.validity_checks import audits, grave_changes
+from mileage.analysis.validity_checks import P99, audits, grave_changes
 from mileage.analysis.view import environment_changes
 from mileage.execute.device_failure import unfinished_lines
 from mileage.judge import Sample
 from mileage.judge.overload import ACHIEVED_MIN
 from mileage.model.caveat import Caveat, limit, veto
 from mileage.plan import Plan
+from mileage.plan.quantiles import operations_needed
 from mileage.plan.sizes import whole_number
 from mileage.plan.workload import Workload
 from mileage.report.served_drives import served_words
@@ -52,6 +53,16 @@ def study_caveats(
         ]
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
+
+
+def few_operations_caveats(few: Mapping[str, int]) -> list[Caveat]:
+    """Tests without a p99. `few`: the fewest operations of a run of each."""
+    if not few:
+        return []
+    needed = operations_needed(P99)
+    return [
+        limit("few-operations", tests=tuple(sorted(few)), fewest_operations=min(few.values()), needed=needed)
+    ]
 
 
 def model_caveats(plan: Plan) -> list[Caveat]:

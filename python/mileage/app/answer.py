@@ -18,6 +18,7 @@ from mileage.analysis.cell_phrases import groups, subject_of, wear_of, work_of
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.imported_study import differing_settings
 from mileage.analysis.imported_study import study_caveats as imported_caveats
+from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.level_names import level_names, readable_standings
 from mileage.analysis.model_band import model_band
 from mileage.analysis.planned_comparison import (
@@ -31,9 +32,9 @@ from mileage.analysis.planned_comparison import (
     standings_of,
     tortured_between,
 )
-from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.setting_differences import setting_differences
 from mileage.analysis.side_caveats import (
+    few_operations_caveats,
     held_rates,
     model_caveats,
     rate_limit_caveats,
@@ -58,8 +59,8 @@ class StudyReading(Protocol):
     def content(self) -> JournalContent:
         """The journal."""
 
-    def seen(self) -> JournalReading:
-        """The facts of its runs that checks need."""
+    def reading(self) -> JournalContents:
+        """What is read of its runs."""
 
     def outcome(self) -> Outcome:
         """Its progress, and why it stopped."""
@@ -191,11 +192,15 @@ def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Cavea
 
 
 def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
-    """What speaks against a conclusion from the runs of some cells in some stages of a study."""
+    """What speaks against a conclusion from the runs of some cells in some stages of a study, or limits it."""
+    reading = study.reading()
+    few = {cell: count for cell, count in reading.few_operations.items() if cell in cells}
+    found = few_operations_caveats(few)
     if study.plan.imported is not None:
-        return imported_caveats(study.plan, study.folder, cells)
+        return [*imported_caveats(study.plan, study.folder, cells), *found]
     saved = dict(study.folder.environments())
-    return study_caveats(study.plan, study.content(), study.seen(), study.outcome(), saved, cells, stages)
+    own = study_caveats(study.plan, study.content(), reading.seen, study.outcome(), saved, cells, stages)
+    return [*own, *found]
 
 
 def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:

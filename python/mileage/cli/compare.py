@@ -427,12 +427,11 @@ def _printed(table: Path, runs: int, margin: float | None, out: Path | None, gat
     from mileage.errors import Refused
     from mileage.formats.published_table import read_arms
     from mileage.judge.published_means import compare_printed
-    from mileage.report.published_table_text import PRINTED_DESIGN
 
     cells = read_arms(table, runs)
     try:
         relevance = None if margin is None else margin / 100
-        found = compare_printed(cells, relevance=relevance, design=PRINTED_DESIGN)
+        found = compare_printed(cells, relevance=relevance)
     except ValueError as cause:
         raise Refused(table, str(cause), code="wrong-value") from cause
     page = None

@@ -54,11 +54,8 @@ def compare_printed(
     labels: tuple[str, str] = ("the baseline", "the candidate"),
     relevance: float | None = None,
     alpha: float = 0.05,
-    design: str = "printed-means",
 ) -> Comparison:
     """Judge both arms of every row, corrected for their number. `relevance` holds for all metrics (0.02 = 2 %).
-
-    `design` is passed on.
 
     ValueError: no row, a row that no table can mean, or one that appears twice.
     """

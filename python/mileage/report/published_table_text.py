@@ -10,7 +10,6 @@ from typing import Final
 from mileage.judge import VERDICTS
 from mileage.judge.published_differences import PublishedCell, Reanalysis
 
-PRINTED_DESIGN: Final = "printed means and deviations, the runs taken as log-normal"
 _LABEL: Final = 44
 _NUMBER: Final = 16
 
