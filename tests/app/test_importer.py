@@ -161,7 +161,7 @@ def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path)
     imported([path], tmp_path / "wrong")
     imported([ONE], tmp_path / "right")
     (veto,) = app.compare(str(tmp_path / "right"), str(tmp_path / "wrong")).vetoes
-    assert (veto.code, veto.sides) == ("audit", ("candidate",))
+    assert (veto.code, veto.sides) == ("rate-latency-contradict", ("candidate",))
 
 
 def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

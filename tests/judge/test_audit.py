@@ -47,7 +47,7 @@ def test_one_bad_run_among_good_ones_is_found(
     assert found.state == state
     assert (found.veto is not None) == vetoed
     if state != "unknown":
-        assert "the odd one" in found.text
+        assert found.figures["cell"] == "the odd one"
 
 
 def test_memory_is_a_veto_only_where_the_plan_promised_none() -> None:
@@ -67,9 +67,9 @@ def test_an_open_loop_is_paced_by_its_rate_or_by_a_device_that_falls_behind() ->
     assert states(kept)["limited by"] == "ok"
     found = {entry.name: entry for entry in audit([kept, lost], direct=True)}["limited by"]
     assert found.state == "warn"
-    assert "the odd one: the device, which did 97.5%" in found.text
+    assert (found.kind, found.figures) == ("device-behind", {"cell": "the odd one", "due_share": 0.975})
     mixed = msgspec.structs.replace(SOUND, cell="idle", latency_sum_ns=1_000_000)
-    assert "idle" in {e.name: e for e in audit([kept, mixed], direct=True)}["limited by"].text
+    assert {e.name: e for e in audit([kept, mixed], direct=True)}["limited by"].figures["cell"] == "idle"
 
 
 def test_a_study_of_the_cache_is_not_vetoed_for_its_warm_runs() -> None:
@@ -77,7 +77,9 @@ def test_a_study_of_the_cache_is_not_vetoed_for_its_warm_runs() -> None:
     assert states(SOUND, warm)["memory"] == "warn"
     leaking = msgspec.structs.replace(SOUND, cell="leaking", fetched_bytes=1 << 29)
     found = {entry.name: entry for entry in audit([SOUND, warm, leaking], direct=True)}["memory"]
-    assert found.veto == "50% of leaking was read from memory"
+    assert found.veto is not None
+    assert (found.veto.code, found.veto.tests) == ("read-from-memory", ("leaking",))
+    assert found.veto.figures == {"memory_share": 0.5}
 
 
 def test_a_share_of_time_is_printed_only_where_the_figures_give_it() -> None:
@@ -90,5 +92,5 @@ def test_a_share_of_time_is_printed_only_where_the_figures_give_it() -> None:
     idle = msgspec.structs.replace(SOUND, latency_sum_ns=19_000_000_000)
     assert states(part, SOUND, idle)["limited by"] == "warn"
     full = msgspec.structs.replace(SOUND, latency_sum_ns=32_300_000_000)
-    output = {entry.name: entry.text for entry in audit([full], direct=True)}["limited by"]
-    assert "100.0% of the queue depth" in output
+    found = {entry.name: entry for entry in audit([full], direct=True)}["limited by"]
+    assert (found.kind, found.figures) == ("device", {"queue_share": 1.0})

@@ -27,35 +27,38 @@ def test_a_quiet_machine() -> None:
     found = disturbances([("a", QUIET), ("b", QUIET)])
     assert {audit.state for audit in found} == {"ok"}
     assert not any(audit.veto for audit in found)
-    assert found[0].text == "0.2% of processor time went to other virtual machines in the worst run (b)"
+    assert (found[0].kind, found[0].figures["cell"]) == ("steal", "b")
+    assert found[0].figures["worst_share"] == 0.0025
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "output"),
+    ("name", "change", "figures"),
     [
         (
             "steal",
             {"steal_us": 100_000},
-            "2.5% of processor time went to other virtual machines in the worst run",
+            {"worst_share": 0.025, "disturbed_runs": 1, "runs": 2},
         ),
         (
             "other programs",
             {"client_cpu_us": 1_000_000},
-            "25.0% of processor time went to other programs in the worst run",
+            {"worst_share": 0.25, "disturbed_runs": 1, "runs": 2},
         ),
         (
             "memory pressure",
             {"pressure_memory_us": 30_000},
-            "1.5% of the time tasks waited for memory in the worst run",
+            {"worst_share": 0.015, "disturbed_runs": 1, "runs": 2},
         ),
-        ("temperature", {"cpu_throttles": 3}, "processors slowed down for heat 3 times"),
-        ("temperature", {"device_millicelsius_first": 46_000}, "runs began within 6 C"),
+        ("temperature", {"cpu_throttles": 3}, {"throttles": 3}),
+        ("temperature", {"device_millicelsius_first": 46_000}, {"rise_celsius": 6.0}),
     ],
 )
-def test_a_disturbed_run_is_flagged_with_its_share(name: str, change: dict[str, int], output: str) -> None:
+def test_a_disturbed_run_is_flagged_with_its_share(
+    name: str, change: dict[str, int], figures: dict[str, float]
+) -> None:
     found = {audit.name: audit for audit in disturbances([("quiet", QUIET), ("loud", {**QUIET, **change})])}
     assert found[name].state == "warn"
-    assert output in found[name].text
+    assert found[name].figures | figures == found[name].figures
     assert [audit.name for audit in found.values() if audit.state != "ok"] == [name]
 
 
@@ -78,5 +81,6 @@ def test_lateness_of_a_served_drive_is_a_warning_from_a_tenth_of_the_time_betwee
     run = {**QUIET, **late, "served_late_p99_ns": 450_000, "served_late_max_ns": 2_000_000}
     found = disturbances([("a", run), ("b", {**run, "served_late_p99_ns": 100_000})])[0]
     assert (found.name, found.state, found.veto) == ("served drive", state, None)
-    assert f"half by {p50_us} us, 1 % by 450 us, one by 2,000 us in the worst run (a)" in found.text
+    figures = {"cell": "a", "late_p50_ns": p50_us * 1000, "late_p99_ns": 450_000, "late_max_ns": 2_000_000}
+    assert found.figures | figures == found.figures
     assert "served drive" not in states(QUIET)

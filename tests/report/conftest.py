@@ -57,7 +57,7 @@ def comparison(cycles: int = 3, sham: bool = True, vetoes: tuple[str, ...] = ())
         baseline="before",
         candidate="after",
         relevance=RELEVANCE,
-        caveats=[veto("audit", what=what) for what in vetoes],
+        caveats=[veto("edited", what=what) for what in vetoes],
     )
 
 

@@ -91,7 +91,7 @@ def test_the_policy_forbids_loading_and_names_the_only_script(page: str) -> None
 def test_names_from_strangers_stay_text() -> None:
     cells = [msgspec.structs.replace(s, cell=f"{HOSTILE} {s.cell}") for s in samples()]
     judged = compare_stages(
-        cells, baseline="before", candidate="after", relevance={}, caveats=[veto("audit", what=HOSTILE)]
+        cells, baseline="before", candidate="after", relevance={}, caveats=[veto("edited", what=HOSTILE)]
     )
     view = example(
         **dict.fromkeys(("name", "question", "target", "command", "method"), HOSTILE),

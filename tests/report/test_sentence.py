@@ -179,7 +179,7 @@ ARMS: dict[str, Any] = {
         (
             comparison(
                 SLOWER,
-                caveats=(veto("interrupted"), veto("audit", what="of heat"), veto("blocked-order")),
+                caveats=(veto("interrupted"), veto("edited", what="of heat"), veto("blocked-order")),
             ),
             "Not conclusive because the study was interrupted, of heat and one arm was measured after the other "
             '(order = "blocked"), so that any drift looks like a difference. What was measured: after the stress '

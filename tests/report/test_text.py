@@ -27,7 +27,7 @@ def test_the_summary_is_what_was_agreed(study: StudyView) -> None:
 def test_no_line_is_wider_than_asked(width: int) -> None:
     long = [msgspec.structs.replace(s, cell=f"{s.cell} {'x' * 90} 宽{'日本' * 40} 16 MiB") for s in samples()]
     judged = compare_stages(
-        long, baseline="before", candidate="after", relevance={}, caveats=[veto("audit", what="z" * 200)]
+        long, baseline="before", candidate="after", relevance={}, caveats=[veto("edited", what="z" * 200)]
     )
     text = render_text(
         example(comparison=judged, target="語" * 300, command="c" * 300, notes=["読 " * 90]), width

@@ -20,6 +20,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.model.write_amplification import FLASH
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
+from mileage.report.audit_words import audit_words, memory_rate_words
 from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
@@ -99,7 +100,7 @@ def _of_rates(
         if not facts.capabilities.is_real or facts.memory_file_system:
             continue
         if (found := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
-            served.append((not found.certain, found.text, cell.cell))
+            served.append((not found.certain, memory_rate_words(found), cell.cell))
         elif planned.workload is not None and _rewrites_in_cache(cell, planned):
             span = format_bytes(planned.workload.span_bytes)
             text = (
@@ -211,4 +212,6 @@ def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caut
     runs = [entry for entry in content.runs() if entry.role == "measure" and entry.watch]
     watched = [(names.get(entry.cell, entry.cell), entry.watch) for entry in runs]
     labels = tuple(dict.fromkeys(entry.cell for entry in runs))
-    yield from (Caution(found.text, labels) for found in disturbances(watched) if found.state == "warn")
+    yield from (
+        Caution(audit_words(found), labels) for found in disturbances(watched) if found.state == "warn"
+    )

@@ -30,6 +30,7 @@ from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
+from mileage.report.audit_words import audit_words, memory_rate_words
 from mileage.report.caveat_words import caveat_words
 from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.quantity import duration
@@ -155,7 +156,7 @@ def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Val
                 )
             )
         elif entry.name != "memory":
-            found.append(ValidityCheck(entry.name, entry.state, entry.text))
+            found.append(ValidityCheck(entry.name, entry.state, audit_words(entry)))
     found.append(memory)
     found.append(
         ValidityCheck(
@@ -196,7 +197,7 @@ def study_caveats(plan: Plan, folder: StudyFolder, cells: Collection[str]) -> li
     files = list(content.of_kind(SourceFile))
     runs = [run for run in content.imported_runs() if run.cell in cells]
     found = outcome_of(folder, content, len(plan.runs)).caveats
-    found += [veto("audit", what=entry.veto) for entry in audits(runs) if entry.veto is not None]
+    found += [entry.veto for entry in audits(runs) if entry.veto is not None]
     failed = [run for run in runs if run.record.error]
     found += [veto("run-failed", tests=(run.cell,), message=str(run.record.error)) for run in failed[:1]]
     invalid = [statement for run in runs if (statement := run.record.invalid)]
@@ -416,7 +417,7 @@ def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> li
     for run in runs:
         statement = memory_rate(_rate_facts(run, commands.get(run.record.file, "")))
         if statement is not None and run.cell not in _MEMORY_BY_NAME:
-            found.append((statement.text, statement.certain))
+            found.append((memory_rate_words(statement), statement.certain))
     return sorted(found, key=lambda entry: not entry[1])
 
 

@@ -45,7 +45,7 @@ def study_caveats(
     found = outcome.caveats
     found += [veto("did-not-finish", what=line) for line in unfinished_lines(content)]
     facts = [one for one in seen.facts if one.cell in cells]
-    found += [veto("audit", what=one.veto) for one in audits(plan, facts) if one.veto is not None]
+    found += [one.veto for one in audits(plan, facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
         found += [
             veto("level-change", tests=(one.cell,), **one.figures, remedy=REMEDY)

@@ -17,10 +17,12 @@ from mileage.judge import CellVerdict, Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady_state import drift
+from mileage.model.caveat import veto
 from mileage.model.journal_entries import FailedRun, Look, StageKey
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
+from mileage.report.audit_words import audit_words
 from mileage.report.quantity import duration
 from mileage.report.sentence import design_words
 from mileage.report.view import CheckState
@@ -81,7 +83,7 @@ def checks_of(
         )
         checks.append(ValidityCheck("idle control", "ok" if plan.study.sham else "warn", statement))
     checks += _audit_checks(plan, found.facts)
-    checks += [ValidityCheck(one.name, one.state, one.text) for one in disturbances(found.watched)]
+    checks += [ValidityCheck(one.name, one.state, audit_words(one)) for one in disturbances(found.watched)]
     if tortured:
         checks.append(_steady_check(found.written))
     checks += level_checks(found.courses)
@@ -227,7 +229,10 @@ def _signed(share: float) -> str:
 
 
 def _audit_checks(plan: Plan, facts: Sequence[RunFacts]) -> list[ValidityCheck]:
-    found = {entry.name: ValidityCheck(entry.name, entry.state, entry.text) for entry in audits(plan, facts)}
+    found = {
+        entry.name: ValidityCheck(entry.name, entry.state, audit_words(entry))
+        for entry in audits(plan, facts)
+    }
     if plan.facts.virtual:
         found["memory"] = ValidityCheck("memory", "ok", "simulated drive: nothing is served from memory")
         found["interference"] = ValidityCheck(
@@ -242,9 +247,13 @@ def audits(plan: Plan, facts: Sequence[RunFacts]) -> tuple[Audit, ...]:
     others = [target for target in (plan.facts, *plan.others.values()) if target.memory_file_system]
     if not others:
         return found
-    statement = (
-        f"{others[0].name} is a {others[0].memory_file_system}, which is memory: no device is measured"
-    )
+    target, file_system = str(others[0].name), str(others[0].memory_file_system)
     bypasses = any(run.bypasses for run in facts)
-    memory = Audit("memory", "bad" if bypasses else "warn", statement, statement if bypasses else None)
+    memory = Audit(
+        name="memory",
+        state="bad" if bypasses else "warn",
+        kind="memory-file-system",
+        figures={"target": target, "file_system": file_system},
+        veto=veto("memory-file-system", target=target, file_system=file_system) if bypasses else None,
+    )
     return tuple(memory if one.name == "memory" else one for one in found)

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.judge.overload import ACHIEVED_MIN
+from mileage.model.caveat import Caveat, veto
 
 State = Literal["ok", "warn", "bad", "unknown"]
 
@@ -49,13 +50,17 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     latency_whole: bool = True
 
 
-class Audit(msgspec.Struct, frozen=True):
-    """One audit over all runs: its state, its figure in words, and a veto where it failed."""
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """One audit over all runs: its state, what was found (`kind`), the figures of that, and a veto where it failed.
+
+    `mileage.report.audit_words` has the words of each kind.
+    """
 
     name: str
     state: State
-    text: str
-    veto: str | None = None
+    kind: str
+    figures: dict[str, float | int | str] = {}
+    veto: Caveat | None = None
 
 
 def audit(runs: Sequence[RunFacts], *, direct: bool) -> tuple[Audit, ...]:
@@ -69,18 +74,15 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
         (run, _concurrency(run) / run.outstanding) for run in runs if run.outstanding and run.elapsed_ns > 0
     ]
     if not known:
-        return Audit("Little's law", "unknown", "no closed-loop run to check")
+        return Audit(name="Little's law", state="unknown", kind="no-closed-loop")
     worst, share = max(known, key=lambda pair: pair[1])
+    figures: dict[str, float | int | str] = {"cell": worst.cell, "queue_share": share}
     if share > 1 + LITTLE_TOLERANCE:
-        statement = f"{worst.cell}: mean latency x rate is {share:.2f} of the queue depth"
+        against = veto("rate-latency-contradict", tests=(worst.cell,), queue_share=share)
         return Audit(
-            "Little's law", "bad", statement, f"rate and latency contradict each other in {worst.cell}"
+            name="Little's law", state="bad", kind="rate-latency-contradict", figures=figures, veto=against
         )
-    return Audit(
-        "Little's law",
-        "ok",
-        f"rates and latencies agree: mean latency x rate is at most {share:.3f} of the queue depth",
-    )
+    return Audit(name="Little's law", state="ok", kind="rate-latency-agree", figures=figures)
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:
@@ -96,21 +98,14 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     measured = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
     worst, share = min(measured or known, key=lambda pair: pair[1])
     if measured and share < BUSY_MIN:
-        statement = (
-            f"partly the load generator: in a run of {worst.cell} only {share:.0%} of the queue depth was in use on "
-            "average, so the device may do more than this rate"
-        )
-        return Audit("limited by", "warn", statement)
+        return _paced("warn", "load-generator", cell=worst.cell, queue_share=share)
     if len(measured) < len(known):
         cell = next(run.cell for run, share in known if not run.latency_whole and share < BUSY_MIN)
-        return Audit("limited by", "unknown", f"{cell}: the latency of submission is not recorded")
+        return _paced("unknown", "submission-not-recorded", cell=cell)
     most, highest = max(known, key=lambda pair: pair[1])
     if highest > 1 + LITTLE_TOLERANCE:
-        return Audit("limited by", "unknown", f"{most.cell}: rate and latency contradict each other")
-    share_text = f"{min(share, 1):.1%}"
-    return Audit(
-        "limited by", "ok", f"the device: at least {share_text} of the queue depth was in use on average"
-    )
+        return _paced("unknown", "rate-latency-unclear", cell=most.cell)
+    return _paced("ok", "device", queue_share=min(share, 1.0))
 
 
 def _arrivals(runs: Sequence[RunFacts]) -> Audit:
@@ -120,42 +115,47 @@ def _arrivals(runs: Sequence[RunFacts]) -> Audit:
         if run.offered_per_s
     ]
     if not kept:
-        return Audit("limited by", "unknown", "no run to check")
+        return _paced("unknown", "no-run")
     worst, share = min(kept, key=lambda pair: pair[1])
     if share < ACHIEVED_MIN:
-        statement = f"{worst.cell}: the device, which did {share:.1%} of the operations that were due; the others wait"
-        return Audit("limited by", "warn", statement)
-    return Audit(
-        "limited by",
-        "ok",
-        f"the requested rate: at least {min(share, 1):.1%} of the operations due were done",
-    )
+        return _paced("warn", "device-behind", cell=worst.cell, due_share=share)
+    return _paced("ok", "requested-rate", due_share=min(share, 1.0))
+
+
+def _paced(state: State, kind: str, **figures: float | int | str) -> Audit:
+    return Audit(name="limited by", state=state, kind=kind, figures=figures)
 
 
 def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:
     """Runs that were to bypass memory and did not are a veto; what other runs had from it is reported."""
     known = [(run, max(0.0, 1 - fetched / run.bytes_read)) for run in runs for fetched in _fetched(run)]
     if not known:
-        return Audit("memory", "unknown", "not counted: no run that read through the kernel's accounting")
+        return Audit(name="memory", state="unknown", kind="reads-not-counted")
     broken = [(run, share) for run, share in known if direct and run.bypasses and share > MEMORY_MAX]
     worst, share = max(broken or known, key=lambda pair: pair[1])
-    statement = f"{share:.1%} of the bytes read came from memory at most ({worst.cell})"
-    if broken:
-        return Audit("memory", "bad", statement, f"{share:.0%} of {worst.cell} was read from memory")
-    return Audit("memory", "ok" if share <= MEMORY_MAX else "warn", statement)
+    figures: dict[str, float | int | str] = {"cell": worst.cell, "memory_share": share}
+    state: State = "bad" if broken else "ok" if share <= MEMORY_MAX else "warn"
+    against = veto("read-from-memory", tests=(worst.cell,), memory_share=share) if broken else None
+    return Audit(name="memory", state=state, kind="memory-share", figures=figures, veto=against)
+
+
+def foreign_share(run: RunFacts) -> float | None:
+    """Bytes that the device moved for others, as a share of the run's own; None where they were not counted."""
+    own = run.bytes_written + (run.bytes_read if run.fetched_bytes is None else run.fetched_bytes)
+    return None if run.device_bytes is None or own <= 0 else max(0.0, run.device_bytes / own - 1)
 
 
 def _foreign(runs: Sequence[RunFacts]) -> Audit:
-    known = []
-    for run in runs:
-        own = run.bytes_written + (run.bytes_read if run.fetched_bytes is None else run.fetched_bytes)
-        if run.device_bytes is not None and own > 0:
-            known.append((run, max(0.0, run.device_bytes / own - 1)))
+    known = [(run, share) for run in runs if (share := foreign_share(run)) is not None]
     if not known:
-        return Audit("interference", "unknown", "the device's own counters were not read")
+        return Audit(name="interference", state="unknown", kind="device-not-counted")
     worst, share = max(known, key=lambda pair: pair[1])
-    statement = f"bytes of other programs on the device: at most {share:.1%} of the run's ({worst.cell})"
-    return Audit("interference", "ok" if share <= FOREIGN_MAX else "warn", statement)
+    return Audit(
+        name="interference",
+        state="ok" if share <= FOREIGN_MAX else "warn",
+        kind="foreign-share",
+        figures={"cell": worst.cell, "foreign_share": share},
+    )
 
 
 def _fetched(run: RunFacts) -> list[int]:

@@ -7,9 +7,9 @@ compared. What was not counted is "unknown".
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
-from mileage.judge.audit import Audit
+from mileage.judge.audit import Audit, State
 
 STEAL_MAX: Final = 0.02
 """Share of processor time taken by other virtual machines above which a run was disturbed."""
@@ -22,6 +22,7 @@ HEAT_MAX_C: Final = 5.0
 LATENESS_MAX: Final = 0.10
 """Share of the time between two answers of a served drive above which its lateness slowed a run down."""
 
+Kind = Literal["steal", "other-load", "memory-pressure"]
 Watch = Mapping[str, int]
 """Disturbances of a run: differences of counters, in the unit of their names."""
 
@@ -32,29 +33,33 @@ def disturbances(runs: Sequence[tuple[str, Watch]]) -> tuple[Audit, ...]:
         return ()
     return (
         *_lateness(runs),
-        _share(runs, "steal", _steal, STEAL_MAX, "of processor time went to other virtual machines"),
-        _share(runs, "other programs", _others, OTHERS_MAX, "of processor time went to other programs"),
-        _share(runs, "memory pressure", _waits, MEMORY_WAIT_MAX, "of the time tasks waited for memory"),
+        _share(runs, "steal", "steal"),
+        _share(runs, "other programs", "other-load"),
+        _share(runs, "memory pressure", "memory-pressure"),
         _temperature(runs),
     )
 
 
-def _share(
-    runs: Sequence[tuple[str, Watch]],
-    name: str,
-    share_of: Callable[[Watch], float | None],
-    limit: float,
-    words: str,
-) -> Audit:
-    known = [(share, cell) for cell, watch in runs if (share := share_of(watch)) is not None]
+def share_of(watch: Watch, kind: Kind) -> float | None:
+    """The share of a run that a disturbance had; None where it is not known."""
+    return _SHARES[kind][0](watch)
+
+
+def _share(runs: Sequence[tuple[str, Watch]], name: str, kind: Kind) -> Audit:
+    known = [(share, cell) for cell, watch in runs if (share := share_of(watch, kind)) is not None]
     if not known:
-        return Audit(name, "unknown", "the kernel does not report it")
+        return Audit(name=name, state="unknown", kind="not-reported")
     worst, cell = max(known)
+    limit = LIMITS[kind]
     disturbed = sum(share > limit for share, _ in known)
-    statement = f"{worst:.1%} {words} in the worst run ({cell})"
-    if not disturbed:
-        return Audit(name, "ok", statement)
-    return Audit(name, "warn", f"{statement}; above {limit:.0%} in {disturbed} of {len(known)} runs")
+    figures: dict[str, float | int | str] = {
+        "cell": cell,
+        "worst_share": worst,
+        "limit_share": limit,
+        "disturbed_runs": disturbed,
+        "runs": len(known),
+    }
+    return Audit(name=name, state="warn" if disturbed else "ok", kind=kind, figures=figures)
 
 
 def _steal(watch: Watch) -> float | None:
@@ -78,6 +83,15 @@ def _ratio(part: int | None, whole: int | None) -> float | None:
     return None if part is None or whole is None or whole < 100_000 else part / whole
 
 
+_SHARES: Final[Mapping[Kind, tuple[Callable[[Watch], float | None], float]]] = {
+    "steal": (_steal, STEAL_MAX),
+    "other-load": (_others, OTHERS_MAX),
+    "memory-pressure": (_waits, MEMORY_WAIT_MAX),
+}
+LIMITS: Final[Mapping[Kind, float]] = {kind: limit for kind, (_, limit) in _SHARES.items()}
+"""The share of each kind above which a run was disturbed."""
+
+
 def _lateness(runs: Sequence[tuple[str, Watch]]) -> Iterator[Audit]:
     """How late the answers of a served drive were; nothing where none is served.
 
@@ -93,40 +107,29 @@ def _lateness(runs: Sequence[tuple[str, Watch]]) -> Iterator[Audit]:
         for *_, watch in known
     )
     _, cell, watch = max(known, key=lambda one: one[0])
-    p50, p99, most = (watch[f"served_late_{which}_ns"] / 1000 for which in ("p50", "p99", "max"))
-    statement = (
-        f"the drive is simulated, and its answers were late: half by {p50:,.0f} us, 1 % by {p99:,.0f} us, one by"
-        f" {most:,.0f} us in the worst run ({cell})"
-    )
-    if not late:
-        yield Audit("served drive", "ok", statement)
-        return
-    yield Audit(
-        "served drive",
-        "warn",
-        f"{statement}; half of them by more than {LATENESS_MAX:.0%} of the time between two answers in {late} of"
-        f" {len(known)} runs, which are slower than the drive",
-    )
+    figures: dict[str, float | int | str] = {
+        "cell": cell,
+        **{f"late_{which}_ns": watch[f"served_late_{which}_ns"] for which in ("p50", "p99", "max")},
+        "limit_share": LATENESS_MAX,
+        "late_runs": late,
+        "runs": len(known),
+    }
+    yield Audit(name="served drive", state="warn" if late else "ok", kind="late-answers", figures=figures)
 
 
 def _temperature(runs: Sequence[tuple[str, Watch]]) -> Audit:
-    throttles = [(watch["cpu_throttles"], cell) for cell, watch in runs if "cpu_throttles" in watch]
+    throttles = [watch["cpu_throttles"] for _, watch in runs if "cpu_throttles" in watch]
     begins = [
         watch["device_millicelsius_first"] / 1000 for _, watch in runs if "device_millicelsius_first" in watch
     ]
     if not throttles and not begins:
-        return Audit("temperature", "unknown", "no sensor of the drive, no count of throttling")
-    parts = []
-    warm = False
+        return Audit(name="temperature", state="unknown", kind="no-sensor")
+    figures: dict[str, float | int | str] = {}
     if begins:
-        rise = max(begins) - min(begins)
-        most = max(watch.get("device_millicelsius_most", 0) for _, watch in runs) / 1000
-        parts.append(f"the drive was {most:.0f} C warm at most; runs began within {rise:.0f} C")
-        warm = rise > HEAT_MAX_C
+        figures["highest_celsius"] = max(watch.get("device_millicelsius_most", 0) for _, watch in runs) / 1000
+        figures["rise_celsius"] = max(begins) - min(begins)
     if throttles:
-        count = sum(number for number, _ in throttles)
-        parts.append(
-            f"processors slowed down for heat {count} times" if count else "no processor slowed down for heat"
-        )
-        warm = warm or count > 0
-    return Audit("temperature", "warn" if warm else "ok", "; ".join(parts))
+        figures["throttles"] = sum(throttles)
+    warm = bool(begins) and max(begins) - min(begins) > HEAT_MAX_C
+    state: State = "warn" if warm or any(throttles) else "ok"
+    return Audit(name="temperature", state=state, kind="heat", figures=figures)

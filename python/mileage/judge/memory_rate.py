@@ -8,7 +8,7 @@ A rate that a device could have is no proof that it had it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -42,10 +42,14 @@ class RateFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryRate(msgspec.Struct, frozen=True):
-    """Why a rate is one of memory. `certain`: no device could have it; otherwise it is likely."""
+    """Why a rate is one of memory. `certain`: no device could have it; otherwise it is likely.
+
+    `mileage.report.audit_words` has the words of each kind.
+    """
 
     certain: bool
-    text: str
+    kind: Literal["moved-in-memory", "answer-time", "stream-rate"]
+    figures: dict[str, float | int | str]
 
 
 def memory_rate(run: RateFacts) -> MemoryRate | None:
@@ -53,28 +57,17 @@ def memory_rate(run: RateFacts) -> MemoryRate | None:
     if run.moved_bytes and run.device_bytes is not None:
         share = 1 - run.device_bytes / run.moved_bytes
         if share > MEMORY_MAX:
-            statement = (
-                f"{share:.0%} of the bytes of {run.cell} were read from or written to memory, not the device"
-            )
-            return MemoryRate(share > 0.5, statement)
+            return MemoryRate(share > 0.5, "moved-in-memory", {"cell": run.cell, "memory_share": share})
     if not run.streams:
         return None
     if run.waits and run.ops_per_s and run.rate_bytes_per_s and run.streams / run.ops_per_s < ANSWER_MIN_S:
         each_ns = 1e9 * run.streams / run.ops_per_s
-        statement = f"{run.cell} took {each_ns:,.0f} ns for each operation, which only memory does"
-        return MemoryRate(True, statement)
+        return MemoryRate(True, "answer-time", {"cell": run.cell, "answer_ns": each_ns})
     stream = (run.rate_bytes_per_s or 0.0) / run.streams
     brief = run.elapsed_s is not None and run.elapsed_s < BRIEF_S
     if run.bypasses or stream <= (BRIEF_STREAM_MAX if brief else STREAM_MAX):
         return None
-    lasted = "" if run.elapsed_s is None else f" for {_time_words(run.elapsed_s)}"
-    statement = f"{run.cell} moved {stream / 1e9:,.1f} GB/s in one stream{lasted}, without direct I/O"
-    return MemoryRate(False, f"{statement}: more likely the page cache than a device")
-
-
-def _time_words(time_s: float) -> str:
-    """A time without an exponent: "129 µs", "3.2 s"."""
-    scale, unit = next(
-        ((1 / n, u) for n, u in ((1, "s"), (1e3, "ms"), (1e6, "µs")) if time_s * n >= 1), (1e-9, "ns")
-    )
-    return f"{time_s / scale:.3g} {unit}"
+    figures: dict[str, float | int | str] = {"cell": run.cell, "stream_bytes_per_s": stream}
+    if run.elapsed_s is not None:
+        figures["elapsed_s"] = run.elapsed_s
+    return MemoryRate(False, "stream-rate", figures)

@@ -184,7 +184,9 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "run-invalid": _text("{what}"),
     "file-damaged": _text("the file is damaged: {what}"),
     # The evidence.
-    "audit": _text("{what}"),
+    "rate-latency-contradict": _text("rate and latency contradict each other in {test}"),
+    "read-from-memory": _text("{memory_share:.0%} of {test} was read from memory"),
+    "memory-file-system": _text("{target} is a {file_system}, which is memory: no device is measured"),
     "from-memory": _text("{what}"),
     "level-change": _level_change,
     "trend": _trend,
