@@ -7,6 +7,7 @@ A journal without runs has no facts.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from mileage.analysis.steady_state_checks import Courses
@@ -18,23 +19,64 @@ from mileage.plan.workload import Workload
 from mileage.store.tables import each_test
 
 
+@dataclass(frozen=True)
+class RunReading:
+    """Data collected from one run that was measured, of its place in the study and for each of its tests."""
+
+    cell: str
+    stage: str
+    arm: str
+    block: int
+    watch: dict[str, int]
+    """What disturbed it."""
+    facts: RunFacts | None
+    """Inputs of the audits, where it has a workload."""
+    lasted_s: tuple[tuple[float, str], ...]
+    """Seconds of each test, with its cell."""
+    counts: tuple[tuple[int, str], ...]
+    """Operations of each test that is judged by its p99, with its cell."""
+
+    def tests(self) -> set[str]:
+        """The cells that it measured."""
+        return {self.cell, *(cell for _, cell in self.lasted_s)}
+
+
 @dataclass
 class JournalReading:
     """Data collected from the journal of a study's runs."""
 
     runs: int = 0
-    lasted_s: list[tuple[float, str]] = field(default_factory=list)
-    """Seconds of every measured run, with its cell."""
-    counts: list[tuple[int, str]] = field(default_factory=list)
-    """Operations of every run that is judged by its p99, with its cell."""
-    facts: list[RunFacts] = field(default_factory=list)
-    """Inputs of the audits, for every measured run that has a workload."""
+    each: list[RunReading] = field(default_factory=list)
+    """The measured runs."""
     watched: list[tuple[str, dict[str, int]]] = field(default_factory=list)
-    """The disturbances of a run, with its cell."""
+    """The disturbances of every run, measured or not, with its cell."""
     courses: Courses = field(default_factory=Courses)
     """Rate over time of the measured runs that write."""
     written: dict[int, list[int]] = field(default_factory=dict)
     """Bytes written in each interval of the last torture of every cycle."""
+
+    @property
+    def lasted_s(self) -> list[tuple[float, str]]:
+        """Seconds of every measured test, with its cell."""
+        return [one for run in self.each for one in run.lasted_s]
+
+    @property
+    def counts(self) -> list[tuple[int, str]]:
+        """Operations of every test that is judged by its p99, with its cell."""
+        return [one for run in self.each for one in run.counts]
+
+    @property
+    def facts(self) -> list[RunFacts]:
+        """Inputs of the audits, for every measured run that has a workload."""
+        return [run.facts for run in self.each if run.facts is not None]
+
+    def of(self, cells: Collection[str], stages: Collection[str]) -> list[RunReading]:
+        """The measured runs of these cells in these stages, without those of the idle control."""
+        return [
+            run
+            for run in self.each
+            if run.stage in stages and run.arm != SHAM and not run.tests().isdisjoint(cells)
+        ]
 
 
 class FactCollector:
@@ -59,15 +101,26 @@ class FactCollector:
             found.written[entry.cycle] = entry.record.series.bytes_written
         if entry.role != "measure":
             return
-        for one in each_test(entry):
-            found.lasted_s.append((one.record.elapsed_s, one.cell))
-            if "p99" in entry.metrics:
-                found.counts.append((one.record.judged_latency.count, one.cell))
+        tests = each_test(entry)
         workload = self._workloads[entry.run]
+        facts = None
         if workload is not None:
             found.courses.add(cell, entry.stage, entry.record, sham=entry.arm == SHAM)
             bypasses = self._caches.get(cell, self._cache) == "direct"
-            found.facts.append(_facts(entry, workload, bypasses=bypasses))
+            facts = _facts(entry, workload, bypasses=bypasses)
+        counted = "p99" in entry.metrics
+        found.each.append(
+            RunReading(
+                cell=cell,
+                stage=entry.stage,
+                arm=entry.arm,
+                block=entry.block,
+                watch=entry.watch,
+                facts=facts,
+                lasted_s=tuple((one.record.elapsed_s, one.cell) for one in tests),
+                counts=tuple((one.record.judged_latency.count, one.cell) for one in tests if counted),
+            )
+        )
 
 
 def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:

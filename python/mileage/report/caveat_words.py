@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from mileage.model.caveat import Caveat
+from mileage.report.quantity import duration
 
 
 class Sides(Protocol):
@@ -156,6 +157,20 @@ def _rate_limited(caveat: Caveat, names: _Names) -> str:
     )
 
 
+def _disturbance(template: str) -> Callable[[Caveat, _Names], str]:
+    """Words of a share of the runs that something else had, and of what follows for the ratio."""
+
+    def words(caveat: Caveat, _: _Names) -> str:
+        f = caveat.figures
+        share = template.format(share=f"{f['worst_share']:.0%}")
+        runs = f"{share} (above {f['limit_share']:.0%} in {f['disturbed_runs']} of {f['runs']} runs)"
+        if caveat.is_veto:
+            return f"{runs}, which may have made the difference of {_first(caveat.tests)}"
+        return runs
+
+    return words
+
+
 def _text(template: str) -> Callable[[Caveat, _Names], str]:
     """Words from a template with the names of figures, and `test` for the tests."""
 
@@ -188,6 +203,15 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "read-from-memory": _text("{memory_share:.0%} of {test} was read from memory"),
     "memory-file-system": _text("{target} is a {file_system}, which is memory: no device is measured"),
     "from-memory": _text("{what}"),
+    "other-load": _disturbance("other programs used up to {share} of all processor time"),
+    "steal": _disturbance("other virtual machines took up to {share} of the processor time"),
+    "memory-pressure": _disturbance("tasks waited for memory for up to {share} of the time"),
+    "foreign-bytes": _disturbance("up to {share} of what the device moved was for other programs"),
+    "short-runs": lambda caveat, _: (
+        f"{caveat.figures['short_runs']:,} of {caveat.figures['runs']:,} runs are shorter than "
+        f"{caveat.figures['enough_s']:g} s (the shortest {duration(1e9 * float(caveat.figures['shortest_s']))}), and "
+        "short runs are more sensitive to noise"
+    ),
     "level-change": _level_change,
     "trend": _trend,
     "odd-repetition": _odd,
