@@ -207,6 +207,9 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "steal": _disturbance("other virtual machines took up to {share} of the processor time"),
     "memory-pressure": _disturbance("tasks waited for memory for up to {share} of the time"),
     "foreign-bytes": _disturbance("up to {share} of what the device moved was for other programs"),
+    "unwritten-reads": _text(
+        "{unwritten_share:.0%} of what {test} read was never written or was discarded, so no flash was read"
+    ),
     "short-runs": lambda caveat, _: (
         f"{caveat.figures['short_runs']:,} of {caveat.figures['runs']:,} runs are shorter than "
         f"{caveat.figures['enough_s']:g} s (the shortest {duration(1e9 * float(caveat.figures['shortest_s']))}), and "
