@@ -232,6 +232,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     # The two sides.
     "setting-differs": _differs,
     "environment-differs": _differs,
+    "state-differs": _differs,
     "margin-differs": _differs,
     "renamed-tests": _text("compared as the same work under the baseline's name: {pairs}"),
     "missing-tests": _missing_tests,
