@@ -14,6 +14,7 @@ from typing import Final
 from mileage.analysis.assumptions import model_miss
 from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import REMEDY, changing
+from mileage.analysis.unwritten_reads import unwritten_reads
 from mileage.analysis.validity_checks import P99, audits, grave_changes
 from mileage.analysis.view import environment_changes
 from mileage.execute.device_failure import unfinished_lines
@@ -44,13 +45,14 @@ def study_caveats(
     """The caveats of the runs of some cells in some stages. `saved`: the snapshots of the machine by name."""
     found = outcome.caveats
     found += [veto("did-not-finish", what=line) for line in unfinished_lines(content)]
-    facts = [one for one in seen.facts if one.cell in cells]
+    facts = [run.facts for run in seen.of(cells, stages) if run.facts is not None]
     found += [one.veto for one in audits(plan, facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
         found += [
             veto("level-change", tests=(one.cell,), **one.figures, remedy=REMEDY)
             for one in changing(seen.courses, cells=cells, stages=stages)[:1]
         ]
+    found += unwritten_reads(plan, content, cells, stages)
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
 

@@ -16,6 +16,9 @@ from msgspec.structs import replace
 
 from mileage.analysis.cell_phrases import groups, subject_of, wear_of, work_of
 from mileage.analysis.device_class import short_classes
+from mileage.analysis.disturbance_caveats import disturbance_caveats, runs_by_test, short_run_caveats
+from mileage.analysis.drive_state import drive_state, state_caveats
+from mileage.analysis.environment_caveats import environment_caveats, stage_environment
 from mileage.analysis.imported_study import differing_settings
 from mileage.analysis.imported_study import study_caveats as imported_caveats
 from mileage.analysis.journal_reader import JournalContents
@@ -43,7 +46,7 @@ from mileage.analysis.side_caveats import (
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.comparison import Work
 from mileage.judge.samples import SHAM
-from mileage.model.caveat import Caveat, Side, limit, note
+from mileage.model.caveat import BOTH, Caveat, Side, limit, note
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of
 from mileage.store import Outcome, StudyFolder
@@ -116,6 +119,7 @@ def answer(
     caveats = [*extra, *_own_caveats(sides, kind), *_between(sides, kind), *lacking]
     margins, differing = _margins(sides)
     found = _judged(sides, kind, margins, [*caveats, *differing], paired=paired, one_session=one_session)
+    found = replace(found, caveats=(*found.caveats, *_run_caveats(found, sides)))
     return _described(found, sides, kind)
 
 
@@ -203,6 +207,22 @@ def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[s
     return [*own, *found]
 
 
+def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
+    """What disturbed the compared runs, and how short they were."""
+    baseline, candidate = (
+        {}
+        if side.study is None or side.is_imported
+        else runs_by_test(side.study.reading().seen, side.cells, side.stage)
+        for side in sides
+    )
+    short = [
+        caveat.of(name)
+        for side, runs, name in zip(sides, (baseline, candidate), BOTH, strict=True)
+        for caveat in short_run_caveats(side.plan, runs)
+    ]
+    return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
+
+
 def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:
     """Caveats with those that both sides have in common as one of both."""
     found: list[Caveat] = []
@@ -231,7 +251,18 @@ def _between(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
         first, second = ((side.plan, side.study.folder) for side in sides if side.study is not None)
         return [*found, *differing_settings(first, second, names)]
     one, other = (side.study.plan_as_done() for side in sides if side.study is not None)
-    return [*found, *setting_differences(one, other, names)]
+    machines = [_environment(side.study, side.stage) for side in sides if side.study is not None]
+    states = [
+        drive_state(side.plan, side.study.content(), side.cells, side.stage)
+        for side in sides
+        if side.study is not None
+    ]
+    found += setting_differences(one, other, names)
+    return [*found, *environment_caveats(machines[0], machines[1]), *state_caveats(states[0], states[1])]
+
+
+def _environment(study: StudyReading, stage: str) -> dict[str, str]:
+    return stage_environment(study.plan, dict(study.folder.environments()), stage)
 
 
 def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:
