@@ -112,8 +112,10 @@ def results_of(rule: Rule, cells: Sequence[GatedCell]) -> list[RuleResult]:
         if fnmatchcase(cell.cell, rule.cells) and (not rule.metric or cell.metric in _METRICS[rule.metric])
     ]
     if not about:
-        named = ", ".join(dict.fromkeys(cell.cell for cell in cells)) or "there is none"
-        raise ValueError(f"{rule.text!r} is about no cell that was compared; compared were: {named}")
+        named = ", ".join(dict.fromkeys(cell.cell for cell in cells))
+        raise ValueError(
+            f"{rule.text!r} is about no cell that was compared; compared were: {named or 'there is none'}"
+        )
     return [RuleResult(rule, cell, _outcome(rule, cell)) for cell in about]
 
 

@@ -49,8 +49,10 @@ def check_unique(samples: Iterable[Sample]) -> None:
     for s in samples:
         key = (s.cell, s.metric, s.run, s.cycle, s.arm, s.stage, s.block)
         if key in seen:
-            place = f"run {s.run}, cycle {s.cycle}, {s.arm}, {s.stage}, block {s.block}"
-            raise ValueError(f"{s.metric} of {s.cell} appears twice ({place}): keep one of the rows")
+            raise ValueError(
+                f"{s.metric} of {s.cell} appears twice (run {s.run}, cycle {s.cycle}, {s.arm}, {s.stage}, "
+                f"block {s.block}): keep one of the rows"
+            )
         seen.add(key)
 
 
