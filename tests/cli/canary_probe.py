@@ -39,11 +39,24 @@ def probe(shop: Shop, option: Option, value: str, folder: Path) -> tuple[list[st
     done = shop.run(filled.split(), cwd, before)
     unmount_below(folder)
     assert not done.hung, f"{option.name} {value}: hangs: {filled}"
+    named = _calls(trace, TOKEN)
+    writes = [line for line in named if _could_change(line)]
+    return writes, [line for line in named if _ASKS.match(line) and line not in writes]
+
+
+def changing_calls(trace: Path, name: str) -> list[str]:
+    """The calls of a trace that have the name and could change something there."""
+    return [line for line in _calls(trace, name) if _could_change(line)]
+
+
+def _calls(trace: Path, name: str) -> list[str]:
     lines = [line.partition(" ")[2].strip() for line in trace.read_text(errors="replace").splitlines()]
     # Where strace prints the path of a descriptor, a name that was opened before is seen again.
-    named = [line for line in lines if TOKEN in line and not line.startswith(("execve(", "+++"))]
-    writes = [line for line in named if _CHANGES.match(line) or (_OPENS.match(line) and _WRITES.search(line))]
-    return writes, [line for line in named if _ASKS.match(line) and line not in writes]
+    return [line for line in lines if name in line and not line.startswith(("execve(", "+++"))]
+
+
+def _could_change(line: str) -> bool:
+    return bool(_CHANGES.match(line) or (_OPENS.match(line) and _WRITES.search(line)))
 
 
 UNDONE: Final = {"drive array-tests"}
