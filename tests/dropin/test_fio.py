@@ -95,6 +95,14 @@ def test_a_job_file_with_sections_variables_and_stonewall(
     assert two["job options"]["rw"] == "read"
 
 
+@pytest.mark.parametrize(("last", "stays"), [("", True), ("unlink=1\n", False)])
+def test_a_file_stays_that_a_later_job_makes_again_and_keeps(tmp_path: Path, last: str, stays: bool) -> None:
+    jobs = f"[global]\nfilename=f\nsize=64k\nrw=write\n[a]\nunlink=1\n[b]\nstonewall\n{last}"
+    (tmp_path / "two.fio").write_text(jobs)
+    assert len(document(tmp_path, "two.fio")) == 2
+    assert (tmp_path / "f").exists() == stays
+
+
 def test_limits_of_time_and_rate_are_kept(tmp_path: Path) -> None:
     words = ("--name=a", "--rw=randread", "--size=1m", "--time_based", "--runtime=1", "--rate_iops=200")
     (job,) = document(tmp_path, *words)

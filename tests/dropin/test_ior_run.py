@@ -154,6 +154,16 @@ def test_a_script_runs_its_tests_in_order(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"script", "f", "g.00000000"}
 
 
+def test_a_file_stays_that_a_later_test_of_a_script_makes_again_and_keeps(tmp_path: Path) -> None:
+    test = "IOR START\ntestFile=f\nblockSize=8k\ntransferSize=4k\nRUN\n"
+    (tmp_path / "script").write_text(f"{test}keepFile=1\nRUN\nIOR STOP\n")
+    assert ior(tmp_path, "ior -f script").returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"script", "f"}
+    (tmp_path / "script").write_text(f"{test}RUN\nIOR STOP\n")
+    assert ior(tmp_path, "ior -f script").returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"script"}
+
+
 def test_a_directive_that_ior_does_not_know_ends_with_255_and_touches_nothing(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"kept")
     for name in ("dryRun", "dummy", "direct", "posix.odirect", "randomSeed", "aggregate", "__doc__"):
