@@ -1,7 +1,8 @@
-"""The class of a device: how many bits its cells hold, by its profile; of a real target it is not known.
+"""The class of a device by its profile: flash by the bits of its cells, disk, XPoint, array; of real targets RAM only.
 
 Scope: what must stand next to every rate that is compared, since drives of single-level and of three-bit cells are made
 for different work and different prices. Guesses one class only: a drive rated for 50,000 erases has single-level cells.
+The class of a real device is not known, unless the target lies in memory.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _CELLS: Final = {
     "tlc": "three-bit cells",
     "qlc": "four-bit cells",
 }
+_SHORT: Final = {"disk": "disk", "smr-disk": "SMR disk", "xpoint": "XPoint"}
 _KINDS: Final = {"dir": "directory", "block": "block device", "loop": "loop device", "file": "file"}
 _SLC_CYCLES_MIN: Final = 50_000
 """Rated erases of a block that only single-level cells reach."""
@@ -30,10 +32,28 @@ def device_classes(plan: Plan) -> dict[str, str]:
 
 
 def short_classes(plan: Plan) -> dict[str, str]:
-    """Device class by level as the short name of its cells, such as "SLC" or "TLC"; empty where it is not known."""
-    return _by_level(
-        {level: _cell(figures_of_target(target)).upper() for level, target in _targets(plan).items()}
-    )
+    """Device class by level in short, such as "SLC", "disk" or "array of 6 x SLC"; empty where it is not known."""
+    return _by_level({level: _short(plan, target) for level, target in _targets(plan).items()})
+
+
+def _short(plan: Plan, target: str) -> str:
+    if plan.others.get(target, plan.facts).memory_file_system:
+        return "RAM"
+    return short_class(figures_of_target(target))
+
+
+def short_class(profile: Mapping[str, Any]) -> str:
+    """The class of a virtual drive or array with these figures; empty where they do not state it."""
+    kind = profile.get("kind", "")
+    if kind == "flash":
+        return _cell(profile).upper() or "flash"
+    if kind != "array":
+        return _SHORT.get(kind, "")
+    counts: dict[str, int] = {}
+    for member in profile.get("member", ()):
+        words = short_class(member.get("profile", {})) or "drive"
+        counts[words] = counts.get(words, 0) + int(member.get("count", 1))
+    return f"array of {' and '.join(f'{count} x {words}' for words, count in counts.items())}"
 
 
 def _targets(plan: Plan) -> dict[str, str]:
@@ -50,6 +70,8 @@ def _by_level(found: dict[str, str]) -> dict[str, str]:
 def _class_words(plan: Plan, target: str) -> str:
     if virtual_name(target) is None:
         facts = plan.others.get(target, plan.facts)
+        if facts.memory_file_system:
+            return f"RAM ({facts.memory_file_system})"
         # Use the kind that the user wrote, because the facts of a loop device are those of a directory.
         written = target.partition(":")[0]
         kind = _KINDS.get(written) or _KINDS.get(facts.kind, facts.kind)
@@ -57,7 +79,9 @@ def _class_words(plan: Plan, target: str) -> str:
     profile = figures_of_target(target)
     if not profile:
         return "virtual drive"
-    words = [f"virtual {profile.get('kind', 'drive')}"]
+    if profile.get("kind") != "flash":
+        return f"virtual {short_class(profile) or profile.get('kind', 'drive')}"
+    words = ["virtual flash"]
     if cell := _cell(profile):
         words.append(f"{_CELLS.get(cell, cell)} ({cell.upper()})")
     cycles = _cycles(profile)

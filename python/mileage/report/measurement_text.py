@@ -14,7 +14,7 @@ from typing import Final
 
 from mileage.judge import Summary, summarise
 from mileage.model.operation_kind import LATENCY_KINDS, WAITED_FOR
-from mileage.model.write_amplification import write_amplification
+from mileage.model.write_amplification import FLASH, write_amplification
 from mileage.plan import Cell
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.sizes import counted
@@ -181,7 +181,8 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         rows.append(("limited by", ", ".join(cell.limited_by)))
     amplification = write_amplification(cell.counters)
     if amplification is not None:
-        rows.append(("flash", f"{amplification:.2f} bytes programmed for each byte written"))
+        medium, done = ("flash", "programmed") if FLASH in cell.counters else ("medium", "written to it")
+        rows.append((medium, f"{amplification:.2f} bytes {done} for each byte written"))
     return rows
 
 
