@@ -328,3 +328,6 @@ def test_each_code_has_words_and_each_word_a_code() -> None:
     made = set(re.findall(r'(?<!\.)\b(?:veto|limit|note)\(\s*"([a-z-]+)"', source))
     made |= {"running", "failed", "waiting", "interrupted", "environment-differs", *KIND_LIMITS}
     assert made == set(WORDS)
+    page = (Path(app.__file__).parents[3] / "docs" / "reference" / "report.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z-]+)` \|", page.split("## Caveats")[1].split("\n## ")[0], re.MULTILINE)
+    assert sorted(listed) == sorted(WORDS)

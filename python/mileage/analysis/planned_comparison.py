@@ -70,6 +70,13 @@ def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:
     return any(stage.torture for stage in plan.study.stage[low:high])
 
 
+def stages_between(plan: Plan, baseline: str, candidate: str) -> tuple[str, ...]:
+    """The names of the stages between the two compared stages."""
+    names = [stage.name for stage in plan.study.stage]
+    low, high = sorted((names.index(baseline), names.index(candidate)))
+    return tuple(names[low + 1 : high])
+
+
 def pairs_of_workloads(plan: Plan, names: tuple[str, str]) -> dict[str, tuple[str, str]]:
     """Workload and label without it of each cell of two workloads; a cell without a partner keeps its own label.
 

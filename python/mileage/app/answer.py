@@ -32,6 +32,7 @@ from mileage.analysis.planned_comparison import (
     order_caveats,
     pairs_of_workloads,
     places,
+    stages_between,
     standings_of,
     tortured_between,
 )
@@ -313,6 +314,7 @@ def _described(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Ki
         found,
         classes=(one, other),
         subject=subject_of(baseline.plan),
+        between=stages_between(baseline.plan, baseline.stage, candidate.stage) if kind == "stages" else (),
         wear_bytes=wear_bytes,
         wear_order=order,
         work=_work(sides),

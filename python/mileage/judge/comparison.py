@@ -136,6 +136,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
     subject: Literal["drive", "file system", "file"] = "drive"
     """The object that both stages measured."""
+    between: tuple[str, ...] = ()
+    """The stages between the two."""
     wear_bytes: int | None = None
     """The bytes written between the two stages; None: not known for certain."""
     wear_order: str = ""

@@ -378,7 +378,8 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
     subject = f"this {'simulated ' if comparison.simulated else ''}{comparison.subject}"
     if (low, high) == ("before", "after"):
         if not comparison.tortured:
-            return "afterwards", subject, "than before"
+            after = f"after {listed(comparison.between)}" if comparison.between else "afterwards"
+            return after, subject, "than before"
         return f"after {_wear_words(comparison) or 'the stress'}", subject, "than before"
     return f"in stage {high}", subject, f"than in stage {low}"
 
