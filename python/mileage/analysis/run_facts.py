@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from mileage.analysis.steady_state_checks import Courses
+from mileage.analysis.unwritten_reads import UnwrittenReads
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run
@@ -35,6 +36,8 @@ class RunReading:
     """Seconds of each test, with its cell."""
     counts: tuple[tuple[int, str], ...]
     """Operations of each test that is judged by its p99, with its cell."""
+    unwritten_share: float = 0.0
+    """Share of what it read that nothing had written, on virtual flash."""
 
     def tests(self) -> set[str]:
         """The cells that it measured."""
@@ -89,6 +92,7 @@ class FactCollector:
         settings = plan.settings
         self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}
         self._cache = plan.study.state.cache
+        self._unwritten = UnwrittenReads(plan)
 
     def add(self, entry: Run) -> None:
         """Take a run."""
@@ -119,6 +123,7 @@ class FactCollector:
                 facts=facts,
                 lasted_s=tuple((one.record.elapsed_s, one.cell) for one in tests),
                 counts=tuple((one.record.judged_latency.count, one.cell) for one in tests if counted),
+                unwritten_share=self._unwritten.share(entry),
             )
         )
 

@@ -14,7 +14,7 @@ from typing import Final
 from mileage.analysis.assumptions import model_miss
 from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import REMEDY, changing
-from mileage.analysis.unwritten_reads import unwritten_reads
+from mileage.analysis.unwritten_reads import unwritten_caveats
 from mileage.analysis.validity_checks import P99, audits, grave_changes
 from mileage.analysis.view import environment_changes
 from mileage.execute.device_failure import unfinished_lines
@@ -52,7 +52,7 @@ def study_caveats(
             veto("level-change", tests=(one.cell,), **one.figures, remedy=REMEDY)
             for one in changing(seen.courses, cells=cells, stages=stages)[:1]
         ]
-    found += unwritten_reads(plan, content, cells, stages)
+    found += unwritten_caveats((run.cell, run.unwritten_share) for run in seen.of(cells, stages))
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
 

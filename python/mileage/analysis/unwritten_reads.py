@@ -7,42 +7,47 @@ bound. Drives that compress, disks, phase-change memory and arrays are skipped: 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mileage.judge.samples import SHAM
 from mileage.model.caveat import Caveat, veto
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
-from mileage.store.journal import JournalContent
 from mileage.targets.profiles import figures_of_target
 
 UNWRITTEN_MAX: Final = 0.05
 """Share of the pages read from which a run did not measure reads of the flash."""
 
 
-def unwritten_reads(
-    plan: Plan, content: JournalContent, cells: Collection[str], stages: Collection[str]
-) -> list[Caveat]:
-    """A veto on cells whose runs read what nothing had written, with the largest share of a run."""
-    if plan.imported is not None:
-        return []
-    figures: dict[str, Mapping[str, Any]] = {}
+class UnwrittenReads:
+    """The share of unwritten reads of each run of a study; figures of drives are looked up once."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Begin without any figures."""
+        self._plan = plan
+        self._figures: dict[str, Mapping[str, Any]] = {}
+
+    def share(self, entry: Run) -> float:
+        """The least share of the pages that a run read which nothing had written; 0 where it is not counted."""
+        if "host_pages_read" not in entry.record.counters:
+            return 0.0
+        run = self._plan.runs[entry.run]
+        target = self._plan.setting_of(run).target
+        if target not in self._figures:
+            self._figures[target] = figures_of_target(target)
+        is_whole = run.workload is not None and not self._plan.facts.host_layer
+        return _unwritten_share(
+            entry, self._figures[target], run.workload.record_bytes if run.workload and is_whole else None
+        )
+
+
+def unwritten_caveats(shares: Iterable[tuple[str, float]]) -> list[Caveat]:
+    """A veto on cells whose runs read what nothing had written. `shares`: of each run its cell and share."""
     found: dict[str, float] = {}
-    for entry in content.runs():
-        run = plan.runs[entry.run]
-        if run.role != "measure" or run.arm == SHAM or entry.cell not in cells or run.stage not in stages:
-            continue
-        target = plan.setting_of(run).target
-        if target not in figures:
-            figures[target] = figures_of_target(target)
-        record_bytes = None if run.workload is None or plan.facts.host_layer else run.workload.record_bytes
-        share = _unwritten_share(entry, figures[target], record_bytes)
-        if share > max(UNWRITTEN_MAX, found.get(entry.cell, 0.0)):
-            found[entry.cell] = share
-    if not found:
-        return []
-    return [veto("unwritten-reads", tests=tuple(found), unwritten_share=max(found.values()))]
+    for cell, share in shares:
+        if share > max(UNWRITTEN_MAX, found.get(cell, 0.0)):
+            found[cell] = share
+    return [veto("unwritten-reads", tests=tuple(found), unwritten_share=max(found.values()))] if found else []
 
 
 def _unwritten_share(entry: Run, figures: Mapping[str, Any], record_bytes: int | None) -> float:
