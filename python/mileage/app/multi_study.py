@@ -42,7 +42,7 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
                 code="repeated",
             )
         return shown(stages_answer(first.plan, first.samples(), first, (first_stage, second_stage)))
-    labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
+    labels = _labels((first, first_stage), (second, second_stage))
     ours = names_in(first.plan, second.plan)
     own = {cell.label: cell.label for cell in first.plan.cells}
     others = {cell.label: ours.get(cell.label, cell.label) for cell in second.plan.cells}
@@ -108,11 +108,16 @@ class _Names(NamedTuple):
     candidate: str
 
 
-def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
-    """`FOLDER:STAGE` for two stages, each with as few parent folders as distinguish the two."""
-    left, right = a[0].resolve().parts, b[0].resolve().parts
+def _labels(a: tuple[StudyResult, str], b: tuple[StudyResult, str]) -> tuple[str, str]:
+    """`FOLDER:STAGE` for two stages, each with as few parent folders as distinguish the two; of imports the folder."""
+    left, right = (result.folder.path.resolve().parts for result, _ in (a, b))
     depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
-    return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
+    names = (
+        str(Path(*parts[-depth:])) + ("" if result.plan.imported is not None else f":{stage}")
+        for (result, stage), parts in ((a, left), (b, right))
+    )
+    first, second = names
+    return first, second
 
 
 def rank(

@@ -152,8 +152,8 @@ def _rate_limited(caveat: Caveat, names: _Names) -> str:
     if len(caveat.sides) == 2:
         return f"{_first(caveat.tests)} ran at a fixed rate on both sides, so its latency is judged and not its rate"
     return (
-        f"{_first(caveat.tests)} was held at {f['limit_per_s']:,.0f} operations per second in {names.one}, which may "
-        "do more than that"
+        f"the load held {_first(caveat.tests)} at {f['limit_per_s']:,.0f} operations per second in {names.one}, which "
+        "may do more than that"
     )
 
 

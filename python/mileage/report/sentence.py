@@ -198,6 +198,9 @@ def _model_range(comparison: Comparison) -> str:
     Empty for a real drive, where nothing was decided or moved, and where there is no interval.
     """
     lead = lead_of(comparison)
+    if comparison.band is None and comparison.kind == "arms":
+        simulated = (caveat for caveat in comparison.caveats if caveat.code == "simulated")
+        return " ".join(f"{_capital(caveat_words(caveat, comparison))}." for caveat in simulated)
     if comparison.band is None:
         has_interval = lead is not None and "CI" in _interval(lead)
         return f"{_SIMULATION_ONLY}." if has_interval and comparison.simulated else ""
