@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import cast
+
+import msgspec
 
 from mileage.analysis.disturbance_caveats import (
     RunsByTest,
     disturbance_caveats,
+    group_limit_caveats,
     runs_by_test,
     short_run_caveats,
 )
 from mileage.analysis.run_facts import JournalReading, RunReading
 from mileage.judge import Comparison, Sample, compare_arms
+from mileage.judge.audit import RunFacts
 from mileage.model.caveat import Caveat
 from mileage.plan import Plan
 from mileage.report.caveat_words import caveat_words
@@ -105,3 +110,21 @@ def test_short_runs_limit_a_conclusion_on_real_targets() -> None:
     assert "1 of 2 runs are shorter than 60 s (the shortest 39 ms)" in caveat_words(found)
     assert short_run_caveats(cast(Plan, _Real(virtual=True)), runs) == []
     assert short_run_caveats(cast(Plan, _Real(virtual=False)), {"a": [reading("a", lasted_s=60.0)]}) == []
+
+
+def test_runs_at_the_limit_of_a_control_group_are_listed() -> None:
+    facts = RunFacts(
+        cell="a",
+        latency_sum_ns=1,
+        elapsed_ns=1_000_000_000,
+        outstanding=1,
+        bytes_read=950,
+        bytes_written=0,
+        group_limits={"read_bytes_per_s": 1000},
+    )
+    held = {"a": [dataclasses.replace(reading("a"), facts=facts)]}
+    (found,) = group_limit_caveats(held)
+    assert (found.code, found.severity, found.tests) == ("group-limit", "limits", ("a",))
+    assert "limited reads to 1,000 bytes/s" in caveat_words(found)
+    slow = msgspec.structs.replace(facts, bytes_read=800)
+    assert group_limit_caveats({"a": [dataclasses.replace(reading("a"), facts=slow)]}) == []

@@ -94,3 +94,24 @@ def test_a_share_of_time_is_printed_only_where_the_figures_give_it() -> None:
     full = msgspec.structs.replace(SOUND, latency_sum_ns=32_300_000_000)
     found = {entry.name: entry for entry in audit([full], direct=True)}["limited by"]
     assert (found.kind, found.figures) == ("device", {"queue_share": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("limits", "state", "kind"),
+    [
+        ({"read_bytes_per_s": 1 << 30}, "warn", "group-limit"),
+        ({"read_bytes_per_s": 2 << 30}, "ok", "device"),
+        ({"write_bytes_per_s": 1}, "ok", "device"),
+        ({"read_ops_per_s": 1000}, "warn", "group-limit"),
+        ({}, "ok", "device"),
+    ],
+)
+def test_a_run_at_the_limit_of_a_control_group_is_not_limited_by_the_device(
+    limits: dict[str, int], state: str, kind: str
+) -> None:
+    run = msgspec.structs.replace(SOUND, group_limits=limits, operations=1000)
+    found = {entry.name: entry for entry in audit([run], direct=True)}["limited by"]
+    assert (found.state, found.kind) == (state, kind)
+    assert {key: found.figures.get(key) for key in limits if state == "warn"} == (
+        limits if state == "warn" else {}
+    )

@@ -32,6 +32,7 @@ FIGURES: dict[str, float | int | str] = {
     "answer_ns": 2500.0,
     "stream_bytes_per_s": 5e9,
     "elapsed_s": 0.129,
+    "write_ops_per_s": 50,
     "target": "/dev/shm",
     "file_system": "tmpfs",
 }
@@ -46,6 +47,7 @@ FIGURES: dict[str, float | int | str] = {
             "40.0% of processor time went to other programs in the worst run (iops.read 4 KiB); above 10%",
         ),
         ("late-answers", "half by 101 us, 1 % by 450 us, one by 2,000 us in the worst run"),
+        ("group-limit", "the control group's limit of writes to 50 operations/s (iops.read 4 KiB)"),
         ("heat", "runs began within 6 C; processors slowed down for heat 3 times"),
     ],
 )

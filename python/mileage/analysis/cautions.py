@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from mileage.execute.machine_monitor import GROUP
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.model.target_kind import capabilities_of
@@ -24,6 +25,7 @@ from mileage.report.audit_words import audit_words, memory_rate_words
 from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
+from mileage.targets.io_limits import limit_words
 
 _NAMED_MAX = 5
 """Rows that a caution lists by name."""
@@ -212,6 +214,13 @@ def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caut
     runs = [entry for entry in content.runs() if entry.role == "measure" and entry.watch]
     watched = [(names.get(entry.cell, entry.cell), entry.watch) for entry in runs]
     labels = tuple(dict.fromkeys(entry.cell for entry in runs))
+    limited: dict[str, list[str]] = {}
+    for entry in runs:
+        limits = {key.removeprefix(GROUP): most for key, most in entry.watch.items() if key.startswith(GROUP)}
+        if limits:
+            text = f"a control group limits {limit_words(limits)}: the limit is measured, not the drive"
+            limited.setdefault(text, []).append(entry.cell)
+    yield from (Caution(text, tuple(dict.fromkeys(cells))) for text, cells in limited.items())
     yield from (
         Caution(audit_words(found), labels) for found in disturbances(watched) if found.state == "warn"
     )

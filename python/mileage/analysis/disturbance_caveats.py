@@ -12,6 +12,7 @@ from typing import Final
 from mileage.analysis.run_facts import JournalReading, RunReading
 from mileage.analysis.validity_checks import RUN_MIN_S
 from mileage.judge import Comparison
+from mileage.judge.audit import is_held_by_group
 from mileage.judge.disturbance_bound import (
     KIND_LIMITS,
     DisturbanceKind,
@@ -107,6 +108,17 @@ def _caveat(
         "runs": len(every),
     }
     return Caveat(code=kind, severity=severity, sides=concerned, tests=tests, figures=figures)
+
+
+def group_limit_caveats(runs: RunsByTest) -> list[Caveat]:
+    """Tests of a side of which runs were as fast as a limit of a control group allows."""
+    held = {
+        test: run.facts.group_limits
+        for test, found in runs.items()
+        for run in found
+        if run.facts is not None and is_held_by_group(run.facts)
+    }
+    return [limit("group-limit", tests=tuple(held), **next(iter(held.values())))] if held else []
 
 
 def short_run_caveats(plan: Plan, runs: RunsByTest) -> list[Caveat]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from mileage.analysis.steady_state_checks import Courses
 from mileage.analysis.unwritten_reads import UnwrittenReads
+from mileage.execute.machine_monitor import GROUP
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run
@@ -146,4 +147,7 @@ def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:
         bytes_written=record.bytes_written,
         fetched_bytes=sum(thread.read_bytes for thread in record.audit) if record.audit else None,
         device_bytes=sum(moved) if moved else None,
+        group_limits={
+            key.removeprefix(GROUP): limit for key, limit in watch.items() if key.startswith(GROUP)
+        },
     )

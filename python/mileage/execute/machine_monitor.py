@@ -23,10 +23,13 @@ from mileage.execute import environment_guard
 from mileage.store.block_device import SECTOR_BYTES, disk_counters
 from mileage.store.environment import disk_of
 from mileage.targets import Target
+from mileage.targets.io_limits import lowest_io_limits
 from mileage.targets.kernel_text import fields_of, read_text, read_word
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks at what has no counter."""
+GROUP: Final = "group_"
+"""Beginning of the keys of limits that control groups put on the I/O of a run."""
 _TOTAL: Final = re.compile(r"^some .*total=(\d+)", re.M)
 
 
@@ -43,6 +46,7 @@ class Monitor:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._before: dict[str, int] = {}
+        self._limits: dict[str, int] = {}
         self._looked: dict[str, list[int]] = {}
 
     def __enter__(self) -> Self:
@@ -52,6 +56,7 @@ class Monitor:
             self._target.recent_lateness()
             self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
             self._thread.start()
+            self._limits = self._group_limits()
             self._before = dict(_counters(self._disk, self._root))
         return self
 
@@ -66,12 +71,20 @@ class Monitor:
         if self._thread is not None:
             self._thread.join()
         self._look()
+        limits = self._group_limits()
         self.found = {key: value - self._before[key] for key, value in after.items() if key in self._before}
+        for key, limit in (self._limits | limits).items():
+            self.found[f"{GROUP}{key}"] = min(limit, self._limits.get(key, limit))
         # The record of a run outlives a drive that does not answer any more.
         with contextlib.suppress(MileageError):
             self.found |= self._target.recent_lateness()
         for key, values in self._looked.items():
             self.found |= {f"{key}_first": values[0], f"{key}_least": min(values), f"{key}_most": max(values)}
+
+    def _group_limits(self) -> dict[str, int]:
+        """The limits of control groups on I/O that hold now."""
+        place = self._target.place
+        return {} if place is None else lowest_io_limits(place, root=self._root)
 
     def _watch(self) -> None:
         while not self._ended.wait(PERIOD_S):

@@ -22,6 +22,8 @@ BUSY_MIN: Final = 0.90
 """Share of the allowed concurrency below which the client, not the device, paced the run."""
 MEMORY_MAX: Final = 0.01
 """Share of the bytes read from memory above which a run did not measure the device alone."""
+HELD_MIN: Final = 0.9
+"""Share of a control group's limit from which a run was held by it."""
 FOREIGN_MAX: Final = 0.01
 """Share of foreign bytes on the device above which a run was disturbed."""
 
@@ -32,6 +34,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     `latency_whole` says whether the time of submission is in `latency_sum_ns`; without it the sum is a lower bound.
     `outstanding` is depth x threads; `offered_per_s` are the operations per second that fell due in an open loop, and
     `operations` those done; `bypasses` says whether the run's own setting keeps it out of the page cache.
+    `group_limits` are those of control groups: `read_bytes_per_s`, `write_ops_per_s` and so on.
     `fetched_bytes` is what storage delivered to our threads, `device_bytes` what the device moved in all, both
     directions.
     """
@@ -48,6 +51,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     operations: int = 0
     bypasses: bool = True
     latency_whole: bool = True
+    group_limits: dict[str, int] = {}
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +98,8 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     closed = [run for run in runs if run.offered_per_s is None and run.outstanding and run.elapsed_ns > 0]
     if not closed:
         return _arrivals([run for run in runs if run.offered_per_s and run.elapsed_ns > 0])
+    if held := next((run for run in closed if is_held_by_group(run)), None):
+        return _paced("warn", "group-limit", cell=held.cell, **held.group_limits)
     known = [(run, _concurrency(run) / (run.outstanding or 1)) for run in closed]
     measured = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
     worst, share = min(measured or known, key=lambda pair: pair[1])
@@ -106,6 +112,22 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     if highest > 1 + LITTLE_TOLERANCE:
         return _paced("unknown", "rate-latency-unclear", cell=most.cell)
     return _paced("ok", "device", queue_share=min(share, 1.0))
+
+
+def is_held_by_group(run: RunFacts) -> bool:
+    """Whether a run was as fast as a limit of a control group allows."""
+    seconds = run.elapsed_ns / 1e9
+    moved = run.bytes_read + run.bytes_written
+    reads, writes = (part / moved if moved else 0.0 for part in (run.bytes_read, run.bytes_written))
+    done = {
+        "read_bytes_per_s": run.bytes_read,
+        "write_bytes_per_s": run.bytes_written,
+        "read_ops_per_s": run.operations * reads,
+        "write_ops_per_s": run.operations * writes,
+    }
+    return seconds > 0 and any(
+        done.get(key, 0) / seconds >= HELD_MIN * limit for key, limit in run.group_limits.items()
+    )
 
 
 def _arrivals(runs: Sequence[RunFacts]) -> Audit:

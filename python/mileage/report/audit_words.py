@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mileage.judge.audit import Audit
 from mileage.judge.memory_rate import MemoryRate
+from mileage.targets.io_limits import limit_words
 
 Figures = Mapping[str, Any]
 
@@ -99,6 +100,7 @@ _WORDS: Final[Mapping[str, Callable[[Figures], str]]] = {
     "submission-not-recorded": _text("{cell}: the latency of submission is not recorded"),
     "rate-latency-unclear": _text("{cell}: rate and latency contradict each other"),
     "device": _text("the device: at least {queue_share:.1%} of the queue depth was in use on average"),
+    "group-limit": lambda figures: f"the control group's limit of {limit_words(figures)} ({figures['cell']})",
     "no-run": _text("no run to check"),
     "device-behind": _text(
         "{cell}: the device, which did {due_share:.1%} of the operations that were due; the others wait"

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from mileage.model.caveat import Caveat
 from mileage.report.quantity import duration
+from mileage.targets.io_limits import limit_words
 
 
 class Sides(Protocol):
@@ -209,6 +210,10 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "foreign-bytes": _disturbance("up to {share} of what the device moved was for other programs"),
     "unwritten-reads": _text(
         "{unwritten_share:.0%} of what {test} read was never written or was discarded, so no flash was read"
+    ),
+    "group-limit": lambda caveat, _: (
+        f"a control group limited {limit_words(caveat.figures)}: in {_first(caveat.tests)} the limit was measured, "
+        "not the drive"
     ),
     "short-runs": lambda caveat, _: (
         f"{caveat.figures['short_runs']:,} of {caveat.figures['runs']:,} runs are shorter than "

@@ -27,6 +27,7 @@ from mileage.store.machine_hardware import hardware_facts
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
 from mileage.targets.filesystem_condition import USED_PERCENT
 from mileage.targets.guard import ROOT
+from mileage.targets.io_limits import limit_facts
 from mileage.targets.kernel_text import decoded, fields_of, lines_of, printable, read_text, read_word
 from mileage.targets.mounts import read_swaps
 
@@ -70,6 +71,7 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
     found: dict[str, str | None] = {}
     for part in (_kernel(root), hardware_facts(root), _cpu(root), _memory(root), _load(root), _versions()):
         found.update(part)
+    found.update(limit_facts(path, root=root))
     if path is not None:
         found.update(_target(path, root))
     return {key: printable(found[key] or UNKNOWN) for key in sorted(found)}
@@ -146,6 +148,7 @@ WEIGHTY = (
     ),
     *("target.fs_type", "target.mount_point", "target.mount_options"),
     *("memory.total_bytes", "memory.limit_bytes"),
+    *("group.io_limits", "group.processor_limit"),
 )
 """Keys whose change makes the runs before and after it incomparable."""
 MEMORY_TOLERANCE = 0.01
