@@ -14,9 +14,11 @@ from typing import Any
 
 import msgspec
 
-from mileage.execute.machine_monitor import GROUP
+from mileage.execute.machine_monitor import BACKING_READ, GROUP
+from mileage.judge.audit import MEMORY_MAX
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
+from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.model.write_amplification import FLASH
 from mileage.plan import Cell, Plan, TargetFacts
@@ -221,6 +223,24 @@ def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caut
             text = f"a control group limits {limit_words(limits)}: the limit is measured, not the drive"
             limited.setdefault(text, []).append(entry.cell)
     yield from (Caution(text, tuple(dict.fromkeys(cells))) for text, cells in limited.items())
+    yield from _of_backing_file(runs, names)
     yield from (
         Caution(audit_words(found), labels) for found in disturbances(watched) if found.state == "warn"
     )
+
+
+def _of_backing_file(runs: Sequence[Run], names: dict[str, str]) -> Iterator[Caution]:
+    """A caution about reads of a loop device that its backing file's page cache served."""
+    shares: dict[str, float] = {}
+    for entry in runs:
+        if BACKING_READ in entry.watch and entry.record.bytes_read:
+            share = 1 - entry.watch[BACKING_READ] / entry.record.bytes_read
+            shares[entry.cell] = max(share, shares.get(entry.cell, 0.0))
+    cached = {cell: share for cell, share in shares.items() if share > MEMORY_MAX}
+    if cached:
+        most = max(cached, key=cached.__getitem__)
+        text = (
+            f"{cached[most]:.0%} of what {names.get(most, most)} read came from the page cache of the file below the "
+            "loop device"
+        )
+        yield Caution(text, tuple(cached))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from mileage.analysis.steady_state_checks import Courses
 from mileage.analysis.unwritten_reads import UnwrittenReads
-from mileage.execute.machine_monitor import GROUP
+from mileage.execute.machine_monitor import BACKING_READ, GROUP
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run
@@ -146,6 +146,7 @@ def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:
         bytes_read=record.bytes_read,
         bytes_written=record.bytes_written,
         fetched_bytes=sum(thread.read_bytes for thread in record.audit) if record.audit else None,
+        backing_read_bytes=watch.get(BACKING_READ),
         device_bytes=sum(moved) if moved else None,
         group_limits={
             key.removeprefix(GROUP): limit for key, limit in watch.items() if key.startswith(GROUP)

@@ -28,6 +28,8 @@ from mileage.targets.kernel_text import fields_of, read_text, read_word
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks at what has no counter."""
+BACKING_READ: Final = "backing_read_bytes"
+"""Bytes that the disk below a loop device read: the kernel may serve the device's reads from the file's page cache."""
 GROUP: Final = "group_"
 """Beginning of the keys of limits that control groups put on the I/O of a run."""
 _TOTAL: Final = re.compile(r"^some .*total=(\d+)", re.M)
@@ -42,6 +44,7 @@ class Monitor:
         self._real = not target.is_virtual
         self._root = environment_guard.HOST
         self._disk = disk_of(target.place, root=self._root) if self._real else None
+        self._below = _disk_below(self._disk, self._root) if self._disk else None
         self._target = target
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -57,7 +60,7 @@ class Monitor:
             self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
             self._thread.start()
             self._limits = self._group_limits()
-            self._before = dict(_counters(self._disk, self._root))
+            self._before = dict(_counters(self._disk, self._below, self._root))
         return self
 
     def __exit__(
@@ -66,7 +69,7 @@ class Monitor:
         """Read the counters again."""
         if not self._real:
             return
-        after = dict(_counters(self._disk, self._root))
+        after = dict(_counters(self._disk, self._below, self._root))
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -95,7 +98,7 @@ class Monitor:
             self._looked.setdefault(key, []).append(value)
 
 
-def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
+def _counters(disk: str | None, below: str | None, root: Path) -> Iterator[tuple[str, int]]:
     """Counters that only grow: times in the unit of their names, bytes and counts."""
     yield "wall_us", time.monotonic_ns() // 1000
     times = os.times()
@@ -125,6 +128,15 @@ def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
         yield "device_writes", counted["writes"]
         if "discarded_sectors" in counted:
             yield "device_discarded_bytes", counted["discarded_sectors"] * SECTOR_BYTES
+    counted = disk_counters(below, root) if below else None
+    if counted is not None:
+        yield BACKING_READ, counted["read_sectors"] * SECTOR_BYTES
+
+
+def _disk_below(disk: str, root: Path) -> str | None:
+    """The disk that holds the backing file of a loop device; None for other disks, and where the file is not seen."""
+    backing = read_word(root / "sys/block" / disk / "loop/backing_file")
+    return disk_of(Path(backing), root=root) if backing and Path(backing).is_file() else None
 
 
 def _moments(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:

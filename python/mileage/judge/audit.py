@@ -34,7 +34,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     `latency_whole` says whether the time of submission is in `latency_sum_ns`; without it the sum is a lower bound.
     `outstanding` is depth x threads; `offered_per_s` are the operations per second that fell due in an open loop, and
     `operations` those done; `bypasses` says whether the run's own setting keeps it out of the page cache.
-    `group_limits` are those of control groups: `read_bytes_per_s`, `write_ops_per_s` and so on.
+    `backing_read_bytes` is what the disk below a loop device read. `group_limits` are those of control groups, such as
+    `read_bytes_per_s` and `write_ops_per_s`.
     `fetched_bytes` is what storage delivered to our threads, `device_bytes` what the device moved in all, both
     directions.
     """
@@ -52,6 +53,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     bypasses: bool = True
     latency_whole: bool = True
     group_limits: dict[str, int] = {}
+    backing_read_bytes: int | None = None
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +183,9 @@ def _foreign(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _fetched(run: RunFacts) -> list[int]:
-    return [run.fetched_bytes] if run.fetched_bytes is not None and run.bytes_read > 0 else []
+    """The bytes that storage delivered, where they were counted: below a loop device if there is one."""
+    counted = [found for found in (run.fetched_bytes, run.backing_read_bytes) if found is not None]
+    return [min(counted)] if counted and run.bytes_read > 0 else []
 
 
 def _concurrency(run: RunFacts) -> float:
