@@ -485,6 +485,31 @@ def test_what_a_stage_before_has_written_may_be_read_in_every_cycle(
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "state", "refused"),
+    [
+        ("block", "", True),
+        ("loop", "", True),
+        ("block", 'purge = "nvme-format"', True),
+        ("block", 'purge = "ata-erase"', False),
+        ("block", 'start = "kept"', False),
+        ("served", "", False),
+    ],
+)
+def test_an_emptied_device_is_written_before_it_is_read(
+    directory: Facts, refusal: Callable[..., str], kind: str, state: str, refused: bool
+) -> None:
+    target = {"block": "block:/dev/sdz", "loop": "loop:64MiB", "served": "served:plain-64gib"}[kind]
+    text = HOLES.replace("WORKLOAD", "random_read").replace("dir:/scratch", target)
+    study = parse_study(text.replace('file = "64MiB"', state), "holes.toml")
+    facts = directory(kind=kind, capacity_bytes=64 << 20, free_bytes=64 << 20)
+    if refused:
+        output = refusal(lambda: resolve(study, facts))
+        assert f"reads {target} in stage only before anything wrote it" in output
+    else:
+        assert resolve(study, facts).refusals == ()
+
+
 @pytest.mark.parametrize("levels", ["small = 1048576, large = 4194304", "large = 4194304, small = 1048576"])
 def test_each_drive_has_an_area_of_its_own_in_any_order(
     small_text: str, drive: TargetFacts, levels: str

@@ -258,8 +258,23 @@ def _discards(run: PlannedRun) -> bool:
     return trims or (run.workload is not None and run.workload.discard_percent > 0)
 
 
+def _is_emptied(study: Study, facts: TargetFacts) -> bool:
+    """Whether a cycle begins with a device that maps no block, so that it answers reads without its medium.
+
+    A virtual drive counts what it reads of its medium, and its reads are judged by that.
+    """
+    state, device = study.state, facts.capabilities
+    return (
+        device.is_block_device
+        and not device.is_served
+        and state.start == "purged"
+        and state.filesystem is None
+        and state.purge in ("discard", "nvme-format")
+    )
+
+
 def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
-    """The first run that reads a work file to which nothing was written since it was made; None if there is none."""
+    """The first run that reads a work area to which nothing was written since it was made; None if there is none."""
     written: set[tuple[str, int, str]] = set()
     for run in runs:
         place = (run.session, run.cycle, run.arm)
@@ -340,9 +355,11 @@ def _refusals(
     if not uses_file(study, facts):
         yield from _memory_refusal(study, facts, work_bytes, runs)
     # The file of a modelled host is written when it is made.
-    if uses_file(study, facts) and not facts.virtual and (reading := _reads_holes(runs)):
+    holes = _is_emptied(study, facts) or (uses_file(study, facts) and not facts.virtual)
+    if holes and (reading := _reads_holes(runs)):
+        what = "the work file" if uses_file(study, facts) else str(study.target)
         yield Refusal(
-            text=f"{reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
+            text=f"{reading.cell} reads {what} in stage {reading.stage} before anything wrote it: "
             "no device would be asked",
             advice='put a stage with prepare = ["fill"] before it, and a table [torture.fill] with '
             'workload = "throughput.write"',
