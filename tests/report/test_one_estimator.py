@@ -29,7 +29,7 @@ from mileage.analysis.view import measured_page
 from mileage.app.result import StudyResult, load
 from mileage.judge import Sample, compare_arms
 from mileage.model.data_sheet import DataSheet, QuotedFigure, QuotedRate
-from mileage.report.cell_estimates import with_estimates
+from mileage.report.cell_estimates import error_bar, with_estimates
 from mileage.report.evidence import LevelRuns
 from mileage.report.imported_study import (
     ImportedPage,
@@ -262,6 +262,15 @@ def test_a_bar_has_the_length_of_the_geometric_mean() -> None:
         chart = json.dumps(levels_chart([runs], baseline=baseline, factor="cell"))
         assert f'"value": {MEAN / 1e6}'[:18] in chart
         assert "1 of 2 runs completed" in chart
+
+
+@pytest.mark.parametrize("values", [(), (5.0,), (2.0, 8.0), (5.0, 0.0)])
+def test_a_bar_with_its_spread_stands_on_the_geometric_mean(values: tuple[float, ...]) -> None:
+    mean, low, high = error_bar(values)
+    assert mean == pytest.approx({(5.0,): 5.0, (2.0, 8.0): 4.0}.get(values, 0.0))
+    assert low <= mean <= high
+    assert error_bar(values, 7.0)[0] == 7.0
+    assert low * high == pytest.approx(mean**2)
 
 
 def test_the_line_of_a_sweep_goes_through_the_geometric_means() -> None:

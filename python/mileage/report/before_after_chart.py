@@ -5,12 +5,12 @@ standard deviation of their logarithms (n - 1), each dot one run. Every panel st
 a whisker for fewer than two runs; the whisker shows spread and decides nothing.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mileage.judge import CellVerdict
+from mileage.judge import CellVerdict, summarise
 from mileage.report import vega
+from mileage.report.cell_estimates import completed_words, error_bar
 from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, shortened
 
@@ -106,23 +106,20 @@ def _whiskers(bars: list[dict[str, Any]], x: vega.Spec, y: vega.Spec) -> list[ve
 def _bar(
     position: int, stage: str, metric: str, values: Sequence[float], judged: float | None, scale: Scale
 ) -> dict[str, Any]:
-    """One bar as high as the judge's mean, so that it shows what the table says; else as the runs' own."""
-    logs = [math.log(v) for v in values if v > 0]
-    average = sum(logs) / len(logs) if logs else -math.inf
-    deviation = math.sqrt(sum((x - average) ** 2 for x in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
-    mean = judged or math.exp(average)
+    """One bar as high as the mean; where a run did nothing there is none, and the label says how many completed."""
+    mean, bottom, top = error_bar(values, judged)
     return {
         "x": position,
         "left": position - _BAR,
         "right": position + _BAR,
         "zero": 0,
         "value": mean / scale.per_unit,
-        "bottom": mean * math.exp(-deviation) / scale.per_unit,
-        "top": mean * math.exp(deviation) / scale.per_unit,
-        "spread": deviation > 0,
+        "bottom": bottom / scale.per_unit,
+        "top": top / scale.per_unit,
+        "spread": top > bottom,
         "colour": (BASELINE, CANDIDATE)[position],
         "stage": stage,
-        "mean": digits(mean / scale.per_unit),
+        "mean": digits(mean / scale.per_unit) if mean else completed_words(summarise(values)),
         "label": f"{stage}: {quantity(metric, mean)}, {len(values)} runs",
     }
 

@@ -6,6 +6,8 @@ or did nothing has no geometric mean: its text is "-", and `completed_words` sta
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
@@ -84,6 +86,19 @@ def half_width(found: Summary, words: Words) -> str:
         return f"{words(ends[0])} to {words(ends[1])}"
     half = 50 * (ends[1] - ends[0]) / mean
     return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
+
+
+def error_bar(values: Sequence[float], judged: float | None = None) -> tuple[float, float, float]:
+    """The mean, and the ends of one standard deviation of the logarithms; three times 0 without a geometric mean.
+
+    `judged`: the mean that a table has, where it is known; a bar then shows what the table says.
+    """
+    mean = summarise(values).geometric_mean if judged is None else judged
+    if not mean:
+        return 0.0, 0.0, 0.0
+    logs = [math.log(value) for value in values if value > 0]
+    spread = math.exp(statistics.stdev(logs)) if len(logs) > 1 else 1.0
+    return mean, mean / spread, mean * spread
 
 
 def median_words(found: Summary, words: Words, unit: str) -> str:

@@ -124,9 +124,9 @@ def _method_words(cells: Sequence[ReportedCell]) -> str:
     """What the figures of the table are, where a cell has several runs or lacks an estimate."""
     parts = [f"Figures are {METHOD}."] if any(cell.runs > 1 for cell in cells) else []
     parts += [_WIDE] if any(is_wide(_headline(cell)) for cell in cells) else []
-    return " ".join(
-        [*parts, partial_words((cleaned_text(cell.cell), _headline(cell)) for cell in cells)]
-    ).strip()
+    # The first sentence has them already where the cells have rates.
+    named = ((cleaned_text(cell.cell), _headline(cell)) for cell in cells)
+    return " ".join(filter(None, (*parts, "" if answer(cells) else partial_words(named))))
 
 
 def _split_checks(trust: Sequence[ValidityCheck]) -> tuple[list[ValidityCheck], list[ValidityCheck]]:

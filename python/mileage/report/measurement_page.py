@@ -91,7 +91,9 @@ def render_measured(
             paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
             heads=[head for head, _, _ in columns],
             lost=[f"Power cut, {cell.cell}: {words}." for cell in page.cells if (words := lost_words(cell))],
-            partial=partial_words((cell.cell, rate_of(cell, "ops_per_s")) for cell in page.cells),
+            partial=""
+            if page.answer
+            else partial_words((cell.cell, rate_of(cell, "ops_per_s")) for cell in page.cells),
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
     )

@@ -7,13 +7,13 @@ property have a panel for each value of the second. Refuses to draw a test witho
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import Axes, aspect_of, axis_title, level_words
+from mileage.report.cell_estimates import error_bar
 from mileage.report.change_grid import ordered_levels, quoted_name
 from mileage.report.theme import BASELINE, CANDIDATE, INK, marks, texts
 from mileage.report.wording import quantity, scale_of, shortened
@@ -129,20 +129,17 @@ def _panel(
 def _bar(
     left: float, values: Sequence[float], judged: float | None, colour: str, per_unit: float
 ) -> dict[str, Any]:
-    """One bar as high as the judge's mean, so that it shows what the table says; else as the runs' own."""
-    logs = [math.log(value) for value in values if value > 0]
-    average = math.fsum(logs) / len(logs) if logs else -math.inf
-    spread = math.sqrt(sum((log - average) ** 2 for log in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
-    mean = judged or math.exp(average)
+    """One bar as high as the mean; none where a run did nothing."""
+    mean, bottom, top = error_bar(values, judged)
     return {
         "x": left + _BAR / 2,
         "left": left,
         "right": left + _BAR,
         "zero": 0,
         "value": mean / per_unit,
-        "bottom": mean * math.exp(-spread) / per_unit,
-        "top": mean * math.exp(spread) / per_unit,
-        "spread": spread > 0,
+        "bottom": bottom / per_unit,
+        "top": top / per_unit,
+        "spread": top > bottom,
         "colour": colour,
     }
 
@@ -157,5 +154,4 @@ def _dots(left: float, values: Sequence[float], per_unit: float) -> list[dict[st
 
 def _top(values: Sequence[float]) -> float:
     """The end of the whisker or the highest run, whichever is higher."""
-    bar = _bar(0, values, None, "", 1.0) if values else None
-    return max([bar["top"], *values]) if bar else 0.0
+    return max([error_bar(values)[2], *values])
