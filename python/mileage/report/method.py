@@ -167,7 +167,7 @@ def _order(plan: Plan) -> Iterator[str]:
 def _judged(plan: Plan) -> Iterator[str]:
     study = plan.study
     if study.baseline is None or study.candidate is None:
-        yield "Nothing is compared: rates are medians over the runs, latencies those of all runs together."
+        yield "Nothing is compared: rates are geometric means of the runs, latencies those of all runs together."
         return
     arms = study.compare.arms
     by_level = arms in study.factor
