@@ -13,10 +13,12 @@ from csv import DictReader
 from html import unescape
 from io import StringIO
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mileage.analysis.check_class import ClassVerdict
@@ -28,6 +30,7 @@ from mileage.analysis.rate_curves import scan_point
 from mileage.analysis.view import measured_page
 from mileage.app.result import StudyResult, load
 from mileage.judge import Sample, compare_arms
+from mileage.judge.published_means import PrintedArm, PrintedCell, compare_printed
 from mileage.model.data_sheet import DataSheet, QuotedFigure, QuotedRate
 from mileage.report.cell_estimates import error_bar, with_estimates
 from mileage.report.evidence import LevelRuns
@@ -354,6 +357,32 @@ def test_a_swap_inverts_the_ratio_and_its_interval() -> None:
     assert forth[2] * back[2] == pytest.approx(1, abs=0.01)
     assert forth[3] * back[4] == pytest.approx(1, abs=0.02)
     assert forth[4] * back[3] == pytest.approx(1, abs=0.02)
+
+
+@given(change=st.floats(0.9, 1.12), paired=st.booleans(), margin=st.sampled_from((0.02, 0.05)))
+def test_a_swap_keeps_the_verdict_and_its_size(change: float, paired: bool, margin: float) -> None:
+    """A margin of 5 % is from 1/1.05 to 1.05, at the doors that compare runs and at that of printed means."""
+    runs = (
+        [100 + 0.3 * math.sin(at) for at in range(8)],
+        [change * (100 + 0.3 * math.cos(at)) for at in range(8)],
+    )
+    relevance = {"throughput": margin}
+    forth, back = (
+        compare_arms(samples(a), samples(b), relevance=relevance, paired=paired, labels=("a", "b")).cells[0]
+        for a, b in (runs, runs[::-1])
+    )
+    printed = [PrintedArm(fmean(values), stdev(values), len(values)) for values in runs]
+    one, other = (
+        compare_printed([PrintedCell("x", "throughput", a, b)], relevance=margin).cells[0]
+        for a, b in (printed, printed[::-1])
+    )
+    for first, second in ((forth, back), (one, other)):
+        assert {"faster": "slower", "slower": "faster"}.get(first.verdict, first.verdict) == second.verdict
+        assert first.ratio is not None
+        assert first.ci95 is not None
+        assert second.ci95 is not None
+        assert second.ratio == pytest.approx(1 / first.ratio)
+        assert second.ci95 == pytest.approx((1 / first.ci95[1], 1 / first.ci95[0]))
 
 
 def test_files_of_another_tool_give_the_same_number(tmp_path: Path) -> None:
