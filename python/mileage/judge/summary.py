@@ -10,6 +10,7 @@ runs, an interval of the median below six.
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, Literal
 
 import msgspec
@@ -105,12 +106,27 @@ def median_interval(values: Sequence[float]) -> tuple[tuple[float, float] | None
     n = len(values)
     if n < MEDIAN_RUNS_MIN:
         return None, None
-    # In whole numbers, of 2^n ways: `outside` of them have at most `rank` - 1 values below the median.
+    rank, confidence = _innermost(n)
+    ordered = sorted(values)
+    return (ordered[rank - 1], ordered[n - rank]), confidence
+
+
+@cache
+def _innermost(n: int) -> tuple[int, float]:
+    """The rank of the lower order statistic of `median_interval`, and the confidence.
+
+    In whole numbers, of 2^n ways: `outside` of them have at most `rank` - 1 values below the median.
+    """
     rank, outside, ways = 1, 1, n
     while 40 * (outside + ways) <= 1 << n:
         rank, outside, ways = rank + 1, outside + ways, ways * (n - rank) // (rank + 1)
-    ordered = sorted(values)
-    return (ordered[rank - 1], ordered[n - rank]), 1 - 2 * (outside / (1 << n))
+    return rank, 1 - 2 * (outside / (1 << n))
+
+
+@cache
+def _reach(n: int) -> float:
+    """Half the 95 % interval of the mean of n values, in standard deviations."""
+    return t_quantile(n - 1, 0.975) / math.sqrt(n)
 
 
 def total_work_rate(work: Sequence[float], times_s: Sequence[float]) -> float:
@@ -139,5 +155,5 @@ def _interval_around(mean: float, logs: Sequence[float]) -> tuple[float, float]:
     n = len(logs)
     centre = math.fsum(logs) / n
     sd = math.sqrt(math.fsum((x - centre) ** 2 for x in logs) / (n - 1))
-    half = t_quantile(n - 1, 0.975) * sd / math.sqrt(n)
+    half = _reach(n) * sd
     return min(exp(centre - half), mean), max(exp(centre + half), mean)
