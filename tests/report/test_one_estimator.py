@@ -335,6 +335,9 @@ def test_a_run_of_nothing_or_a_failed_one_leaves_no_mean(
         assert "880" not in text or (name == "block" and not failed), name
     assert re.search(r"SEQ 1 MiB depth 8 +- +[\d.]+ +- +-\n", pair)
     assert intervals(found.rows) == {}
+    fits = verdict_of("drive", found.health, found.rows, ClassVerdict("fits", "SATA SSD"), ())
+    assert "as its class does" not in fits
+    assert "SEQ 1 MiB read depth 8: 19 of 20 runs completed" in fits
     for plain in (
         as_json(with_estimates(cells)[0]["estimates"]["rate_bytes_per_s"]),
         as_json(plain_result(found))["rows"][0]["estimates"]["mb_per_s"],

@@ -16,7 +16,7 @@ from mileage.analysis.check_health import Health
 from mileage.analysis.quoted_rates import QuotedPair
 from mileage.judge import Comparison, Summary, summarise
 from mileage.model.data_sheet import DataSheet
-from mileage.report.cell_estimates import completed_words
+from mileage.report.cell_estimates import completed_words, is_partial
 from mileage.report.quantity import figure
 from mileage.store import MeasuredCell
 
@@ -179,12 +179,15 @@ def verdict_of(
                 f"these rates are NOT RELIABLE, because something else had a part in them (below); {words}"
             )
     elif fit.fit == "fits":
-        words = f"as its class does ({fit.title})"
+        partial = [f"{row.label}: {completed_words(row.rate)}" for row in rows if is_partial(row.rate)]
+        if not partial:
+            return f"{sentence}, as its class does ({fit.title})."
+        words = f"whether that fits its class ({fit.title}) is not judged ({'; '.join(partial)})"
     elif disturbed is not None:
         words = f"{_misfit(fit)}, which is not conclusive: {disturbed}"
     else:
         words = f"{_misfit(fit)}: {fit.reasons[0]}"
-    return f"{sentence}; {words}." if fit.fit != "fits" else f"{sentence}, {words}."
+    return f"{sentence}; {words}."
 
 
 def _misfit(fit: ClassVerdict) -> str:

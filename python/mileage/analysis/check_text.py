@@ -36,7 +36,7 @@ def check_text(found: CheckResult) -> str:
     words = f"Geometric means of {len(found.rows[0].iops)} runs; ±: {half}; p50, p99: latency"
     if any(time is None for row in found.rows for time in (row.p50_us, row.p99_us)):
         words += " (-: too few operations)"
-    lines += ["", *wrapped(words, WIDTH), *wrapped(_partial(found.rows), WIDTH)]
+    lines += ["", *wrapped(words, WIDTH), *_partial(found.rows)]
     if found.sheet is not None:
         lines += ["", *quoted_text(found.sheet, found.quoted, WIDTH)]
     lines += ["-" * WIDTH, *wrapped(found.verdict, WIDTH)]
@@ -73,9 +73,10 @@ def _row(row: Row) -> str:
     return f"{name:<20}{rate:>9}{_half(row):>{_HALF}}{ops:>10}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
 
 
-def _partial(rows: Sequence[Row], of: str = "") -> str:
-    """The tests that have no estimate, `of` a target."""
-    return partial_words((f"{row.label}{of}", row.rate) for row in rows)
+def _partial(rows: Sequence[Row], of: str = "") -> list[str]:
+    """The tests that have no estimate, `of` a target; no line for none."""
+    text = partial_words((f"{row.label}{of}", row.rate) for row in rows)
+    return wrapped(text, WIDTH) if text else []
 
 
 def _half(row: Row) -> str:
@@ -137,13 +138,8 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
     words = f"A, B: geometric means of {len(one.rows[0].iops)} runs, {how}; B / A: their ratio."
     if len(pairs) < max(len(one.rows), len(other.rows)):
         words += " Tests that can be run on only one of A and B are omitted."
-    partial = [_partial(found.rows, f" of {letter}") for letter, found in (("A", one), ("B", other))]
-    lines += [
-        "",
-        *wrapped(words, WIDTH),
-        *(line for text in partial for line in wrapped(text, WIDTH)),
-        "-" * WIDTH,
-    ]
+    partial = [*_partial(one.rows, " of A"), *_partial(other.rows, " of B")]
+    lines += ["", *wrapped(words, WIDTH), *partial, "-" * WIDTH]
     if comparison is not None:
         lines += [*wrapped(verdict_sentence(comparison), WIDTH), ""]
     remarks = [_remarks(found) for found in (one, other)]
