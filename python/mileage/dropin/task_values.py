@@ -101,6 +101,8 @@ def packet_of(value: str) -> str | None:
 
 def is_modelled(directory: Path) -> bool:
     """Whether the directory is the root of a modelled host, "virtual:DRIVE@HOST"."""
+    if ":" not in str(directory):
+        return False
     from mileage.model.target_kind import capabilities_of
 
-    return ":" in str(directory) and capabilities_of(str(directory)).has_host
+    return capabilities_of(str(directory)).has_host
