@@ -26,7 +26,7 @@ OTHERWISE = {
     **dict.fromkeys(
         (
             "dropin/dd.py",
-            "dropin/iozone_data.py",
+            "execute/iozone_data.py",
             "execute/fio_jobs/layout.py",
             "execute/fio_jobs/process.py",
         ),

@@ -82,7 +82,7 @@ def command(
         study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy, scale=scale
     )
     if other is not None:
-        from mileage.dropin.equivalents import in_words_of
+        from mileage.formats.equivalents import in_words_of
 
         click.echo(in_words_of(resolved, other), nl=False)
         return

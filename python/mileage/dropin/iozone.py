@@ -43,8 +43,8 @@ _FITS: Final = 2
 
 def run(given: GivenFlags) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
-    from mileage.dropin.iozone_data import Diagnosis, remove_files
     from mileage.dropin.iozone_text import PartialText, head_text, print_end, version_text
+    from mileage.execute.iozone_data import Diagnosis, remove_files
 
     _refuse_nothing(given)
     if given.has("-v"):

@@ -15,7 +15,6 @@ from typing import Final
 
 from mileage.dropin import iozone_text
 from mileage.dropin.dropin_list import tool_named
-from mileage.dropin.equivalents import line_of
 from mileage.dropin.flags import read
 from mileage.dropin.hdparm import seconds_of
 from mileage.dropin.iometer import figures_of
@@ -23,6 +22,7 @@ from mileage.dropin.ior_study import phases_of
 from mileage.dropin.mdtest_study import rates_of as mdtest_rates
 from mileage.dropin.metarates import rates_of
 from mileage.formats import iozone_print
+from mileage.formats.equivalents import line_of
 from mileage.formats.iometer_print import result_text
 from mileage.formats.ior_listing import IorReport
 from mileage.formats.metadata_print import mdtest_head, mdtest_table, metarates_head, metarates_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.iozone_data import first_difference
+from mileage.execute.iozone_data import first_difference
 
 RECORD = 4096
 
