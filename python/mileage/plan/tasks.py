@@ -18,8 +18,6 @@ from msgspec.structs import replace
 from mileage._core import metadata_problem
 from mileage.errors import Refusal
 from mileage.plan.content import Content, Verify
-from mileage.plan.ior_options import random_distance, segment_place
-from mileage.plan.mdtest_options import CALLS, tree_directories
 from mileage.plan.pattern import Ior as IorPattern
 from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, ReorderedPart
 from mileage.plan.transfer_api import EngineOptions
@@ -105,6 +103,8 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if phase == "write":
             return [0] * self.tasks
         if self.reorder_random:
+            from mileage.plan.ior_options import random_distance
+
             return [random_distance(self.seed, task, self.tasks) for task in range(self.tasks)]
         return [self.reorder % self.tasks] * self.tasks
 
@@ -146,6 +146,8 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int]:
     """Number of the file (0 when all share one) and offset in bytes of a task's transfer, in order."""
+    from mileage.plan.ior_options import segment_place
+
     shared = ior.files == "shared"
     first, step = segment_place(ior.block_bytes, ior.tasks, task, shared=shared)
     return 0 if shared else task, first + segment * step + transfer * ior.transfer_bytes
@@ -236,6 +238,8 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def directories(self) -> int:
         """Directories of a tree."""
+        from mileage.plan.mdtest_options import tree_directories
+
         return tree_directories(self.depth, self.branch)
 
 
@@ -324,6 +328,8 @@ def metarates_share(value: Metarates, operation: str, task: int) -> tuple[str, S
 
 def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, Share]:
     """The directory below the run's own and the operation, of one task."""
+    from mileage.plan.mdtest_options import CALLS
+
     call, strides = CALLS[test]
     owner = (task + strides * value.stride) % value.tasks
     kind = "dir" if test.startswith("dir_") else "file"
