@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.dropin.dropin_list import TOOLS
-from mileage.dropin.tool_statuses import statuses_of
+from mileage.dropin.tool_statuses import IOZONE_MISSING, statuses_of
 from mileage.execute.tool_tasks.ranks import ABORTED
 from tests.cli import canary_things as things
 from tests.cli.canary_lines import CASES, Case
@@ -122,10 +122,13 @@ class _Scene:
         """The status of a tool for a folder or a device that does not exist, where that is so; else 2.
 
         IOR and mdtest abort where a call fails: in a folder that does not exist, and with mknod on a name that does.
+        IOzone's tests that read first have statuses of their own.
         """
         tool = self._case.words.split()[0]
         if tool in ("ior", "mdtest", "mpirun") and self._kind in ("typo-folder", "made"):
             return ABORTED
+        if tool == "iozone" and self._kind == "typo-folder" and " -i 2 " in self._case.words:
+            return IOZONE_MISSING["random_read"]
         is_missing = self._kind in TYPOS or _role_of(self._case) == "place"
         return statuses_of(tool).missing if is_missing and tool in TOOLS else 2
 
