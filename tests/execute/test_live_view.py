@@ -176,7 +176,7 @@ def test_on_a_terminal_only_our_own_escapes_arrive(
     environment = {"NO_COLOR": "", **setting}
     output, status = on_terminal(["run", study, "--out", SHOUT], tmp_path, **environment)
     assert status == 0, output
-    assert "Descriptive, from one cycle" in ESCAPES.sub("", output)
+    assert "From one cycle" in ESCAPES.sub("", output)
     assert bool(ESCAPES.search(output)) == moves
     own = ESCAPES.sub("", output).replace("\r", "")
     assert not set(own) & set("\x1b\x07\x9b\u202e")
