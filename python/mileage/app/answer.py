@@ -16,7 +16,12 @@ from msgspec.structs import replace
 
 from mileage.analysis.cell_phrases import groups, subject_of, wear_of, work_of
 from mileage.analysis.device_class import short_classes
-from mileage.analysis.disturbance_caveats import disturbance_caveats, runs_by_test, short_run_caveats
+from mileage.analysis.disturbance_caveats import (
+    disturbance_caveats,
+    group_limit_caveats,
+    runs_by_test,
+    short_run_caveats,
+)
 from mileage.analysis.drive_state import drive_state, state_caveats
 from mileage.analysis.environment_caveats import environment_caveats, stage_environment
 from mileage.analysis.imported_study import differing_settings
@@ -219,7 +224,7 @@ def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> lis
     short = [
         caveat.of(name)
         for side, runs, name in zip(sides, (baseline, candidate), BOTH, strict=True)
-        for caveat in short_run_caveats(side.plan, runs)
+        for caveat in (*group_limit_caveats(runs), *short_run_caveats(side.plan, runs))
     ]
     return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
 
