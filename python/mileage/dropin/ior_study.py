@@ -14,7 +14,7 @@ from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import study_of
+from mileage.dropin.task_tools import refuse_unkept, study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_listing import IorReport
@@ -32,41 +32,15 @@ _FORMATS: Final = ("default", "JSON", "CSV")
 
 
 _KEPT: Final = (
-    *(
-        "-a",
-        "-b",
-        "-t",
-        "-s",
-        "-i",
-        "-F",
-        "-o",
-        "-w",
-        "-r",
-        "-R",
-        "-e",
-        "-Y",
-        "-C",
-        "-Q",
-        "-Z",
-        "-B",
-        "-v",
-        "-O",
-    ),
-    *("--tasks", "--study", "--destroy", "-h"),
+    *("-a", "-b", "-t", "-s", "-i", "-F", "-o", "-w", "-r", "-R", "-e", "-Y"),
+    *("-C", "-Q", "-Z", "-B", "-v", "-O", "--tasks", "--study", "--destroy", "-h"),
 )
 """Flags that a study can keep."""
 
 
 def run_study(given: GivenFlags) -> None:
     """Do the command line as a study and print it as IOR does. Raises Refused and RunFailed."""
-    for flag, _ in given.flags:
-        if flag.spelling not in _KEPT:
-            raise Refused(
-                f"ior: {flag.spelling}",
-                "is not kept in a study, and not done on a modelled host",
-                advice="leave --study out",
-                code="unsupported",
-            )
+    refuse_unkept(given, _KEPT)
     options = _options(given)
     directory = Path(options.testfile).parent
     # The study prints what the report wrote since the last time.

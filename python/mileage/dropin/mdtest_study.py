@@ -15,7 +15,7 @@ from typing import Final
 
 from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import GivenFlags
-from mileage.dropin.task_tools import study_of
+from mileage.dropin.task_tools import refuse_unkept, study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.ior_print import file_system_text
@@ -30,42 +30,15 @@ _PHASES: Final = {"-C": ("create",), "-T": ("stat",), "-E": ("read",), "-r": ("r
 
 
 _KEPT: Final = (
-    *(
-        "-a",
-        "-n",
-        "-i",
-        "-d",
-        "-F",
-        "-D",
-        "-C",
-        "-T",
-        "-E",
-        "-r",
-        "-U",
-        "-u",
-        "-z",
-        "-b",
-        "-I",
-        "-L",
-        "-w",
-        "-e",
-        "-y",
-    ),
-    *("-N", "-v", "-h", "--tasks", "--study", "--destroy"),
+    *("-a", "-n", "-i", "-d", "-F", "-D", "-C", "-T", "-E", "-r", "-U", "-u"),
+    *("-z", "-b", "-I", "-L", "-w", "-e", "-y", "-N", "-v", "-h", "--tasks", "--study", "--destroy"),
 )
 """Flags that a study can keep."""
 
 
 def run_study(given: GivenFlags) -> None:
     """Do the command line as a study and print it as mdtest does. Raises Refused and RunFailed."""
-    for flag, _ in given.flags:
-        if flag.spelling not in _KEPT:
-            raise Refused(
-                f"mdtest: {flag.spelling}",
-                "is not kept in a study, and not done on a modelled host",
-                advice="leave --study out",
-                code="unsupported",
-            )
+    refuse_unkept(given, _KEPT)
     tasks = tasks_of(given)
     directory = Path(given.last("-d") or ".")
     items = _items(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 _HOSTS_MAX: Final = 1 << 20
 """Bytes of a list of hosts at most."""
 _TOOLS: Final = ("ior", "mdtest", "metarates")
+
+
+def refuse_unkept(given: GivenFlags, kept: Sequence[str]) -> None:
+    """Refuse flags whose effect no study keeps. Raises Refused."""
+    for flag, _ in given.flags:
+        if flag.spelling not in kept:
+            raise Refused(
+                f"{given.tool.name}: {flag.spelling}",
+                "is not kept in a study, and not done on a modelled host",
+                advice="leave --study out",
+                code="unsupported",
+            )
 
 
 def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
