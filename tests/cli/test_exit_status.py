@@ -282,3 +282,17 @@ def test_too_few_descriptors_are_3_and_a_sentence(line: str, files: int, tmp_pat
     assert "Traceback" not in done.stderr
     assert "panicked" not in done.stderr
     assert done.returncode == 0 or "limit" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"measure -t virtual:{drive} -w random_read --operations 16"
+        for drive in ("plain-64gib", "intel-x25e-64gb")
+    ],
+)
+def test_a_drive_whose_tables_find_no_memory_ends_with_3_in_one_sentence(words: str, tmp_path: Path) -> None:
+    """The compiled core ends the process, as Python's own memory may be used up as well."""
+    limit = 200 << 20
+    done = process(words, tmp_path, before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1), done.stderr

@@ -4,6 +4,7 @@
 //! Only this crate sees Python, and nothing here decides anything. *Guard:* the house test on the manifests; the
 //! stub that is generated from this crate and compared with the committed one.
 
+mod allocator;
 mod conversions;
 mod drive;
 mod file;
