@@ -63,7 +63,7 @@ def codes(found: Comparison) -> set[str]:
 
 
 def test_tests_that_one_side_lacks_are_in_the_first_sentence_and_in_each_table(tmp_path: Path) -> None:
-    """Is tonight as fast as last night, where two of three jobs are gone? Truth: nobody knows of those two."""
+    """Is tonight, with one job, as fast as last night with three? Truth: nobody knows of the other two."""
     whole = {"randread": level(9000, 5), "randwrite": level(5000, 5), "read": level(400, 5)}
     before = results(tmp_path, "before", whole)
     after = results(tmp_path, "after", {"randread": level(9000, 5)})
@@ -163,7 +163,7 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_third_level_has_no_part_in_the_comparison_of_two(drives: Path) -> None:
-    """Is the one flash drive faster than the other? The disk that was measured beside them cannot say no."""
+    """Is the one flash drive faster than the other? The disk that the study measured as well has no part in it."""
     study = app.load(drives)
     premise = [one.tests for one in study.caveats() if one.code == "level-change"]
     suppose(any("hdd" in str(tests) for tests in premise), f"the disk changes its level: {premise}")

@@ -34,7 +34,7 @@ repeat = 4
 [torture.fill]
 workload = "throughput.write"
 record = "1MiB"
-amount = "50%"
+amount = "100%"
 """
 DRIVES = """
 [factor.read_us]

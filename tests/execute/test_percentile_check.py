@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from mileage.analysis.validity_checks import _percentile_checks
+from mileage.analysis.validity_checks import percentile_checks
 from mileage.app import load
 from tests.execute.conftest import FinishedStudies
 
 
 @pytest.mark.parametrize(("count", "state"), [(999, "warn"), (1000, "ok"), (20_000, "ok")])
 def test_ten_operations_must_lie_beyond(count: int, state: str) -> None:
-    (check,) = _percentile_checks([(20_000, "cell a"), (count, "cell b")])
+    (check,) = percentile_checks([(20_000, "cell a"), (count, "cell b")])
     assert (check.name, check.state) == ("p99", state)
     assert f"at least {count:,} operations" in check.text
     assert ("1 of 2 runs" in check.text) == (state == "warn")
@@ -23,4 +23,4 @@ def test_studies_without_latency_have_no_such_check(finished: FinishedStudies, t
     found, measured = result.seen(), [r for r in result.plan.runs if r.role == "measure"]
     assert found.runs == len(result.plan.runs)
     assert len(found.lasted_s) == len(found.facts) == len(measured)
-    assert _percentile_checks([]) == []
+    assert percentile_checks([]) == []

@@ -18,6 +18,7 @@ from mileage.targets.filesystem import UNKNOWN
 
 Environment = Mapping[str, str]
 
+_CODE: Final = "environment-differs"
 _IDENTITY: Final = frozenset(
     {
         *("target.drive_model", "target.drive_serial_hash", "target.drive_firmware"),
@@ -97,7 +98,7 @@ def _of_drive(a: Environment, b: Environment) -> Iterator[Caveat]:
 
 def _differs(severity: Severity, key: str, a: Environment, b: Environment) -> Caveat:
     figures = {"key": _NAMES.get(key, key), **_values(key, a, b)}
-    return Caveat(code="environment-differs", severity=severity, figures={**figures})
+    return Caveat(code=_CODE, severity=severity, figures={**figures})
 
 
 def _is_known(key: str, a: Environment, b: Environment) -> bool:

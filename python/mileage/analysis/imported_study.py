@@ -325,7 +325,11 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None
     found = _odd_repetition(runs)
     if "file" in found:
         return "warn", caveat_words(veto("odd-repetition", **found))
-    return ("ok", "{blocks} of {tests} tests each, none unlike the others".format(**found)) if found else None
+    return (
+        ("ok", "{blocks} of {test_count} tests each, none unlike the others".format(**found))
+        if found
+        else None
+    )
 
 
 def _odd_repetition(runs: Sequence[ImportedRun]) -> dict[str, Any]:
@@ -352,14 +356,14 @@ def _odd_repetition(runs: Sequence[ImportedRun]) -> dict[str, Any]:
     at = odd_one(logs)
     others = fmean(log for place, log in enumerate(logs) if place != at)
     if at is None or abs(change := math.expm1(logs[at] - others)) < ODD_MIN:
-        return {"blocks": len(blocks), "tests": tests}
+        return {"blocks": len(blocks), "test_count": tests}
     where = first[blocks[at]].record
     figures: dict[str, float | int | str] = {
         "file": where.file,
         "line": where.line,
         "others": len(blocks) - 1,
     }
-    return {**figures, "tests": tests, "change": change, "alpha": ALPHA}
+    return {**figures, "test_count": tests, "change": change, "alpha": ALPHA}
 
 
 def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:

@@ -131,8 +131,8 @@ def _odd(caveat: Caveat, _: _Names) -> str:
     f = caveat.figures
     change = float(f["change"])
     return (
-        f"{f['file']}, from line {f['line']}, is unlike the other {f['others']}: its {f['tests']} tests are together "
-        f"{abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {f['alpha']:g})"
+        f"{f['file']}, from line {f['line']}, is unlike the other {f['others']}: its {f['test_count']} tests are "
+        f"together {abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {f['alpha']:g})"
     )
 
 
