@@ -92,17 +92,18 @@ def held_rates(
         )
         if asked is not None:
             limits[label] = float(asked * (whole_number(found.get("numjobs", "")) or 1))
-    held = {}
-    for label, per_s in limits.items():
-        rates = [s.value for s in samples if s.cell == label and s.metric == "ops_per_s"]
-        rates = rates or [
-            s.value / records[label]
-            for s in samples
-            if s.cell == label and s.metric == "rate_bytes_per_s" and records.get(label)
-        ]
-        if per_s is not None and rates and fmean(rates) >= ACHIEVED_MIN * per_s:
-            held[label] = per_s
-    return held
+    asked_of = {label: per_s for label, per_s in limits.items() if per_s is not None}
+    rates: dict[str, list[float]] = {}
+    for sample in samples:
+        if sample.cell in asked_of and sample.metric == "ops_per_s":
+            rates.setdefault(sample.cell, []).append(sample.value)
+        elif sample.cell in asked_of and sample.metric == "rate_bytes_per_s" and records.get(sample.cell):
+            rates.setdefault(sample.cell, []).append(sample.value / records[sample.cell])
+    return {
+        label: per_s
+        for label, per_s in asked_of.items()
+        if label in rates and fmean(rates[label]) >= ACHIEVED_MIN * per_s
+    }
 
 
 def _limit_per_s(workload: Workload) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 import msgspec
@@ -96,6 +97,7 @@ class AnswerSide:
     """Label of each cell of this side in its study, and its label in the comparison."""
     level: str = ""
 
+    @cached_property
     def samples(self) -> list[Sample]:
         """The values of its runs in the worn arm, under the labels of the comparison."""
         return [
@@ -157,7 +159,7 @@ def _judged(
             simulated=simulated,
             fixed_rate=fixed,
         )
-    left, right = (side.samples() for side in sides)
+    left, right = (side.samples for side in sides)
     common = {sample.cell for sample in left} & {sample.cell for sample in right}
     found = compare_arms(
         [sample for sample in left if sample.cell in common],
@@ -181,7 +183,7 @@ def _judged(
 
 def _missing(baseline: AnswerSide, candidate: AnswerSide) -> list[Caveat]:
     """A caveat for each side that lacks tests of the other."""
-    left, right = ({sample.cell for sample in side.samples()} for side in (baseline, candidate))
+    left, right = ({sample.cell for sample in side.samples} for side in (baseline, candidate))
     alone: list[tuple[Side, set[str]]] = [("candidate", left - right), ("baseline", right - left)]
     return [limit("missing-tests", tests=tuple(sorted(tests))).of(side) for side, tests in alone if tests]
 
@@ -217,7 +219,7 @@ def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> lis
     """What disturbed the compared runs, and how short they were."""
     baseline, candidate = (
         {}
-        if side.study is None or side.is_imported
+        if side.study is None or side.is_imported or side.plan.virtual
         else runs_by_test(side.study.reading().seen, side.cells, side.stage)
         for side in sides
     )
@@ -274,7 +276,7 @@ def _environment(study: StudyReading, stage: str) -> dict[str, str]:
 def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:
     """The measured cells that the candidate calls otherwise: its label, and the baseline's."""
     baseline, candidate = sides
-    measured = {sample.cell for sample in baseline.samples()}
+    measured = {sample.cell for sample in baseline.samples}
     return {theirs: ours for theirs, ours in candidate.cells.items() if theirs != ours and ours in measured}
 
 

@@ -48,7 +48,7 @@ def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = N
     others = {cell.label: ours.get(cell.label, cell.label) for cell in second.plan.cells}
     left = AnswerSide(first.plan, first.samples(), first, first_stage, labels[0], own)
     right = AnswerSide(second.plan, second.samples(), second, second_stage, labels[1], others)
-    samples = left.samples(), right.samples()
+    samples = left.samples, right.samples
     if {sample.cell for sample in samples[0]}.isdisjoint(sample.cell for sample in samples[1]):
         raise Refused(
             "",
