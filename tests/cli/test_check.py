@@ -116,7 +116,7 @@ def test_two_drives_side_by_side() -> None:
     assert "B: This virtual drive reads" in text
     assert "in turn on A and B" in text
     assert "Drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
-    assert "Five paired blocks." in text
+    assert "Five paired blocks." in flat(text)
     # What is true of both is printed once.
     own, _, shared = text.partition("\nA and B:\n")
     assert "[!] fresh drive" in shared
