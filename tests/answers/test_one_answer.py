@@ -68,7 +68,7 @@ def test_tests_that_one_side_lacks_are_in_the_first_sentence_and_in_each_table(t
     before = results(tmp_path, "before", whole)
     after = results(tmp_path, "after", {"randread": level(9000, 5)})
     found = app.compare(str(before), str(after))
-    assert "Of three tests, one on both sides:" in verdict_sentence(found)
+    assert "Both sides have one of three tests:" in verdict_sentence(found)
     table = ask("compare", str(before), str(after), "--format", "markdown", cwd=tmp_path)
     assert sum(line.startswith("|") and "in before" in line for line in table.splitlines()) == 2
     assert ("missing-tests", ("candidate",)) in [(one.code, one.sides) for one in found.caveats]

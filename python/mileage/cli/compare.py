@@ -224,13 +224,11 @@ class _Gate:
         broken, unjudged = self._counts(results, "broken"), self._counts(results, "cannot be judged")
         if missing:
             names = ", ".join(missing)
-            broken.append(
-                f"{len(missing)} tests of the baseline are missing: {names} (--allow-missing lets them)"
-            )
+            broken.append(f"missing from the candidate: {names} (--allow-missing accepts that)")
         if broken:
             raise JudgedFailure("; ".join([*broken, *unjudged]))
         if unjudged and not self.allow_unjudged:
-            raise NoJudgement(f"{'; '.join(unjudged)} (--allow-unjudged lets them)")
+            raise NoJudgement(f"{'; '.join(unjudged)} (--allow-unjudged accepts that)")
 
     def _counts(self, results: Sequence[RuleResult], outcome: str) -> list[str]:
         """For each rule with this outcome in some tests, how many they are, and the first."""

@@ -73,9 +73,7 @@ def _plural(count: float | str, noun: str) -> str:
 
 
 def _missing_tests(caveat: Caveat, names: _Names) -> str:
-    count = len(caveat.tests)
-    what = f"{count} test{'s' if count > 1 else ''} of {names.other} {'is' if count == 1 else 'are'}"
-    return f"{what} not compared, because {names.one} has no such test: {_some(caveat.tests)}"
+    return f"not compared, because {names.one} has no such test: {_some(caveat.tests)}"
 
 
 def _simulated(caveat: Caveat, names: _Names) -> str:
@@ -122,8 +120,8 @@ def _trend(caveat: Caveat, _: _Names) -> str:
     p_words = "< 0.001" if p < 0.001 else f"= {p:.3f}"
     return (
         f"{_first(caveat.tests)} goes {'up' if change > 0 else 'down'} by {abs(change):.0%} from the first of "
-        f"{f['runs']} runs to the last (Spearman's rho {f['rho']:+.2f}, p {p_words}): a trend from run to run, and no "
-        "repetitions of one thing"
+        f"{f['runs']} runs to the last (Spearman's rho {f['rho']:+.2f}, p {p_words}): a trend from run to run, so that "
+        "they are no independent repetitions"
     )
 
 

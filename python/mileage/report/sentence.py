@@ -102,8 +102,9 @@ def _weakened(comparison: Comparison, claim: str) -> str:
     alone = len(comparison.only_baseline) + len(comparison.only_candidate)
     if alone:
         both = len({cell.cell for cell in comparison.cells})
-        total = f"{_number(both + alone)} tests"
-        claim = f"of {total}, {_number(both)} on both sides: {_joined(comparison, claim)}"
+        claim = (
+            f"both sides have {_number(both)} of {_number(both + alone)} tests: {_joined(comparison, claim)}"
+        )
     few = [words for code, words in _FEW.items() if comparison.has(code)]
     if few:
         return f"From {' and '.join(few)} only{', ' if alone else ': '}{_joined(comparison, claim)}"
