@@ -32,7 +32,8 @@ def test_a_level_must_change_by_a_fifth_in_half_of_the_runs() -> None:
     assert changing(courses(run("a", "fall", -0.19), run("a", "fall", -0.19))) == []
     assert changing(courses(run("a", "fall", -0.9), run("a", "steady", 0), run("a", "steady", 0))) == []
     (output,) = changing(courses(run("a", "fall", -0.9), run("a", "steady", 0)))
-    assert output.sentence == "a in stage measured changes its rate level in 1 of 2 runs: fall -0.9"
+    assert output.caveat.tests == ("a",)
+    assert (output.changed, output.runs, output.words) == (1, 2, "fall -0.9")
 
 
 def test_the_worst_cell_comes_first_and_stages_are_named() -> None:

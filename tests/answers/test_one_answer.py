@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mileage import app
+from mileage.app import answer
 from mileage.app.importer import make_study, read_files
 from mileage.judge import Comparison
+from mileage.judge.model_band import BandChoice, ModelBand
 from mileage.report.sentence import design_words, verdict_sentence
 from tests.answers import fio_report
 from tests.answers.question import ask, ask_json, suppose
+from tests.app.test_doors import virtual
 from tests.command import mileage
 
 DRIVES = """
@@ -171,16 +174,49 @@ def test_a_third_level_has_no_part_in_the_comparison_of_two(drives: Path) -> Non
     assert {veto.tests for veto in found.vetoes if "hdd" in str(veto.tests)} == set()
 
 
-def test_the_plan_s_question_and_that_of_its_stages_have_one_answer(tmp_path: Path) -> None:
+def test_a_bandwidth_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> None:
+    """Is B slower than A, whose four jobs had to move 10 MiB/s each? Truth: A did what was asked, and may do more."""
+    met = results(tmp_path, "met", {"randread": [10240.0 - at for at in range(3)]}, rate="10m", numjobs="4")
+    missed = results(tmp_path, "missed", {"randread": level(8000, 3)}, rate="10m", numjobs="4")
+    found = app.compare(str(met), str(missed))
+    (caveat,) = (one for one in found.caveats if one.code == "rate-limited")
+    assert (caveat.sides, caveat.figures["limit_per_s"]) == (("baseline",), pytest.approx(10240, rel=0.001))
+
+
+def test_a_limit_of_each_job_is_not_that_of_all(tmp_path: Path) -> None:
+    """Did four jobs of 5,000 operations per second each meet their limit with 9,000 together? Truth: no."""
+    sides = [
+        str(results(tmp_path, name, {"randread": level(rate, 3)}, rate_iops="5000", numjobs="4"))
+        for name, rate in (("a", 9000), ("b", 8000))
+    ]
+    assert not app.compare(*sides).has("rate-limited")
+
+
+def test_only_the_side_that_is_a_model_is_called_one(tmp_path: Path) -> None:
+    """Is the directory as fast as the model? The one side is simulated; what else was measured has no part in it."""
+    (tmp_path / "place").mkdir()
+    levels = 'model = "virtual:intel-x25e-64gb,scale=1/256", '
+    levels += f'real = "dir:{tmp_path}/place", other = "virtual:samsung-pm1635-400gb,scale=1/128"'
+    text = DRIVES.format(levels=levels).replace('"x25e"', '"model"').replace('"pm1635"', '"real"')
+    text = text.replace("[[stage]]", '[state]\nfile = "8MiB"\n[[stage]]', 1).replace("6000", "300")
+    (tmp_path / "mixed.toml").write_text(text)
+    found = app.run(str(tmp_path / "mixed.toml"), out=tmp_path / "out").comparison()
+    assert [one.sides for one in found.caveats if one.code == "simulated"] == [("baseline",)]
+
+
+def test_variants_of_the_drive_are_the_same_at_both_doors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By how much do variants of the drive move the result? The same range at both doors, inverted for the inverse."""
-    study = app.run("x25e-short", quick=True, out=tmp_path / "s").folder.path
-    own: Any = app.load(study).comparison()
-    asked = app.compare(f"{study}:before", f"{study}:after")
-    inverse = app.compare(f"{study}:after", f"{study}:before")
+    study = virtual(tmp_path, "s", random.Random(3), cycles=2)
+    (cell,) = app.load(study).comparison().headline
+    choice = BandChoice("gc_pace", "paced", "at-once", "not published", {cell.cell: {cell.metric: 0.25}})
+    monkeypatch.setattr(answer, "model_band", lambda *_: ModelBand((choice,), 1))
+    own, asked = app.load(study).comparison(), app.compare(f"{study}:before", f"{study}:after")
     assert own == asked
-    assert (own.band is None) == (inverse.band is None)
-    if own.band is not None:
-        for cell in own.cells:
-            ends = own.band.around(cell.cell, cell.metric, cell.ratio)
-            others = inverse.band.around(cell.cell, cell.metric, 1 / cell.ratio)
-            assert others == pytest.approx((1 / ends[1], 1 / ends[0]))
+    inverse = app.compare(f"{study}:after", f"{study}:before")
+    for found, ratio in ((own, 0.25), (inverse, 4.0)):
+        assert found.band is not None
+        assert found.band.choices[0].ratio(cell.cell, cell.metric) == pytest.approx(ratio)
+    assert "variant" in verdict_sentence(own)
+    assert "variant" in verdict_sentence(inverse)

@@ -8,7 +8,7 @@ What it refuses: a study that has nothing to compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -48,6 +48,22 @@ def compared_pair(plan: Plan) -> tuple[str, str]:
             code="too-few",
         )
     return study.baseline, study.candidate
+
+
+def plan_of_cells(plan: Plan, cells: Collection[str]) -> Plan:
+    """The plan with the targets of some cells alone: what is not compared has no part in what is said of them."""
+    if not plan.settings:
+        return plan
+    used = dict.fromkeys(cell.setting for cell in plan.cells if cell.label in cells)
+    settings = tuple(plan.settings[number] for number in used)
+    if not settings:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        settings=settings,
+        facts=plan.facts_of(settings[0]),
+        others={setting.place: plan.facts_of(setting) for setting in settings},
+    )
 
 
 def order_caveats(plan: Plan) -> list[Caveat]:

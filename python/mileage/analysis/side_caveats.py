@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
-from typing import Final
 
 from mileage.analysis.assumptions import model_miss
+from mileage.analysis.planned_comparison import plan_of_cells
 from mileage.analysis.run_facts import JournalReading
-from mileage.analysis.steady_state_checks import REMEDY, changing
+from mileage.analysis.steady_state_checks import changing
 from mileage.analysis.unwritten_reads import unwritten_caveats
 from mileage.analysis.validity_checks import P99, audits, grave_changes
 from mileage.analysis.view import environment_changes
@@ -23,14 +23,10 @@ from mileage.judge.overload import ACHIEVED_MIN
 from mileage.model.caveat import Caveat, limit, veto
 from mileage.plan import Plan
 from mileage.plan.quantiles import operations_needed
-from mileage.plan.sizes import whole_number
 from mileage.plan.workload import Workload
 from mileage.report.served_drives import served_words
 from mileage.store import Outcome
 from mileage.store.journal import JournalContent
-
-_LIMIT_KEYS: Final = ("rate_iops",)
-"""Settings of other tools that hold the rate of one job, in operations per second."""
 
 
 def study_caveats(
@@ -46,12 +42,9 @@ def study_caveats(
     found = outcome.caveats
     found += [veto("did-not-finish", what=line) for line in unfinished_lines(content)]
     facts = [run.facts for run in seen.of(cells, stages) if run.facts is not None]
-    found += [one.veto for one in audits(plan, facts) if one.veto is not None]
+    found += [one.veto for one in audits(plan_of_cells(plan, cells), facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
-        found += [
-            veto("level-change", tests=(one.cell,), **one.figures, remedy=REMEDY)
-            for one in changing(seen.courses, cells=cells, stages=stages)[:1]
-        ]
+        found += [one.caveat for one in changing(seen.courses, cells=cells, stages=stages)[:1]]
     found += unwritten_caveats((run.cell, run.unwritten_share) for run in seen.of(cells, stages))
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
@@ -68,7 +61,7 @@ def few_operations_caveats(few: Mapping[str, int]) -> list[Caveat]:
 
 
 def model_caveats(plan: Plan) -> list[Caveat]:
-    """The caveats of a side that was simulated, in whole or below a real kernel."""
+    """The caveats of a side that was simulated, in whole or below a real kernel. `plan`: with its targets alone."""
     found = [limit("simulated")] if plan.facts.virtual else []
     if served := served_words(plan):
         found.append(limit("served", drives=served))
@@ -77,31 +70,24 @@ def model_caveats(plan: Plan) -> list[Caveat]:
     return found
 
 
-def held_rates(
-    plan: Plan, levels: Mapping[str, Mapping[str, str]], samples: Sequence[Sample]
-) -> dict[str, float]:
+def held_rates(plan: Plan, samples: Sequence[Sample]) -> dict[str, float]:
     """Limits that the runs of a side met, in operations per second by test: the load, and not the target, set the rate.
 
-    `levels`: the settings of each test of an import, as its tool names them. `samples`: those of the side.
+    `samples`: those of the side.
     """
-    limits = {cell.label: _limit_per_s(cell.workload) for cell in plan.cells if cell.workload is not None}
-    records = {cell.label: cell.workload.record_bytes for cell in plan.cells if cell.workload is not None}
-    for label, found in levels.items():
-        asked = next(
-            (count for key in _LIMIT_KEYS if (count := whole_number(found.get(key, ""))) is not None), None
-        )
-        if asked is not None:
-            limits[label] = float(asked * (whole_number(found.get("numjobs", "")) or 1))
-    asked_of = {label: per_s for label, per_s in limits.items() if per_s is not None}
+    works = {cell.label: cell.workload for cell in plan.cells if cell.workload is not None}
+    limits = {label: per_s for label, work in works.items() if (per_s := _limit_per_s(work)) is not None}
     rates: dict[str, list[float]] = {}
     for sample in samples:
-        if sample.cell in asked_of and sample.metric == "ops_per_s":
+        if sample.cell in limits and sample.metric == "ops_per_s":
             rates.setdefault(sample.cell, []).append(sample.value)
-        elif sample.cell in asked_of and sample.metric == "rate_bytes_per_s" and records.get(sample.cell):
-            rates.setdefault(sample.cell, []).append(sample.value / records[sample.cell])
+        elif (
+            sample.cell in limits and sample.metric == "rate_bytes_per_s" and works[sample.cell].record_bytes
+        ):
+            rates.setdefault(sample.cell, []).append(sample.value / works[sample.cell].record_bytes)
     return {
         label: per_s
-        for label, per_s in asked_of.items()
+        for label, per_s in limits.items()
         if label in rates and fmean(rates[label]) >= ACHIEVED_MIN * per_s
     }
 

@@ -9,13 +9,15 @@ Runs of fewer than 30 intervals and drives without these counters are skipped.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mileage.judge.rate_over_time import Course, course
+from mileage.model.caveat import Caveat, veto
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan
 from mileage.report import ValidityCheck
+from mileage.report.caveat_words import caveat_words
 from mileage.report.quantity import duration
 from mileage.targets.profiles import figures_of_target
 
@@ -111,7 +113,7 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
     if not checked:
         return []
     if changes := changing(courses, share_min=0.0):
-        return [ValidityCheck(NAME, "warn", f"{changes[0].sentence}; {REMEDY}")]
+        return [ValidityCheck(NAME, "warn", caveat_words(changes[0].caveat))]
     runs = "the 1 write run" if len(checked) == 1 else f"none of the {len(checked):,} write runs"
     became = "did not become" if len(checked) == 1 else "became"
     text = (
@@ -132,15 +134,17 @@ class LevelChange(NamedTuple):
     words: str
 
     @property
-    def figures(self) -> dict[str, Any]:
-        """The figures of the caveat."""
-        return {"stage": self.stage, "changed_runs": self.changed, "runs": self.runs, "course": self.words}
-
-    @property
-    def sentence(self) -> str:
-        """The change in words."""
-        share = f"{self.changed} of {self.runs} runs"
-        return f"{self.cell} in stage {self.stage} changes its rate level in {share}: {self.words}"
+    def caveat(self) -> Caveat:
+        """The change as a reason against a conclusion."""
+        return veto(
+            "level-change",
+            tests=(self.cell,),
+            stage=self.stage,
+            changed_runs=self.changed,
+            runs=self.runs,
+            course=self.words,
+            remedy=REMEDY,
+        )
 
 
 def changing(

@@ -7,9 +7,10 @@ inverted and the caveats are the same, each of the other side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Literal, Protocol
 
 import msgspec
@@ -38,6 +39,7 @@ from mileage.analysis.planned_comparison import (
     order_caveats,
     pairs_of_workloads,
     places,
+    plan_of_cells,
     stages_between,
     standings_of,
     tortured_between,
@@ -50,12 +52,16 @@ from mileage.analysis.side_caveats import (
     rate_limit_caveats,
     study_caveats,
 )
+from mileage.formats.number_parser import fio_size
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.comparison import Work
+from mileage.judge.overload import ACHIEVED_MIN
 from mileage.judge.samples import SHAM
 from mileage.model.caveat import BOTH, Caveat, Side, limit, note
+from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of
+from mileage.plan.sizes import whole_number
 from mileage.store import Outcome, StudyFolder
 from mileage.store.journal import JournalContent
 
@@ -106,6 +112,11 @@ class AnswerSide:
             if sample.stage == self.stage and sample.arm != SHAM and sample.cell in self.cells
         ]
 
+    @cached_property
+    def measured_plan(self) -> Plan:
+        """The plan with the targets of this side alone."""
+        return plan_of_cells(self.plan, self.cells)
+
     @property
     def is_imported(self) -> bool:
         """Whether another tool measured it."""
@@ -141,7 +152,7 @@ def _judged(
     one_session: bool,
 ) -> Comparison:
     baseline, candidate = sides
-    simulated = all(side.plan.virtual for side in sides)
+    simulated = all(side.measured_plan.virtual for side in sides)
     fixed = frozenset(
         test
         for caveat in caveats
@@ -191,16 +202,22 @@ def _missing(baseline: AnswerSide, candidate: AnswerSide) -> list[Caveat]:
 def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
     """What each side's runs, and the drives that they ran on, say against a conclusion."""
     baseline, candidate = sides
+    models = [
+        caveat.of(name)
+        for side, name in zip(sides, BOTH, strict=True)
+        for caveat in model_caveats(side.measured_plan)
+    ]
     if kind != "studies":
         stages, cells = (baseline.stage, candidate.stage), {**baseline.cells, **candidate.cells}
         found = [] if baseline.study is None else caveats_of(baseline.study, cells, stages)
-        return [*found, *model_caveats(baseline.plan)]
-    found = []
-    names: tuple[Side, Side] = ("baseline", "candidate")
-    for side, name in zip(sides, names, strict=True):
-        own = [] if side.study is None else caveats_of(side.study, side.cells, (side.stage,))
-        found += [caveat.of(name) for caveat in (*own, *model_caveats(side.plan))]
-    return _joined(found)
+        return [*found, *_joined(models)]
+    found = [
+        caveat.of(name)
+        for side, name in zip(sides, BOTH, strict=True)
+        if side.study is not None
+        for caveat in caveats_of(side.study, side.cells, (side.stage,))
+    ]
+    return _joined([*found, *models])
 
 
 def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
@@ -219,14 +236,14 @@ def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> lis
     """What disturbed the compared runs, and how short they were."""
     baseline, candidate = (
         {}
-        if side.study is None or side.is_imported or side.plan.virtual
+        if side.study is None or side.is_imported or side.measured_plan.virtual
         else runs_by_test(side.study.reading().seen, side.cells, side.stage)
         for side in sides
     )
     short = [
         caveat.of(name)
         for side, runs, name in zip(sides, (baseline, candidate), BOTH, strict=True)
-        for caveat in (*group_limit_caveats(runs), *short_run_caveats(side.plan, runs))
+        for caveat in (*group_limit_caveats(runs), *short_run_caveats(side.measured_plan, runs))
     ]
     return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
 
@@ -282,13 +299,36 @@ def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:
 
 def _held_rates(side: AnswerSide) -> dict[str, float]:
     """Limits that the load set and the runs of a side met, by the label in the comparison."""
-    levels: dict[str, Mapping[str, str]] = {}
-    if side.is_imported and side.study is not None:
-        runs = side.study.content().imported_runs()
-        levels = {run.cell: run.levels for run in runs if run.cell in side.cells}
-    own = [s for s in side.all_samples if s.stage == side.stage and s.cell in side.cells]
-    held = held_rates(side.plan, levels, own)
+    if side.is_imported:
+        held = {} if side.study is None else _imported_held_rates(side.study.content().imported_runs())
+    else:
+        own = [s for s in side.all_samples if s.stage == side.stage and s.cell in side.cells]
+        held = held_rates(side.plan, own)
     return {side.cells[label]: per_s for label, per_s in held.items() if label in side.cells}
+
+
+def _imported_held_rates(runs: Iterable[ImportedRun]) -> dict[str, float]:
+    """The limits that runs of fio met, whose `rate_iops` and `rate` hold for each of its jobs."""
+    shares: dict[str, list[float]] = {}
+    ops_per_s: dict[str, list[float]] = {}
+    for run in runs:
+        jobs = whole_number(run.levels.get("jobs", "")) or 1
+        reported = run.record.reported
+        asked = whole_number(run.levels.get("rate_iops", ""))
+        asked_bytes = fio_size(run.levels.get("rate", ""))
+        if asked and reported.ops_per_s:
+            share = reported.ops_per_s / (asked * jobs)
+        elif asked_bytes and reported.ops_per_s and reported.rate_bytes_per_s:
+            share = reported.rate_bytes_per_s / (asked_bytes * jobs)
+        else:
+            continue
+        shares.setdefault(run.cell, []).append(share)
+        ops_per_s.setdefault(run.cell, []).append(reported.ops_per_s)
+    return {
+        cell: fmean(ops_per_s[cell]) / fmean(found)
+        for cell, found in shares.items()
+        if fmean(found) >= ACHIEVED_MIN
+    }
 
 
 def _margins(sides: tuple[AnswerSide, AnswerSide]) -> tuple[dict[str, float], list[Caveat]]:
