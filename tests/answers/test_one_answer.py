@@ -54,7 +54,7 @@ def results(folder: Path, name: str, rates: dict[str, list[float]], **options: s
         path = folder / f"{name}-{run}.json"
         fio_report.save(path, fio_report.report(jobs, at_s=1_700_000_000 + 100 * run))
         files.append(path)
-    return make_study(read_files(files), folder / name).path
+    return make_study(read_files(files), folder / name, session="lab").path
 
 
 def level(rate: float, count: int) -> list[float]:
@@ -108,14 +108,14 @@ def test_each_test_has_its_own_number_of_runs(tmp_path: Path) -> None:
     found = app.compare(str(first), str(second))
     counts = {(cell.units_baseline, cell.units_candidate) for cell in found.headline}
     assert counts == {(18, 5), (5, 18)}
-    assert design_words(found) == "five to 18 against five to 18 independent runs, by test"
+    assert design_words(found) == "five to 18 against five to 18 independent runs of one session, by test"
 
 
 def test_two_runs_each_are_two_runs_each(tmp_path: Path) -> None:
     first = results(tmp_path, "first", {"randread": level(9000, 20), "randwrite": level(5000, 2)})
     second = results(tmp_path, "second", {"randread": level(9000, 20), "randwrite": level(5000, 2)})
     found = app.compare(str(first), str(second))
-    assert design_words(found) == "two to 20 against two to 20 independent runs, by test"
+    assert design_words(found) == "two to 20 against two to 20 independent runs of one session, by test"
 
 
 def test_a_rate_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_zero_is_named_with_the_share_of_runs_that_completed(tmp_path: Path) -
         values = (100, 101, 102, 99, last)
         rows = "\n".join(f"read,{at},{value},MB/s" for at, value in enumerate(values, 1))
         (tmp_path / f"{name}.csv").write_text(f"cell,repetition,value,unit\n{rows}\n")
-        ask("import", f"{name}.csv", "--out", name, cwd=tmp_path)
+        ask("import", f"{name}.csv", "--out", name, "--session", "lab", cwd=tmp_path)
     (cell,) = ask_json("compare", "a", "b", cwd=tmp_path)["cells"]
     (caveat,) = cell["caveats"]
     assert (cell["ratio"], caveat["code"]) == (None, "no-logarithm")

@@ -25,7 +25,7 @@ def import_runs(folder: Path, out: str, jobs: dict[str, str], iops: float = 1.0,
         ]
         document = fio_report.report(done, at_s=1_700_000_000 + 100 * run)
         names.append(fio_report.save(folder / f"{out}-{run}.json", document))
-    ask("import", *names, "--out", out, cwd=folder)
+    ask("import", *names, "--out", out, "--session", "lab", cwd=folder)
     return out
 
 
@@ -95,7 +95,15 @@ def test_a_gate_can_fail_when_nothing_is_decided(tmp_path: Path) -> None:
     """
     for name, iops in (("before", 10_000), ("after", 7_000)):
         document = fio_report.report([fio_report.job("oltp", iops=iops, clat_ns=950_000_000 / iops)])
-        ask("import", fio_report.save(tmp_path / f"{name}.json", document), "--out", name, cwd=tmp_path)
+        ask(
+            "import",
+            fio_report.save(tmp_path / f"{name}.json", document),
+            "--out",
+            name,
+            "--session",
+            "lab",
+            cwd=tmp_path,
+        )
     assert "undecided" in ask("compare", "before", "after", cwd=tmp_path)
     done = mileage("compare", "before", "after", "--fail-if", "undecided", cwd=tmp_path)
     assert done.returncode == 1, done.stderr

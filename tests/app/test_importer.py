@@ -38,7 +38,7 @@ def repeated(folder: Path, name: str, factor: float, **options: str) -> list[Pat
 
 
 def imported(paths: list[Path], out: Path) -> app.StudyResult:
-    folder = make_study(read_files(paths), out)
+    folder = make_study(read_files(paths), out, session="lab")
     return app.load(folder.path)
 
 

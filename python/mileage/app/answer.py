@@ -8,10 +8,8 @@ inverted and the caveats are the same, each of the other side.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -28,7 +26,6 @@ from mileage.analysis.drive_state import drive_state, state_caveats
 from mileage.analysis.environment_caveats import environment_caveats, stage_environment
 from mileage.analysis.imported_study import differing_settings
 from mileage.analysis.imported_study import study_caveats as imported_caveats
-from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.level_names import level_names, readable_standings
 from mileage.analysis.model_band import model_band
 from mileage.analysis.planned_comparison import (
@@ -39,11 +36,11 @@ from mileage.analysis.planned_comparison import (
     order_caveats,
     pairs_of_workloads,
     places,
-    plan_of_cells,
     stages_between,
     standings_of,
     tortured_between,
 )
+from mileage.analysis.run_facts import RunReading
 from mileage.analysis.setting_differences import setting_differences
 from mileage.analysis.side_caveats import (
     few_operations_caveats,
@@ -52,75 +49,19 @@ from mileage.analysis.side_caveats import (
     rate_limit_caveats,
     study_caveats,
 )
+from mileage.app.answer_side import NO_PAST, AnswerSide, Past, StudyReading, in_sessions
 from mileage.formats.number_parser import fio_size
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.comparison import Work
+from mileage.judge.history import level_caveats
 from mileage.judge.overload import ACHIEVED_MIN
-from mileage.judge.samples import SHAM
 from mileage.model.caveat import BOTH, Caveat, Side, limit, note
 from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of
 from mileage.plan.sizes import whole_number
-from mileage.store import Outcome, StudyFolder
-from mileage.store.journal import JournalContent
-
-
-class StudyReading(Protocol):
-    """What is read of a study's folder: `mileage.app.StudyResult` is one."""
-
-    plan: Plan
-    folder: StudyFolder
-
-    def content(self) -> JournalContent:
-        """The journal."""
-
-    def reading(self) -> JournalContents:
-        """What is read of its runs."""
-
-    def outcome(self) -> Outcome:
-        """Its progress, and why it stopped."""
-
-    def plan_as_done(self) -> Plan:
-        """The plan with the counts that its trials found."""
-
 
 Kind = Literal["stages", "levels", "workloads", "studies"]
-
-
-@dataclass(frozen=True)
-class AnswerSide:
-    """One side of a question: the runs of one stage of a study, of all its cells or of one level or workload."""
-
-    plan: Plan
-    all_samples: Sequence[Sample]
-    """The values of the whole study."""
-    study: StudyReading | None
-    """The study's folder, for what stands against a conclusion; None where only the values are judged."""
-    stage: str
-    name: str
-    cells: Mapping[str, str]
-    """Label of each cell of this side in its study, and its label in the comparison."""
-    level: str = ""
-
-    @cached_property
-    def samples(self) -> list[Sample]:
-        """The values of its runs in the worn arm, under the labels of the comparison."""
-        return [
-            replace(sample, cell=self.cells[sample.cell])
-            for sample in self.all_samples
-            if sample.stage == self.stage and sample.arm != SHAM and sample.cell in self.cells
-        ]
-
-    @cached_property
-    def measured_plan(self) -> Plan:
-        """The plan with the targets of this side alone."""
-        return plan_of_cells(self.plan, self.cells)
-
-    @property
-    def is_imported(self) -> bool:
-        """Whether another tool measured it."""
-        return self.plan.imported is not None
 
 
 def answer(
@@ -129,15 +70,22 @@ def answer(
     kind: Kind,
     *,
     paired: bool = False,
-    one_session: bool = False,
+    past: Past = NO_PAST,
+    by_session: bool = False,
     extra: Sequence[Caveat] = (),
 ) -> Comparison:
-    """Judge the candidate against the baseline, with every caveat of both."""
+    """Judge the candidate against the baseline, with every caveat of both.
+
+    `by_session`: whether the two may have been measured in sessions of their own. `past`: what other sessions say of
+    the spread, or of the level that the baseline holds.
+    """
     sides = (baseline, candidate)
     lacking = _missing(baseline, candidate) if kind != "stages" else []
     caveats = [*extra, *_own_caveats(sides, kind), *_between(sides, kind), *lacking]
     margins, differing = _margins(sides)
-    found = _judged(sides, kind, margins, [*caveats, *differing], paired=paired, one_session=one_session)
+    found = _judged(
+        sides, kind, margins, [*caveats, *differing], paired=paired, past=past, by_session=by_session
+    )
     found = replace(found, caveats=(*found.caveats, *_run_caveats(found, sides)))
     return _described(found, sides, kind)
 
@@ -149,7 +97,8 @@ def _judged(
     caveats: Sequence[Caveat],
     *,
     paired: bool,
-    one_session: bool,
+    past: Past,
+    by_session: bool,
 ) -> Comparison:
     baseline, candidate = sides
     simulated = all(side.measured_plan.virtual for side in sides)
@@ -170,7 +119,11 @@ def _judged(
             simulated=simulated,
             fixed_rate=fixed,
         )
-    left, right = (side.samples for side in sides)
+    if by_session:
+        left, right, others, level = in_sessions(baseline, candidate, past)
+    else:
+        left, right, others, level = baseline.samples, candidate.samples, [], None
+    caveats = [*caveats, *level_caveats(level)]
     common = {sample.cell for sample in left} & {sample.cell for sample in right}
     found = compare_arms(
         [sample for sample in left if sample.cell in common],
@@ -179,9 +132,10 @@ def _judged(
         paired=paired,
         labels=(baseline.name, candidate.name),
         caveats=caveats,
-        one_session=one_session,
         simulated=simulated,
         fixed_rate=fixed,
+        history=others,
+        worse_only=past.is_history,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
     return replace(
@@ -189,14 +143,19 @@ def _judged(
         only_baseline=alone[0],
         only_candidate=alone[1],
         renamed=tuple(_renamed(sides).items()) if kind == "studies" else (),
+        history=level,
     )
 
 
 def _missing(baseline: AnswerSide, candidate: AnswerSide) -> list[Caveat]:
     """A caveat for each side that lacks tests of the other."""
-    left, right = ({sample.cell for sample in side.samples} for side in (baseline, candidate))
+    left, right = (_measured(side) for side in (baseline, candidate))
     alone: list[tuple[Side, set[str]]] = [("candidate", left - right), ("baseline", right - left)]
     return [limit("missing-tests", tests=tuple(sorted(tests))).of(side) for side, tests in alone if tests]
+
+
+def _measured(side: AnswerSide) -> set[str]:
+    return {sample.cell for part in side.parts for sample in part.samples}
 
 
 def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
@@ -214,10 +173,11 @@ def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Cavea
     found = [
         caveat.of(name)
         for side, name in zip(sides, BOTH, strict=True)
-        if side.study is not None
-        for caveat in caveats_of(side.study, side.cells, (side.stage,))
+        for part in side.parts
+        if part.study is not None
+        for caveat in caveats_of(part.study, part.cells, (part.stage,))
     ]
-    return _joined([*found, *models])
+    return _joined([*_distinct(found), *models])
 
 
 def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
@@ -234,18 +194,24 @@ def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[s
 
 def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
     """What disturbed the compared runs, and how short they were."""
-    baseline, candidate = (
-        {}
-        if side.study is None or side.is_imported or side.measured_plan.virtual
-        else runs_by_test(side.study.reading().seen, side.cells, side.stage)
-        for side in sides
-    )
+    baseline, candidate = (_runs_of(side) for side in sides)
     short = [
         caveat.of(name)
         for side, runs, name in zip(sides, (baseline, candidate), BOTH, strict=True)
         for caveat in (*group_limit_caveats(runs), *short_run_caveats(side.measured_plan, runs))
     ]
     return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
+
+
+def _runs_of(side: AnswerSide) -> dict[str, list[RunReading]]:
+    """The measured runs of each test of a side; none of another tool, or of simulated time."""
+    found: dict[str, list[RunReading]] = {}
+    for part in side.parts:
+        if part.study is not None and not part.is_imported and not part.measured_plan.virtual:
+            own = runs_by_test(part.study.reading().seen, part.cells, part.stage)
+            for test, runs in own.items():
+                found.setdefault(test, []).extend(runs)
+    return found
 
 
 def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:
@@ -263,8 +229,22 @@ def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:
 def _between(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
     """In what the two sides differ apart from what is compared."""
     baseline, candidate = sides
+    if kind != "studies":
+        return rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
+    pairs = ((one, other) for one in baseline.parts for other in candidate.parts)
+    return _distinct([caveat for one, other in pairs for caveat in _between_studies((one, other))])
+
+
+def _distinct(caveats: Sequence[Caveat]) -> list[Caveat]:
+    """Caveats without those that say the same of other studies of a side."""
+    return list({msgspec.json.encode(caveat): caveat for caveat in caveats}.values())
+
+
+def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
+    """In what two studies differ."""
+    baseline, candidate = sides
     found = rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
-    if kind != "studies" or baseline.study is None or candidate.study is None:
+    if baseline.study is None or candidate.study is None:
         return found
     ours = {label: cell for cell, label in baseline.cells.items()}
     names = {theirs: ours[label] for theirs, label in candidate.cells.items() if label in ours}
@@ -293,7 +273,7 @@ def _environment(study: StudyReading, stage: str) -> dict[str, str]:
 def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:
     """The measured cells that the candidate calls otherwise: its label, and the baseline's."""
     baseline, candidate = sides
-    measured = {sample.cell for sample in baseline.samples}
+    measured = _measured(baseline)
     return {theirs: ours for theirs, ours in candidate.cells.items() if theirs != ours and ours in measured}
 
 
@@ -438,7 +418,7 @@ def levels_answer(
         side(levels[1]),
         "levels",
         paired=plan.study.order == "random" and not is_label,
-        one_session=is_label,
+        by_session=is_label,
         extra=[*order_caveats(plan), *aa_caveats(plan, samples)],
     )
 

@@ -126,10 +126,14 @@ def make_study(
     *,
     name: str | None = None,
     stage: str = STAGE,
+    session: str = "",
     command: str = "",
 ) -> StudyFolder:
-    """Create a study folder from imported results. Raises Refused when the folder or a name cannot be used."""
-    for word, what in ((name, "name"), (stage, "stage")):
+    """Create a study folder from imported results. Raises Refused when the folder or a name cannot be used.
+
+    `session`: the name of the session in which all of it was measured; empty: as the files say.
+    """
+    for word, what in ((name, "name"), (stage, "stage"), (session or None, "session")):
         if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise Refused(
                 f"--{what} {word!r}", expected="letters, digits, '-', '_' and '.'", code="wrong-value"
@@ -140,7 +144,9 @@ def make_study(
     _separate_metrics(runs)
     if len(runs) > RUNS_MAX:
         raise Refused("", f"{len(runs):,} runs", advice=f"a study has at most {RUNS_MAX:,}", code="too-large")
-    plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
+    plan = _plan(
+        found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage, session
+    )
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)
     try:
@@ -278,7 +284,12 @@ def blocks_of(runs: Sequence[tuple[Source, Result, ToolRun]]) -> list[int]:
 
 
 def _plan(
-    found: Sequence[tuple[Source, Result]], runs: list[ToolRun], blocks: Sequence[int], name: str, stage: str
+    found: Sequence[tuple[Source, Result]],
+    runs: list[ToolRun],
+    blocks: Sequence[int],
+    name: str,
+    stage: str,
+    session: str,
 ) -> Plan:
     """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files have none."""
     first = found[0][1]
@@ -298,6 +309,7 @@ def _plan(
         stage=(Stage(name=stage, measure=(STAGE,)),),
         question=f"What did {imported.words} report?",
         measure={STAGE: Measure(workload=imported.tool)},
+        session=session,
     )
     facts = TargetFacts(
         "imported",
@@ -427,6 +439,7 @@ def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> ImportedRun:
     return ImportedRun(
         run=planned.index,
         key=planned.key,
+        session_name=run.session,
         cycle=1,
         arm="torture",
         stage=planned.stage,
@@ -470,6 +483,7 @@ def _source_record(source: Source, result: Result) -> SourceFile:
         tool=result.tool,
         version=result.version,
         began=result.began,
+        began_at=_date(result.began),
         command=result.command,
         machine=result.machine,
         facts=result.facts,

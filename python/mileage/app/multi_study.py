@@ -3,61 +3,182 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample
-from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.judge.mean_over_cells import Rank, ranking
+from mileage.judge.sessions import SPREAD_MIN
 from mileage.model.cell_key import alike
+from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
 from mileage.report.caveat_words import caveat_words
+from mileage.store.study_folder import is_study
+
+if TYPE_CHECKING:
+    from mileage.app.answer_side import AnswerSide
 
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
 
 
-def compare(a: str | StudyResult, b: str | StudyResult, *, stage: str | None = None) -> Comparison:
+def compare(
+    a: str | StudyResult,
+    b: str | StudyResult,
+    *,
+    stage: str | None = None,
+    spread: Sequence[str | StudyResult] = (),
+) -> Comparison:
     """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies: folders, or results.
+
+    A folder of studies of one target is a side with the sessions of all of them. `spread`: studies of other sessions,
+    which show how much sessions differ, for one session on each side; where the folder of `a` or of `b` lies with
+    others of its target in a folder of their own, these do.
 
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    from mileage.app.answer import AnswerSide, answer, stages_answer
+    from mileage.app.answer import answer, stages_answer
+    from mileage.app.answer_side import Past
     from mileage.app.notebook_view import shown
 
-    (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
-    a, b = _name(a), _name(b)
-    if first.folder.path.resolve() == second.folder.path.resolve():
-        if first_stage == second_stage:
-            raise Refused(
-                "",
-                f"{a} and {b} are the same stage",
-                advice=f"name two stages, such as {a}:before and {a}:after",
-                code="repeated",
-            )
-        return shown(stages_answer(first.plan, first.samples(), first, (first_stage, second_stage)))
-    labels = _labels((first, first_stage), (second, second_stage))
-    ours = names_in(first.plan, second.plan)
-    own = {cell.label: cell.label for cell in first.plan.cells}
-    others = {cell.label: ours.get(cell.label, cell.label) for cell in second.plan.cells}
-    left = AnswerSide(first.plan, first.samples(), first, first_stage, labels[0], own)
-    right = AnswerSide(second.plan, second.samples(), second, second_stage, labels[1], others)
-    samples = left.samples, right.samples
+    sides = _studies_of(a), _studies_of(b)
+    if len(sides[0]) == len(sides[1]) == 1:
+        (first, one), (second, other) = stage_of(sides[0][0], stage), stage_of(sides[1][0], stage)
+        if first.folder.path.resolve() == second.folder.path.resolve():
+            if one == other:
+                raise Refused(
+                    "",
+                    f"{_name(a)} and {_name(b)} are the same stage",
+                    advice=f"name two stages, such as {_name(a)}:before and {_name(a)}:after",
+                    code="repeated",
+                )
+            return shown(stages_answer(first.plan, first.samples(), first, (one, other)))
+    left, right = _sides(a, b, sides, stage)
+    shows = [*spread] or [*_kept_with(left, right)]
+    past = Past(
+        spread=tuple(_sessions_like(left, [one for text in shows for one in _studies_of(text)], stage))
+    )
+    return shown(answer(left, right, "studies", past=past, by_session=True))
+
+
+def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -> Comparison:
+    """Compare the last of some studies with the level that the sessions before it hold.
+
+    `studies` are in the order of their dates; a folder of studies stands for all of them. Whether the last one is worse
+    is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts.
+
+    Raises:
+        Refused: fewer than four studies, or as `compare`.
+    """
+    from mileage.app.answer import answer
+    from mileage.app.answer_side import Past
+    from mileage.app.notebook_view import shown
+
+    every = [one for text in studies for one in _studies_of(text)]
+    if len(every) <= SPREAD_MIN:
+        raise Refused(
+            f"{len(every)} studies",
+            f"a history needs {SPREAD_MIN} or more, and the one that is judged against it",
+            code="too-few",
+        )
+    _check_distinct(every)
+    left, right = _sides("the history", every[-1], (every[:-1], every[-1:]), stage)
+    past = Past(is_history=True)
+    return shown(answer(replace(left, name="the history"), right, "studies", past=past, by_session=True))
+
+
+def _studies_of(study: str | StudyResult) -> list[str | StudyResult]:
+    """The studies that FOLDER or FOLDER:STAGE stands for: itself, or all in a folder of studies, by their start."""
+    if not isinstance(study, str):
+        return [study]
+    path, colon, named = study.rpartition(":") if not Path(study).exists() else (study, "", "")
+    inside = [one for one in sorted(Path(path).glob("*")) if is_study(one)] if path else []
+    if not inside or is_study(Path(path)):
+        return [study]
+    results = sorted((load(str(one)) for one in inside), key=_started)
+    if colon:
+        return [f"{one.folder.path}:{named}" for one in results]
+    return [*results]
+
+
+def _started(result: StudyResult) -> tuple[str, str]:
+    """When a study began, and its name."""
+    head = result.content().of_kind(StudyEntry)
+    return (head[0].started or "" if head else ""), result.folder.path.name
+
+
+def _sides(
+    a: str | StudyResult,
+    b: str | StudyResult,
+    sides: tuple[Sequence[str | StudyResult], Sequence[str | StudyResult]],
+    stage: str | None,
+) -> tuple[AnswerSide, AnswerSide]:
+    """The two sides of a comparison of studies. Raises Refused where they have no cell in common."""
+    opened = [[stage_of(one, stage) for one in side] for side in sides]
+    ours = opened[0][0][0].plan
+    labels = _labels(opened[0][0], opened[1][0])
+    names = [
+        label if len(own) == 1 else str(Path(_name(text)))
+        for label, own, text in zip(labels, opened, (a, b), strict=True)
+    ]
+    left, right = (_side(ours, own, name) for own, name in zip(opened, names, strict=True))
+    samples = [[sample for part in side.parts for sample in part.samples] for side in (left, right)]
     if {sample.cell for sample in samples[0]}.isdisjoint(sample.cell for sample in samples[1]):
         raise Refused(
             "",
-            f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common: "
+            f"{_name(a)} ({left.stage}) and {_name(b)} ({right.stage}) have no measured cell in common: "
             f"{_listed_cells(samples[0])}; {_listed_cells(samples[1])}",
             advice="measure both with the same settings; a recorded one, such as a rate, is in the name of its cell",
             code="nothing-in-common",
         )
-    return shown(answer(left, right, "studies"))
+    return left, right
+
+
+def _side(ours: Plan, studies: Sequence[tuple[StudyResult, str]], name: str) -> AnswerSide:
+    """A side of some studies, its cells named as those of a plan."""
+    from mileage.app.answer_side import AnswerSide
+
+    parts = []
+    for result, stage in studies:
+        known = names_in(ours, result.plan)
+        cells = {cell.label: known.get(cell.label, cell.label) for cell in result.plan.cells}
+        own = name if len(studies) == 1 else result.folder.path.name
+        parts.append(AnswerSide(result.plan, result.samples(), result, stage, own, cells))
+    return replace(parts[0], name=name, further=tuple(parts[1:]))
+
+
+def _sessions_like(
+    side: AnswerSide, studies: Sequence[str | StudyResult], stage: str | None
+) -> list[AnswerSide]:
+    """Studies as sides that show the spread of the tests of a side."""
+    return [_side(side.plan, [stage_of(study, stage)], _name(study)) for study in studies]
+
+
+def _kept_with(left: AnswerSide, right: AnswerSide) -> list[str | StudyResult]:
+    """The history of a side: the folder that it lies in, where all studies in it are of its target, but the other side.
+
+    Empty where there are fewer than three, or where a side has several sessions.
+    """
+    if left.further or right.further:
+        return []
+    mine, other = (side.study.folder.path.resolve() for side in (left, right) if side.study is not None)
+    for home, excluded in ((mine.parent, other), (other.parent, mine)):
+        found = [load(str(one)) for one in sorted(home.glob("*")) if is_study(one)]
+        targets = {result.plan.facts.identity for result in found}
+        kept = [result for result in found if result.folder.path.resolve() != excluded]
+        if (
+            len(targets) == 1
+            and all(result.plan.imported is None for result in found)
+            and len(kept) >= SPREAD_MIN
+        ):
+            return [*kept]
+    return []
 
 
 def _listed_cells(samples: Sequence[Sample]) -> str:
@@ -141,29 +262,6 @@ def rank(
         raise Refused("", str(cause), code="too-few") from cause
 
 
-def history(
-    studies: Sequence[str | StudyResult],
-    *,
-    stage: str | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> tuple[Change, ...]:
-    """Find the dates at which a target's level changed, over studies given in the order of their dates.
-
-    `warn` as in :func:`rank`.
-
-    Raises:
-        Refused: fewer than six studies, or as :func:`rank`.
-    """
-    if len(studies) < 2 * STUDIES_MIN:
-        raise Refused(f"{len(studies)} studies", f"a history needs {2 * STUDIES_MIN} or more", code="too-few")
-    measured = _measured(studies, stage, warn)
-    cells = _in_all(measured, warn)
-    try:
-        return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
-    except ValueError as cause:
-        raise Refused("", str(cause), code="too-few") from cause
-
-
 def _in_all(
     measured: Sequence[tuple[str, dict[str, list[float]]]], warn: Callable[[str], None] | None
 ) -> list[str]:
@@ -182,6 +280,11 @@ def _in_all(
     return [cell for cell, names in lacking.items() if not names]
 
 
+def _check_distinct(studies: Sequence[str | StudyResult]) -> None:
+    if len({_name(study) for study in studies}) < len(studies):
+        raise Refused("", "a study is named twice", advice="name each once", code="repeated")
+
+
 def _name(study: str | StudyResult) -> str:
     return study if isinstance(study, str) else str(study.folder.path)
 
@@ -193,8 +296,7 @@ def _measured(
 
     `warn` receives a line when the devices are of different classes.
     """
-    if len({_name(study) for study in studies}) < len(studies):
-        raise Refused("", "a study is named twice", advice="name each once", code="repeated")
+    _check_distinct(studies)
     found: list[tuple[str, dict[str, list[float]]]] = []
     classes, plans = {}, []
     for study in studies:

@@ -61,7 +61,13 @@ if TYPE_CHECKING:
     help="Compare one study with what its source printed: x25e-2010, sandforce-2011, qmul-2017, anandtech-2009, or a "
     "CSV file.",
 )
-@click.option("--history", is_flag=True, help="Find where a series of studies of one target changed.")
+@click.option("--history", is_flag=True, help="Judge the last study against the level of those before.")
+@click.option(
+    "--spread",
+    multiple=True,
+    metavar="FOLDER",
+    help="Other sessions of the target, which show how much sessions differ; may be given several times.",
+)
 @click.option(
     "--fail-if",
     "rules",
@@ -97,6 +103,7 @@ def command(
     out: Path | None,
     published: str | None,
     history: bool,
+    spread: tuple[str, ...],
     rules: tuple[str, ...],
     allow_missing: bool,
     allow_unjudged: bool,
@@ -106,9 +113,10 @@ def command(
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE.
 
     With one folder: the comparison of its own plan, or with --workloads of two
-    workloads that it measured. With three or more: a ranking. With --history:
-    where a series of studies of one target changed. With --table: judge a
-    published table of means, or of differences, with standard deviations.
+    workloads that it measured. A folder of studies of one target is a side with
+    the sessions of all of them. With three or more: a ranking. With --history: the
+    last one against the level of those before it. With --table: judge a published
+    table of means, or of differences, with standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
@@ -117,7 +125,7 @@ def command(
     mileage compare study-1 study-2 --fail-if "slower > 5%"
     mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties
-    mileage compare --history nightly-*       in the order given
+    mileage compare --history nightly-* --fail-if slower
     mileage compare --table published.csv --runs 10
     mileage compare study-1 --published x25e-2010 --out published
     """
@@ -128,32 +136,38 @@ def command(
         if value and not rules:
             raise click.UsageError(f"{option} belongs to --fail-if")
     if table is not None:
-        if studies or stage is not None or history or workloads is not None:
+        if studies or stage is not None or history or spread or workloads is not None:
             raise click.UsageError("--table judges a file: remove studies, --stage, --workloads, --history")
         _table(table, against, runs, margin, out, gate)
         return
     if published is not None:
-        others = (stage, workloads, history, against, runs, margin)
+        others = (stage, workloads, history, spread, against, runs, margin)
         _published(studies, published, out, gate, alone=not any(others))
         return
-    options = (("against", against), ("runs", runs), ("margin", margin), ("out", out))
-    given = [name for name, value in options if value is not None]
-    if given:
-        page = "; mileage report A B --out NEW writes the page of two studies" if given[0] == "out" else ""
-        raise click.UsageError(f"--{given[0]} belongs to --table{page}")
+    _check_options(against=against, runs=runs, margin=margin, out=out)
+    if spread and (workloads is not None or history or len(studies) != 2):
+        raise click.UsageError("--spread belongs to two studies of one session each")
     if workloads is not None:
         if history or len(studies) != 1:
             raise click.UsageError("--workloads compares two workloads of one study: give one folder")
         _workloads(studies[0], workloads, stage, gate)
         return
     if history or len(studies) > 2:
-        _many(studies, stage, history, gate)
+        (_history if history else _ranking)(studies, stage, gate)
         return
     if not studies:
         raise click.UsageError("name two studies or stages to compare, or give --table CSV")
     if len(studies) == 1 and stage is not None:
         raise click.UsageError("--stage belongs to two studies: one is compared as its plan says")
-    _studies(studies, stage, gate)
+    _studies(studies, stage, spread, gate)
+
+
+def _check_options(**options: object) -> None:
+    """Raises UsageError for an option of a table that is given without one."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        page = "; mileage report A B --out NEW writes the page of two studies" if given[0] == "out" else ""
+        raise click.UsageError(f"--{given[0]} belongs to --table{page}")
 
 
 class _Gate:
@@ -260,9 +274,15 @@ def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: 
     gate.conclude(compare_workloads(study, workloads, stage=stage))
 
 
-def _many(studies: tuple[str, ...], stage: str | None, history: bool, gate: _Gate) -> None:
+def _history(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     from mileage import app
-    from mileage.report.multi_study import history_text, ranking_text
+
+    gate.conclude(app.history(studies, stage=stage))
+
+
+def _ranking(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
+    from mileage import app
+    from mileage.report.multi_study import ranking_text
 
     if gate.rules:
         raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
@@ -271,13 +291,6 @@ def _many(studies: tuple[str, ...], stage: str | None, history: bool, gate: _Gat
             f"--format {gate.form} needs two studies: a ranking is printed as text or json"
         )
     as_json = gate.form == "json"
-    if history:
-        changes = app.history(studies, stage=stage, warn=_warn)
-        if as_json:
-            _print_json(changes)
-        else:
-            click.echo(history_text(changes, studies), nl=False)
-        return
     ranks = app.rank(studies, stage=stage, warn=_warn)
     if as_json:
         _print_json(ranks)
@@ -289,11 +302,13 @@ def _warn(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
+def _studies(studies: tuple[str, ...], stage: str | None, spread: tuple[str, ...], gate: _Gate) -> None:
     from mileage import app
 
     gate.conclude(
-        app.load(studies[0]).comparison() if len(studies) == 1 else app.compare(*studies, stage=stage)
+        app.load(studies[0]).comparison()
+        if len(studies) == 1
+        else app.compare(*studies, stage=stage, spread=spread)
     )
 
 

@@ -25,6 +25,12 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.option("--name", metavar="NAME", help="Name of the study; default: the tool.")
 @click.option("--stage", default="imported", metavar="NAME", help='Name of its stage, such as "before".')
 @click.option(
+    "--session",
+    default="",
+    metavar="NAME",
+    help="Name of the session in which it was measured: imports of one name are one session.",
+)
+@click.option(
     "--equal-files",
     is_flag=True,
     help="Files with equal figures are repetitions, not copies of one file.",
@@ -45,6 +51,7 @@ def command(
     layout: str | None,
     name: str | None,
     stage: str,
+    session: str,
     equal_files: bool,
     strict: bool,
     as_json: bool,
@@ -67,7 +74,7 @@ def command(
     with CountedProgress("reading", bytes_of(files), unit="bytes") as view:
         found = read_files(files, layout, equal=equal_files, advance=view.advance)
         view.step("writing the study and its page")
-        folder = make_study(found, out, name=name, stage=stage, command=line)
+        folder = make_study(found, out, name=name, stage=stage, session=session, command=line)
         result = app.load(folder.path)
         result.write_report()
     if as_json:

@@ -52,6 +52,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
     """The line in which its call of the tool begins; 0 where the file is of one call, or does not say."""
     levels: dict[str, str] = {}
     """Settings in the file, by name."""
+    session: str = ""
+    """What the file calls the session in which it was measured; empty where it does not."""
     rate_bytes_per_s: float | None = None
     ops_per_s: float | None = None
     latency_p99_ns: float | None = None

@@ -1,8 +1,9 @@
 """A plain table of samples: one figure of one repetition of one cell in each row, for tools without a reader.
 
-Scope: one header row with the columns `cell`, `repetition`, `value` and `unit`; optionally `metric`; every other column
-is a setting, whatever its name. Rows of one cell, repetition and setting are figures of one run, and rows of one
-repetition number were measured together. Fields are separated by commas, semicolons or tabs, whichever the header has.
+Scope: one header row with the columns `cell`, `repetition`, `value` and `unit`; optionally `metric` and `session`;
+every other column is a setting, whatever its name. Rows of one cell, session, repetition and setting are figures of one
+run, and rows of one repetition number were measured together. Fields are separated by commas, semicolons or tabs,
+whichever the header has.
 What it refuses: a decimal comma, a unit that has two meanings or none, a metric that does not fit its unit, a time
 without a metric, and a figure that is given twice. A row with another number of fields, or whose value is no number, is
 reported as not understood.
@@ -29,6 +30,8 @@ from mileage.model.imported_settings import INCIDENTAL
 LAYOUT: Final = "samples-csv"
 COLUMNS: Final = ("cell", "repetition", "value", "unit")
 METRIC: Final = "metric"
+SESSION: Final = "session"
+"""Rows with one name here were measured in one session."""
 _OPERATIONS: Final = {**OPERATIONS, "ops/s": 1.0}
 _JUDGED: Final = {
     "throughput": ("rate_bytes_per_s", RATES),
@@ -58,6 +61,7 @@ class _Row(msgspec.Struct, frozen=True):
     """In the unit of the field of a run."""
     printed: tuple[str, float]
     levels: dict[str, str]
+    session: str
 
 
 def knows(source: Source) -> bool:
@@ -141,10 +145,12 @@ def _row(source: Source, at: int, names: list[str], fields: list[str]) -> _Row |
         # A name that distinguishes no cells in the files of a tool does so here.
         f"column {name}" if name in INCIDENTAL else name: text
         for name, text in found.items()
-        if name and text and name not in (*COLUMNS, METRIC)
+        if name and text and name not in (*COLUMNS, METRIC, SESSION)
     }
     named = f"{metric} [{found['unit']}]"
-    return _Row(at, found["cell"], repetition, metric, value * scale, (named, value), levels)
+    return _Row(
+        at, found["cell"], repetition, metric, value * scale, (named, value), levels, found.get(SESSION, "")
+    )
 
 
 def _meaning(where: str, metric: str, unit: str) -> tuple[str, float]:
@@ -180,9 +186,9 @@ def _runs(source: Source, rows: list[_Row]) -> list[ToolRun]:
     """The runs: rows of one cell, repetition and setting together. Raises Refused for a figure that is given twice."""
     runs: dict[tuple[object, ...], ToolRun] = {}
     lines: dict[tuple[object, ...], int] = {}
-    calls: dict[int, int] = {}
+    calls: dict[tuple[str, int], int] = {}
     for row in rows:
-        key = (row.cell, row.repetition, *row.levels.items())
+        key = (row.cell, row.session, row.repetition, *row.levels.items())
         if (other := lines.setdefault((key, row.metric), row.line)) != row.line:
             raise Refused(
                 f"{source.path}, line {row.line}",
@@ -197,8 +203,9 @@ def _runs(source: Source, rows: list[_Row]) -> list[ToolRun]:
                 key=CellKey(row.cell),
                 kind="throughput",
                 line=row.line,
-                call=calls.setdefault(row.repetition, row.line),
+                call=calls.setdefault((row.session, row.repetition), row.line),
                 levels=row.levels,
+                session=row.session,
             ),
         )
         run.printed.append(row.printed)

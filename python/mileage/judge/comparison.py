@@ -20,17 +20,21 @@ from mileage.judge.evidence import (
     complete_cycles,
     of_independent,
     of_pairs,
+    of_sessions,
     of_stages,
     with_known_spread,
 )
+from mileage.judge.history import HistoryLevel
 from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
-from mileage.judge.ratio import exp
+from mileage.judge.ratio import Estimate, exp
+from mileage.judge.repetition_check import examined, of_whole
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
+from mileage.judge.sessions import SPREAD_MIN
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import superiority
 from mileage.judge.verdict import Verdict, decide, relevance_of
-from mileage.model.caveat import Caveat, limit, note
+from mileage.model.caveat import BOTH, Caveat, Side, limit, note, veto
 
 Interval = tuple[float, float]
 
@@ -153,6 +157,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The factor whose levels are compared; empty where there is none."""
     standings: tuple[CellStandings, ...] = ()
     """All levels of the factor by cell, where there are more than two."""
+    sessions: tuple[int, int] = (0, 0)
+    """The sessions in which the baseline and the candidate were measured; 0 for a simulation, and where not known."""
+    history: HistoryLevel | None = None
+    """How the sessions of the baseline went, where the candidate was judged against a history."""
     band: ModelBand | None = None
     """On a virtual drive, the same comparison over choices that are not published; None where none was tried."""
 
@@ -235,17 +243,19 @@ def compare_arms(
     labels: tuple[str, str],
     alpha: float = 0.05,
     caveats: Sequence[Caveat] = (),
-    one_session: bool = False,
     simulated: bool = True,
     fixed_rate: Collection[str] = (),
+    history: Sequence[Sample] = (),
+    worse_only: bool = False,
 ) -> Comparison:
     """Judge arm `b` (candidate) against arm `a` (baseline), each the samples of one stage and one arm.
 
     `paired`: runs with the same cycle and block were made together; t on the blocks' log ratios. Otherwise
-    Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
-    within a cycle are not independent. `labels` names the two. `one_session`:
-    each arm was measured in one session of its own (a boot, a machine), so that any other difference between the two
-    is confounded with the arm, and the comparison is descriptive. `relevance` and `simulated` as in `compare_stages`.
+    Welch on logs: of the sessions' means where the two were measured in sessions of their own (`judge.sessions`), of
+    the cycles' means where both arms have two or more cycles, since runs within a cycle are not independent, or of the
+    runs. `labels` names the two. `history`: samples of other sessions, which show the spread between sessions; without
+    them one session on each side only describes. `worse_only`: whether the candidate is worse is asked one-sided.
+    `relevance` and `simulated` as in `compare_stages`.
     ValueError: an arm that mixes stages or arms, a row twice, equal or empty labels, alpha outside (0, 0.5).
     """
     _check_question(*labels, alpha)
@@ -257,27 +267,64 @@ def compare_arms(
     # it.
     several = all(len({s.cycle for s in arm}) > 1 for arm in (a, b))
     unit: Unit = "block" if paired else "cycle" if several else "run"
+    sessions = [{s.session for s in arm} for arm in (a, b)]
+    alone = () if paired else _alone(sessions, history)
+    if not paired and not alone and _are_apart(sessions):
+        unit = "session"
     cells_a, cells_b = ({(g[0].cell, g[0].metric): g for g in by_cell(arm)} for arm in (a, b))
+    past = {(g[0].cell, g[0].metric): g for g in by_cell(history)}
     evidence = []
     for group in by_cell([*a, *b]):
         key = (group[0].cell, group[0].metric)
         low, high = cells_a.get(key, []), cells_b.get(key, [])
-        evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
-    return judged(
+        if unit == "session":
+            evidence.append(of_sessions(low, high, past.get(key, [])))
+        else:
+            evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
+    found = judged(
         evidence,
         relevance,
         kind="arms",
         baseline=labels[0],
         candidate=labels[1],
-        descriptive=one_session,
+        descriptive=bool(alone),
         unit=unit,
         sham_removed=False,
         alpha=alpha,
-        caveats=(*caveats, *([limit("one-session")] if one_session else [])),
+        caveats=(*caveats, *_session_caveats(alone, unit, sessions, history)),
         simulated=simulated,
         fixed_rate=fixed_rate,
         cells_of=[{s.cell for s in arm} for arm in (a, b)],
+        worse_only=worse_only,
     )
+    counts = [len(found - {0}) for found in sessions]
+    return msgspec.structs.replace(found, sessions=(counts[0], counts[1]))
+
+
+def _are_apart(sessions: Sequence[set[int]]) -> bool:
+    """Whether two arms were measured in different sessions; simulations (session 0) are not."""
+    low, high = sessions
+    return low | high != {0} and not (low == high and len(low) == 1)
+
+
+def _alone(sessions: Sequence[set[int]], history: Sequence[Sample]) -> tuple[Side, ...]:
+    """The sides of one session each that nothing shows the spread of: no second session, no history."""
+    if not _are_apart(sessions) or len({s.session for s in history}) >= SPREAD_MIN:
+        return ()
+    if any(len(own - {0}) > 1 for own in sessions):
+        return ()
+    return tuple(side for side, own in zip(BOTH, sessions, strict=True) if own != {0})
+
+
+def _session_caveats(
+    alone: tuple[Side, ...], unit: Unit, sessions: Sequence[set[int]], history: Sequence[Sample]
+) -> list[Caveat]:
+    """That nothing shows the spread between sessions, or what does for one session on each side."""
+    if alone:
+        return [veto("one-session").of(*alone)]
+    if unit == "session" and max(map(len, sessions)) == 1:
+        return [note("session-spread", sessions=len({s.session for s in history}))]
+    return []
 
 
 def judged(
@@ -297,6 +344,7 @@ def judged(
     is_printed: bool = False,
     fixed_rate: Collection[str] = (),
     cells_of: Sequence[set[str]] = (set(), set()),
+    worse_only: bool = False,
 ) -> Comparison:
     """Turn the evidence of every test into a verdict, with p values corrected for multiple tests.
 
@@ -305,21 +353,21 @@ def judged(
     """
     if not simulated:
         evidence = [
-            with_known_spread(found, unit) if found.sample.metric in HEADLINE_METRICS else found
+            examined(with_known_spread(found, unit), unit)
+            if found.sample.metric in HEADLINE_METRICS
+            else found
             for found in evidence
         ]
-    tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
-    p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
-    # The few headline cells were chosen in advance and carry the verdict sentence: control any false alarm among them
-    # (Holm).
-    family = [i for i in tested if _is_headline(evidence[i].sample, fixed_rate)]
-    p_holm = dict(zip(family, holm([p_raw[i] for i in family]), strict=True))
-    # The table is read as a list of findings: control the share of false ones among all tested cells.
-    p_bh = dict(zip(tested, benjamini_hochberg([p_raw[i] for i in tested]), strict=True))
-    cells = [
-        _cell(found, relevance_of(found.sample.metric, relevance), alpha, p_holm.get(i), p_bh.get(i))
+        caveats = (*caveats, *of_whole(evidence))
+    # The intervals of one session each cover the runs within the sessions, so they test nothing.
+    is_tested = all(caveat.code != "one-session" for caveat in caveats)
+    p_raw = {
+        i: _p_value(found.sample, found.estimate, worse_only=worse_only)
         for i, found in enumerate(evidence)
-    ]
+        if found.estimate is not None and is_tested
+    }
+    family = [i for i in p_raw if _is_headline(evidence[i].sample, fixed_rate)]
+    cells = _cells(evidence, relevance, alpha, p_raw, family)
     counts = _most_units(evidence)
     headline = tuple(
         c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample, fixed_rate)
@@ -349,6 +397,30 @@ def judged(
     )
 
 
+def _cells(
+    evidence: Sequence[Evidence],
+    relevance: Mapping[str, float],
+    alpha: float,
+    p_raw: Mapping[int, float],
+    family: Sequence[int],
+) -> list[CellVerdict]:
+    """The verdict of each test. `p_raw`: of what was tested, by its place in the evidence; `family`: the headline."""
+    # The few headline cells were chosen in advance and carry the verdict sentence: control any false alarm among them
+    # (Holm).
+    p_holm = dict(zip(family, holm([p_raw[i] for i in family]), strict=True))
+    # The table is read as a list of findings: control the share of false ones among all tested cells.
+    p_bh = dict(zip(p_raw, benjamini_hochberg([*p_raw.values()]), strict=True))
+    return [
+        _cell(
+            found,
+            relevance_of(found.sample.metric, relevance),
+            alpha,
+            (p_raw.get(i), p_holm.get(i), p_bh.get(i)),
+        )
+        for i, found in enumerate(evidence)
+    ]
+
+
 def _overall(family: Sequence[int], evidence: Sequence[Evidence]) -> MeanRatio | None:
     """Mean ratio of the cells of a family that were measured in the same units."""
     logs = [evidence[i].unit_logs for i in family]
@@ -358,11 +430,17 @@ def _overall(family: Sequence[int], evidence: Sequence[Evidence]) -> MeanRatio |
     return mean_ratio(logs, seed=RESAMPLING_SEED)
 
 
+def _p_value(sample: Sample, estimate: Estimate, *, worse_only: bool) -> float:
+    """Two-sided p; `worse_only`: for a change for the worse one-sided."""
+    p = estimate.p_value()
+    return p / 2 if worse_only and (estimate.log_ratio < 0) == sample.higher_is_better else p
+
+
 def _cell(
-    found: Evidence, relevance: float, alpha: float, p_holm: float | None, p_bh: float | None
+    found: Evidence, relevance: float, alpha: float, p_values: tuple[float | None, float | None, float | None]
 ) -> CellVerdict:
     estimate, sample, caveats = found.estimate, found.sample, [*found.caveats]
-    p_raw = None if estimate is None else estimate.p_value()
+    p_raw, p_holm, p_bh = p_values
     verdict: Verdict = "undecided"
     # Holm's value where the cell is a headline, as it is the stricter one.
     p_adjusted = p_bh if p_holm is None else p_holm
@@ -404,8 +482,8 @@ def _cell(
         values_baseline=found.values_baseline,
         values_candidate=found.values_candidate,
         sham_ratio=_exp(found.log_sham),
-        mde=None if estimate is None else estimate.detectable(alpha),
-        p_exact=None if found.exact is None else found.exact.p,
+        mde=None if estimate is None or p_raw is None else estimate.detectable(alpha),
+        p_exact=None if found.exact is None or p_raw is None else found.exact.p,
         depends_on_method=depends,
         caveats=tuple(caveats),
         superiority=_superiority(found, sample.higher_is_better),

@@ -15,9 +15,10 @@ import msgspec
 from mileage.judge.exact import ExactP, rank_sum, sign_flip
 from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, unpaired
 from mileage.judge.samples import SHAM, TORTURE, Sample
+from mileage.judge.sessions import between_sessions, session_means
 from mileage.model.caveat import Caveat, limit, note
 
-Unit = Literal["cycle", "block", "run"]
+Unit = Literal["session", "cycle", "block", "run"]
 Groups = dict[int, list[float]]
 
 
@@ -36,6 +37,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     unit_logs: tuple[float, ...] = ()
     units_baseline: int = 0
     units_candidate: int = 0
+    sessions_baseline: tuple[tuple[float, ...], ...] = ()
+    """The values of each session, where they are not of one session."""
+    sessions_candidate: tuple[tuple[float, ...], ...] = ()
     caveats: tuple[Caveat, ...] = ()
     """What is missing or special about this cell; their `tests` are empty."""
 
@@ -135,6 +139,50 @@ def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit
     else:
         low, high = ([x for cycle in sorted(group) for x in group[cycle]] for group in groups)
     return _from_groups(found, low, high, None, unit)
+
+
+def of_sessions(
+    baseline: Sequence[Sample], candidate: Sequence[Sample], history: Sequence[Sample]
+) -> Evidence:
+    """Evidence from two arms of one or several sessions each, none of them in common; see `judge.sessions`.
+
+    `history`: runs of this cell in other sessions, which show the spread for one session against one. A simulation has
+    no sessions, so that each of its runs counts as one.
+    """
+    found = _arms(baseline, candidate)
+    if problem := _unusable([*baseline, *candidate]):
+        return _noted(found, problem)
+    if not baseline or not candidate:
+        return _noted(found, limit("no-run"))
+    low, high = (_by_session(arm) for arm in (baseline, candidate))
+    past = _by_session([sample for sample in history if sample.has_logarithm])
+    means = [session_means(arm) for arm in (low, high)]
+    base = _mean(means[0])
+    units = tuple(mean - base for mean in means[1])
+    found = msgspec.structs.replace(
+        found,
+        log_baseline=base,
+        log_candidate=_mean(means[1]),
+        unit_logs=units,
+        log_ratio=_mean(units),
+        units_baseline=len(low),
+        units_candidate=len(high),
+        sessions_baseline=tuple(tuple(map(math.exp, runs)) for runs in low),
+        sessions_candidate=tuple(tuple(map(math.exp, runs)) for runs in high),
+    )
+    judged = between_sessions(low, high, past)
+    if judged is None:
+        return _noted(found, limit("too-few-units", count=1, unit="session", needed=2))
+    return msgspec.structs.replace(found, estimate=judged[0], exact=judged[1])
+
+
+def _by_session(arm: Sequence[Sample]) -> list[list[float]]:
+    """The logarithms of the runs of each session, the sessions in order; of a simulation each run by itself."""
+    groups: dict[tuple[int, int], list[float]] = {}
+    for sample in sorted(arm, key=lambda s: (s.session, s.cycle, s.block, s.run)):
+        place = (sample.session, 0) if sample.session else (0, len(groups))
+        groups.setdefault(place, []).append(math.log(sample.value))
+    return list(groups.values())
 
 
 def _by_cycle(found: Evidence, arms: Sequence[tuple[Groups, Groups]], sham: bool) -> Evidence:

@@ -36,6 +36,8 @@ class Sample(msgspec.Struct, frozen=True):
     metric: str
     value: float
     higher_is_better: bool
+    session: int = 0
+    """The session in which it was measured, equal on both sides of a comparison for one; 0: a simulation has none."""
 
     @property
     def has_logarithm(self) -> bool:
@@ -47,7 +49,7 @@ def check_unique(samples: Iterable[Sample]) -> None:
     """ValueError if one run has two values of one metric: which of them counts cannot be known."""
     seen: set[tuple[object, ...]] = set()
     for s in samples:
-        key = (s.cell, s.metric, s.run, s.cycle, s.arm, s.stage, s.block)
+        key = (s.cell, s.metric, s.session, s.run, s.cycle, s.arm, s.stage, s.block)
         if key in seen:
             raise ValueError(
                 f"{s.metric} of {s.cell} appears twice (run {s.run}, cycle {s.cycle}, {s.arm}, {s.stage}, "

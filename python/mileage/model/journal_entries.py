@@ -75,6 +75,8 @@ class ImportedRun(_AnyRun, frozen=True, kw_only=True, tag="run"):
     """Journal line of one run that was imported from another tool's result file."""
 
     key: str = ""
+    session_name: str = ""
+    """What its file calls the session in which it was measured; empty where it does not."""
     record: ImportedRecord
 
 
@@ -309,6 +311,8 @@ class SourceFile(Entry, frozen=True, kw_only=True, tag="file"):
     tool: str
     version: str | None = None
     began: str | None
+    began_at: str | None = None
+    """The same in ISO 8601; None where it is no date."""
     command: str | None
     machine: dict[str, str]
     facts: dict[str, str] = {}

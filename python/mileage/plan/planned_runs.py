@@ -297,7 +297,7 @@ def hash_of(
     return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
 
 
-_UNHASHED: Final = ("report", "band", "scale", "published", "notes")
+_UNHASHED: Final = ("report", "band", "scale", "published", "notes", "session")
 """Keys of a study that say nothing about its measurement; no plan has a scale."""
 
 

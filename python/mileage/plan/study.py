@@ -343,6 +343,10 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     published: str | None = None
     """The source whose study this repeats, by its name in profiles/published: its page shows what was printed next to
     what was found. Not part of the plan's hash."""
+    session: str = ""
+    """The name of the session in which it is measured, such as "2026-03-02": studies with one name are one session,
+    those with different names are not, whatever the times of their runs. Empty: one visit on one boot of a machine is
+    one session. Not part of the plan's hash."""
     notes: dict[str, str] = {}
     """What only a person knows of the machine, such as { "RAID cache" = "2 GiB, write back" }: recorded with the
     environment and shown on the page. Not part of the plan's hash."""

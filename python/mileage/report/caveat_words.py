@@ -47,7 +47,9 @@ class _Names:
         self.other = self.candidate if caveat.sides[:1] == ("baseline",) else self.baseline
 
 
-_NAMES_ITS_SIDE: Final = frozenset({"missing-tests", "simulated", "rate-limited", "class-assumed"})
+_NAMES_ITS_SIDE: Final = frozenset(
+    {"missing-tests", "simulated", "rate-limited", "class-assumed", "one-session"}
+)
 """Codes whose words have the name of their side already."""
 
 
@@ -132,6 +134,41 @@ def _odd(caveat: Caveat, _: _Names) -> str:
         f"{f['file']}, from line {f['line']}, is unlike the other {f['others']}: its {f['test_count']} tests are "
         f"together {abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {f['alpha']:g})"
     )
+
+
+def _one_session(caveat: Caveat, names: _Names) -> str:
+    rest = "the difference includes whatever else changed between them"
+    if len(caveat.sides) == 2:
+        return f"there is one session on each side, and {rest}"
+    return (
+        f"{names.one} is one session, and sessions differ from day to day by a spread that nobody knows here"
+    )
+
+
+def _dependent(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    return (
+        f"neighbouring runs of {_first(caveat.tests)} are alike (autocorrelation {f['phi']:.2f}): its "
+        f"{f['runs_baseline']} and {f['runs_candidate']} runs are worth {f['effective_baseline']:.1f} and "
+        f"{f['effective_candidate']:.1f} independent ones, and the interval is as wide as that"
+    )
+
+
+def _outlier(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    words = f"run {f['run']} of {f['runs']} of {_first(caveat.tests)} is unlike all others"
+    if "ratio_without" not in f:
+        return words
+    ratio, low, high = (float(f[f"{end}_without"]) for end in ("ratio", "low", "high"))
+    return f"{words}; without it the change is {ratio - 1:+.1%} (95 % CI {low - 1:+.1%} to {high - 1:+.1%})"
+
+
+def _figure(caveat: Caveat, name: str) -> str:
+    """A rate in bytes or operations per second, or a time, with three digits."""
+    value, metric = float(caveat.figures[name]), caveat.figures.get("metric", "")
+    if metric == "rate_bytes_per_s":
+        return f"{value / 1e6:.4g} MB/s"
+    return f"{value:.4g} s" if metric == "elapsed_s" else f"{value:,.4g} operations/s"
 
 
 def _model_miss(caveat: Caveat, _: _Names) -> str:
@@ -246,7 +283,30 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "rate-limited": _rate_limited,
     # The units.
     "one-cycle": _text("there is one cycle on one device"),
-    "one-session": _text("there is one session each"),
+    "one-session": _one_session,
+    "session-spread": _text("the interval has the spread between {sessions} sessions of this target"),
+    "copied-runs": lambda caveat, _: (
+        f"the runs{' of ' + _some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
+        "a little, so they show no spread"
+    ),
+    "dependent-runs": _dependent,
+    "two-regimes": lambda caveat, _: (
+        f"{_first(caveat.tests)} has two levels: {_figure(caveat, 'low')} in {caveat.figures['low_runs']} runs and "
+        f"{_figure(caveat, 'high')} in {caveat.figures['high_runs']}, so that no run is like the mean"
+    ),
+    "one-outlier": _outlier,
+    "history-changed": lambda caveat, _: (
+        f"{_first(caveat.tests)} changed by {float(caveat.figures['ratio']) - 1:+.1%} from {caveat.figures['since']} "
+        "on; the sessions since then are the baseline"
+    ),
+    "history-drifts": lambda caveat, _: (
+        f"{_first(caveat.tests)} drifts by {caveat.figures['change']:+.1%} over {caveat.figures['sessions']} sessions "
+        f"(Spearman, p = {caveat.figures['p']:.2g}): its first {caveat.figures['used']} are the baseline, until the "
+        "history is given from a later session on"
+    ),
+    "history-weekly": lambda caveat, _: (
+        f"days of the week differ in {_some(caveat.tests)} (p = {caveat.figures['p']:.2g}), which widens the interval"
+    ),
     "one-run": _text("there is one run of each test"),
     "no-complete-cycle": _text("no cycle was measured in both stages"),
     # One test.

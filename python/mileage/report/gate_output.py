@@ -14,6 +14,7 @@ from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.judge.gate_rules import GatedCell, RuleResult
 from mileage.report.caveat_words import caveat_words
 from mileage.report.sentence import METRIC_WORDS, notes_of, verdict_sentence
+from mileage.report.session_words import history_lines
 from mileage.report.text import comparison_table
 from mileage.report.wording import interval, percent, row_name, verdict_words
 from mileage.terminal import harmless, wrapped
@@ -31,7 +32,10 @@ def compared_text(comparison: Comparison, results: Results = (), width: int = 80
     """The sentence, the notes, the table and what the rules say, for a terminal of `width` columns."""
     blocks = [verdict_sentence(comparison), *notes_of(comparison)]
     lines = [line for text in blocks for line in [*wrapped(harmless(text), width), ""]]
-    gate = [line for text in gate_lines(comparison, results) for line in wrapped(harmless(text), width)]
+    about = [*history_lines(comparison), *gate_lines(comparison, results)]
+    gate = [
+        line for text in about for line in (wrapped(harmless(text), width) if len(text) > width else [text])
+    ]
     return "\n".join([*lines, comparison_table(comparison, width=width), *([""] if gate else []), *gate])
 
 

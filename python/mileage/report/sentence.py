@@ -18,6 +18,7 @@ from mileage.judge.model_band import ModelBand
 from mileage.judge.verdict import Verdict
 from mileage.plan.sizes import format_bytes
 from mileage.report.caveat_words import caveat_words, listed
+from mileage.report.session_words import number_word, plural, session_units
 from mileage.report.standings import ranking_words
 from mileage.report.wording import verdict_word
 
@@ -26,10 +27,6 @@ _WHOLE_PERCENT: Final = 9.95
 """From here on no digit follows the point of a range."""
 _MULTIPLE: Final = 2.0
 """Ratios from here on are written as "2.4 times as fast", below as a percentage."""
-_NUMBERS: Final = (
-    *("no", "one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
 METRIC_WORDS: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
@@ -76,7 +73,7 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
 
 
 _SAID_ELSEWHERE: Final = frozenset(
-    {*("one-cycle", "one-session", "one-run", "no-complete-cycle"), *("simulated", "model-variants")}
+    {*("one-cycle", "one-run", "no-complete-cycle"), *("simulated", "model-variants")}
 )
 """Limits with words of their own in the sentence: before the claim, or as the range of a model."""
 
@@ -102,9 +99,8 @@ def _weakened(comparison: Comparison, claim: str) -> str:
     alone = len(comparison.only_baseline) + len(comparison.only_candidate)
     if alone:
         both = len({cell.cell for cell in comparison.cells})
-        claim = (
-            f"both sides have {_number(both)} of {_number(both + alone)} tests: {_joined(comparison, claim)}"
-        )
+        counted = f"{number_word(both)} of {number_word(both + alone)} tests"
+        claim = f"both sides have {counted}: {_joined(comparison, claim)}"
     few = [words for code, words in _FEW.items() if comparison.has(code)]
     if few:
         return f"From {' and '.join(few)} only{', ' if alone else ': '}{_joined(comparison, claim)}"
@@ -114,7 +110,6 @@ def _weakened(comparison: Comparison, claim: str) -> str:
 _FEW: Final = {
     "one-cycle": "one cycle on one device",
     "no-complete-cycle": "no complete cycle",
-    "one-session": "one session each",
     "one-run": "one run of each test",
 }
 
@@ -128,6 +123,8 @@ def _joined(comparison: Comparison, statement: str) -> str:
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
+    if comparison.has("one-session"):
+        return _within_sessions(comparison, family)
     decided = _decided(family)
     if len(family) >= MANY_CELLS:
         return _many(comparison, family, decided, emphasis)
@@ -152,6 +149,17 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
     return f"{opening} ({_counts(family)})"
+
+
+def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
+    """The largest change between two sessions, with the interval of the runs within them, which is no verdict."""
+    known = [cell for cell in family if cell.ratio is not None]
+    if not known:
+        return f"{comparison.candidate} cannot be compared with {comparison.baseline}"
+    lead = most_changed(known)
+    at = f" at {lead.cell}, the most of {len(family)} tests" if len(family) > 1 else f" at {lead.cell}"
+    change = _change(lead).replace("95 % CI", "95 % CI of the runs within the sessions")
+    return f"{comparison.candidate} was {change} in these sessions, against {comparison.baseline}{at}"
 
 
 def _many(
@@ -526,8 +534,7 @@ def design_words(comparison: Comparison) -> str:
     if comparison.is_printed:
         return "printed means and deviations, the runs taken as log-normal"
     if comparison.kind == "arms":
-        session = ", one session each" if comparison.has("one-session") else ""
-        return f"{_units(comparison)}{session}"
+        return _units(comparison)
     control = "with an idle control" if comparison.sham_removed else "without an idle control"
     if comparison.has("no-complete-cycle"):
         return "no complete cycle"
@@ -540,16 +547,19 @@ def _units(comparison: Comparison) -> str:
     family = [cell for cell in comparison.headline or comparison.cells if cell.units_candidate]
     pairs = {(cell.units_candidate, cell.units_baseline) for cell in family}
     pairs = pairs or {(comparison.units_candidate, comparison.units_baseline)}
+    if comparison.unit == "session" or comparison.has("one-session"):
+        return session_units(comparison)
     high, low = (_range(sorted({pair[at] for pair in pairs})) for at in (0, 1))
     plural = comparison.unit if max(map(max, pairs)) == 1 else f"{comparison.unit}s"
     by_test = ", by test" if len(pairs) > 1 else ""
     if comparison.unit == "block":
         return f"{high} paired {plural}{by_test}"
-    return f"{high} against {low} independent {plural}{by_test}"
+    within = " of one session" if comparison.sessions == (1, 1) else ""
+    return f"{high} against {low} independent {plural}{within}{by_test}"
 
 
 def _range(counts: Sequence[int]) -> str:
-    first, last = _number(counts[0]), _number(counts[-1])
+    first, last = number_word(counts[0]), number_word(counts[-1])
     return first if first == last else f"{first} to {last}"
 
 
@@ -562,17 +572,9 @@ def _design(comparison: Comparison) -> str:
     control = _WITH_CONTROL if comparison.sham_removed else _WITHOUT_CONTROL if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
-        repeated = f"{_capital(_number(cycles))} {_plural('repetition', cycles)} of the whole experiment"
+        repeated = f"{_capital(number_word(cycles))} {plural('repetition', cycles)} of the whole experiment"
         return f"{', '.join(filter(None, (repeated, control)))}."
     return f"{_capital(control)}." if control and not comparison.has("no-complete-cycle") else ""
-
-
-def _number(count: int) -> str:
-    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _capital(text: str) -> str:

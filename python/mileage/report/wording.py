@@ -117,7 +117,8 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
 
 def decided_by_correction(cell: CellVerdict) -> bool:
     """Whether a cell is undecided only because others were judged with it: its own interval excludes no change."""
-    return cell.verdict == "undecided" and cell.ci95 is not None and (cell.ci95[0] > 1 or cell.ci95[1] < 1)
+    excludes = cell.ci95 is not None and (cell.ci95[0] > 1 or cell.ci95[1] < 1)
+    return cell.verdict == "undecided" and cell.p_raw is not None and excludes
 
 
 def correction_note(comparison: Comparison) -> str:

@@ -58,6 +58,11 @@ def _refuse_name(path: Path) -> None:
         ) from None
 
 
+def is_study(path: Path) -> bool:
+    """Whether a path is a study folder, by its plan; it is not opened."""
+    return (path / "plan.json").is_file() and not path.is_symlink()
+
+
 class StudyFolder:
     """The folder of one study. Made by :meth:`create`, found again by :meth:`open`."""
 

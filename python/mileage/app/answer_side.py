@@ -1,0 +1,207 @@
+"""The two sides of a question, and the sessions in which they were measured.
+
+Scope: a side is one stage of a study, of all its cells or of one level or workload, or the same of several studies of
+one target. Sessions have one number on both sides, so that the judgement knows which runs share a day.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Final, NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from mileage.analysis.journal_reader import JournalContents
+from mileage.analysis.planned_comparison import plan_of_cells
+from mileage.analysis.run_sessions import RunSession, numbered, sessions_of
+from mileage.judge import Sample
+from mileage.judge.comparison import HEADLINE_METRICS
+from mileage.judge.history import CellLevel, HistoryLevel, levels
+from mileage.judge.samples import SHAM
+from mileage.judge.sessions import spread_of
+from mileage.plan import Plan
+from mileage.store import Outcome, StudyFolder
+from mileage.store.journal import JournalContent
+
+_DAY_S: Final = 86400.0
+
+
+class StudyReading(Protocol):
+    """What is read of a study's folder: `mileage.app.StudyResult` is one."""
+
+    plan: Plan
+    folder: StudyFolder
+
+    def content(self) -> JournalContent:
+        """The journal."""
+
+    def reading(self) -> JournalContents:
+        """What is read of its runs."""
+
+    def outcome(self) -> Outcome:
+        """Its progress, and why it stopped."""
+
+    def plan_as_done(self) -> Plan:
+        """The plan with the counts that its trials found."""
+
+
+@dataclass(frozen=True)
+class AnswerSide:
+    """One side of a question: the runs of one stage of a study, of all its cells or of one level or workload."""
+
+    plan: Plan
+    all_samples: Sequence[Sample]
+    """The values of the whole study."""
+    study: StudyReading | None
+    """The study's folder, for what stands against a conclusion; None where only the values are judged."""
+    stage: str
+    name: str
+    cells: Mapping[str, str]
+    """Label of each cell of this side in its study, and its label in the comparison."""
+    level: str = ""
+    further: tuple[AnswerSide, ...] = ()
+    """The same in other studies of this side, after this one."""
+
+    @property
+    def parts(self) -> tuple[AnswerSide, ...]:
+        """The side in each of its studies."""
+        return (self, *self.further)
+
+    @cached_property
+    def run_sessions(self) -> dict[int, RunSession]:
+        """The session of each run of this study; empty for a simulation, and where only the values are judged."""
+        if self.study is None or self.measured_plan.virtual:
+            return {}
+        return sessions_of(self.plan, self.study.content(), dict(self.study.folder.environments()))
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """The values of its runs in the worn arm, under the labels of the comparison."""
+        return [
+            replace(sample, cell=self.cells[sample.cell])
+            for sample in self.all_samples
+            if sample.stage == self.stage and sample.arm != SHAM and sample.cell in self.cells
+        ]
+
+    @cached_property
+    def measured_plan(self) -> Plan:
+        """The plan with the targets of this side alone."""
+        return plan_of_cells(self.plan, self.cells)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another tool measured it."""
+        return self.plan.imported is not None
+
+
+@dataclass(frozen=True)
+class Past:
+    """What other sessions say: of the spread between sessions, or, for a history, of the level of the baseline."""
+
+    spread: tuple[AnswerSide, ...] = ()
+    is_history: bool = False
+    """Whether the baseline's sessions are a history, against whose level the candidate is judged."""
+
+
+NO_PAST: Final = Past()
+
+
+class SessionSamples(NamedTuple):
+    """The samples of both sides with the numbers of their sessions."""
+
+    baseline: list[Sample]
+    candidate: list[Sample]
+    past: list[Sample]
+    """Of other sessions, which show the spread between sessions."""
+    level: HistoryLevel | None
+    """The level of the baseline, where it is a history; the baseline is the samples that hold it."""
+
+
+def in_sessions(baseline: AnswerSide, candidate: AnswerSide, past: Past) -> SessionSamples:
+    """The samples of all studies of each side, and of the past, each with the number of its session."""
+    groups = (baseline.parts, candidate.parts, past.spread)
+    # Several simulations count as sessions of their own: nothing else can show how they differ.
+    alone = past.is_history or any(side.further for side in (baseline, candidate))
+    sessions = [[_run_sessions(part, alone=alone) for part in parts] for parts in groups]
+    numbers = numbered(one for part in sessions for runs in part for one in runs.values())
+    low, high, others = (
+        [*_numbered_samples(*group, numbers)] for group in zip(groups, sessions, strict=True)
+    )
+    if not past.is_history:
+        return SessionSamples(low, high, others, None)
+    order = list(dict.fromkeys(sample.session for sample in low))
+    level = _level(low, order, _named(baseline, sessions[0], numbers))
+    held = {one.cell: set(order[one.first : one.end]) for one in level.levels}
+    low = [sample for sample in low if sample.session in held.get(sample.cell, order)]
+    return SessionSamples(low, high, others, level)
+
+
+def _run_sessions(part: AnswerSide, *, alone: bool) -> Mapping[int, RunSession]:
+    """The session of each run; of a simulation, where it is to count `alone`, one session of its own."""
+    if part.run_sessions or not alone or part.study is None:
+        return part.run_sessions
+    session = RunSession(f"simulation {part.study.folder.path}")
+    return {run.index: session for run in part.plan.runs}
+
+
+def _numbered_samples(
+    parts: Sequence[AnswerSide],
+    sessions: Sequence[Mapping[int, RunSession]],
+    numbers: Mapping[RunSession, int],
+) -> Iterator[Sample]:
+    """The samples of some studies, all as of the first one's stage; their runs and cycles do not overlap."""
+    runs = cycles = 0
+    for part, own in zip(parts, sessions, strict=True):
+        most_runs = most_cycles = 0
+        for sample in part.samples:
+            session = own.get(sample.run)
+            most_runs, most_cycles = max(most_runs, sample.run + 1), max(most_cycles, sample.cycle)
+            yield replace(
+                sample,
+                run=sample.run + runs,
+                cycle=sample.cycle + cycles,
+                stage=parts[0].stage,
+                session=0 if session is None else numbers[session],
+            )
+        runs, cycles = runs + most_runs, cycles + most_cycles
+
+
+def _named(
+    side: AnswerSide, sessions: Sequence[Mapping[int, RunSession]], numbers: Mapping[RunSession, int]
+) -> dict[int, tuple[str, int | None]]:
+    """The name of each session of a side, and its day where its date is known."""
+    found: dict[int, tuple[str, int | None]] = {}
+    for part, runs in zip(side.parts, sessions, strict=True):
+        own = list(dict.fromkeys(runs.values()))
+        for place, session in enumerate(own, 1):
+            title = session.name or (part.name if len(own) == 1 else f"{part.name}, session {place}")
+            day = int(session.began_s // _DAY_S) if session.is_dated else None
+            found.setdefault(numbers[session], (title, day))
+    return found
+
+
+def _level(
+    samples: Sequence[Sample], order: Sequence[int], named: Mapping[int, tuple[str, int | None]]
+) -> HistoryLevel:
+    """The level of each test that all sessions measured, by its rate or time."""
+    logs: dict[str, dict[int, list[float]]] = {}
+    for sample in samples:
+        if sample.metric in HEADLINE_METRICS and sample.has_logarithm:
+            logs.setdefault(sample.cell, {}).setdefault(sample.session, []).append(math.log(sample.value))
+    means = {
+        cell: [math.exp(fmean(own[session])) for session in order]
+        for cell, own in logs.items()
+        if len(own) == len(order)
+    }
+    titles = [named.get(session, (str(session), None)) for session in order]
+    found = levels(means, [title for title, _ in titles], [day for _, day in titles])
+    return replace(found, levels=tuple(_with_spread(one, logs[one.cell], order) for one in found.levels))
+
+
+def _with_spread(level: CellLevel, logs: Mapping[int, list[float]], order: Sequence[int]) -> CellLevel:
+    spread = spread_of([logs[session] for session in order[level.first : level.end]])
+    return replace(level, between=math.sqrt(spread.between), within=math.sqrt(spread.within))
