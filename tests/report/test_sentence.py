@@ -317,7 +317,8 @@ def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample
     assert design_words(judged) == "one session of three runs against one session of three runs"
     output = verdict_sentence(judged)
     assert output.startswith("Not conclusive because there is one session on each side")
-    assert re.search(r"kernel new was (2.0\d?|1.99) times as fast", output)
+    assert "kernel new was" in output
+    assert "95 % CI of the runs within the sessions" in output
 
 
 def test_one_run_of_each_is_said_first(arm: Make) -> None:

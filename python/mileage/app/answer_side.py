@@ -6,11 +6,9 @@ one target. Sessions have one number on both sides, so that the judgement knows 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 from typing import Final, NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -19,10 +17,8 @@ from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.planned_comparison import plan_of_cells
 from mileage.analysis.run_sessions import RunSession, numbered, sessions_of
 from mileage.judge import Sample
-from mileage.judge.comparison import HEADLINE_METRICS
-from mileage.judge.history import CellLevel, HistoryLevel, levels
+from mileage.judge.history import HistoryLevel, hold_level
 from mileage.judge.samples import SHAM
-from mileage.judge.sessions import spread_of
 from mileage.plan import Plan
 from mileage.store import Outcome, StudyFolder
 from mileage.store.journal import JournalContent
@@ -133,10 +129,7 @@ def in_sessions(baseline: AnswerSide, candidate: AnswerSide, past: Past) -> Sess
     )
     if not past.is_history:
         return SessionSamples(low, high, others, None)
-    order = list(dict.fromkeys(sample.session for sample in low))
-    level = _level(low, order, _named(baseline, sessions[0], numbers))
-    held = {one.cell: set(order[one.first : one.end]) for one in level.levels}
-    low = [sample for sample in low if sample.session in held.get(sample.cell, order)]
+    low, level = hold_level(low, _named(baseline, sessions[0], numbers))
     return SessionSamples(low, high, others, level)
 
 
@@ -182,26 +175,3 @@ def _named(
             day = int(session.began_s // _DAY_S) if session.is_dated else None
             found.setdefault(numbers[session], (title, day))
     return found
-
-
-def _level(
-    samples: Sequence[Sample], order: Sequence[int], named: Mapping[int, tuple[str, int | None]]
-) -> HistoryLevel:
-    """The level of each test that all sessions measured, by its rate or time."""
-    logs: dict[str, dict[int, list[float]]] = {}
-    for sample in samples:
-        if sample.metric in HEADLINE_METRICS and sample.has_logarithm:
-            logs.setdefault(sample.cell, {}).setdefault(sample.session, []).append(math.log(sample.value))
-    means = {
-        cell: [math.exp(fmean(own[session])) for session in order]
-        for cell, own in logs.items()
-        if len(own) == len(order)
-    }
-    titles = [named.get(session, (str(session), None)) for session in order]
-    found = levels(means, [title for title, _ in titles], [day for _, day in titles])
-    return replace(found, levels=tuple(_with_spread(one, logs[one.cell], order) for one in found.levels))
-
-
-def _with_spread(level: CellLevel, logs: Mapping[int, list[float]], order: Sequence[int]) -> CellLevel:
-    spread = spread_of([logs[session] for session in order[level.first : level.end]])
-    return replace(level, between=math.sqrt(spread.between), within=math.sqrt(spread.within))

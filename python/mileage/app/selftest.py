@@ -6,7 +6,8 @@ Scope: studies in which nothing differs (A/A) while the target drifts, compared 
 series with a cliff of known place and size; whole studies of one drive under two names that slows down, in the default
 order and with one arm after the other; and arms that differ only before they are steady. Everything follows from one
 seed. Each share is printed with its exact binomial interval (Clopper and Pearson 1934) and the bound that it has to
-keep: a bound is broken when the whole interval lies outside it. Refuses fewer studies than a share needs.
+keep: a bound is broken when the whole interval lies outside it, widened for the number of rows. Refuses fewer studies
+than a share needs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
 from mileage.app.order_proof import false_differences
+from mileage.app.session_proof import session_rows
 from mileage.app.transient_proof import false_verdicts
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms
@@ -40,6 +42,8 @@ DRIFT_PER_BLOCK: Final = 0.002
 TRUE_RATIO: Final = 1.03
 INTERVALS: Final = 300
 SERIES_CV: Final = 0.03
+ROWS_MAX: Final = 80
+"""Rows that are judged together (Bonferroni)."""
 MEMORY: Final = (0.0, 0.3, 0.6, 0.9)
 """Autocorrelations of neighbouring intervals."""
 
@@ -63,15 +67,20 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def interval(self) -> tuple[float, float]:
         """Exact binomial interval of 95 %."""
-        low = 0.0 if self.count == 0 else float(betaincinv(self.count, self.total - self.count + 1, 0.025))
+        return self._interval(0.05)
+
+    def _interval(self, alpha: float) -> tuple[float, float]:
+        low = (
+            0.0 if self.count == 0 else float(betaincinv(self.count, self.total - self.count + 1, alpha / 2))
+        )
         full = self.count == self.total
-        high = 1.0 if full else float(betaincinv(self.count + 1, self.total - self.count, 0.975))
+        high = 1.0 if full else float(betaincinv(self.count + 1, self.total - self.count, 1 - alpha / 2))
         return low, high
 
     @property
     def kept(self) -> bool:
-        """Whether the observed share is compatible with the promised bounds."""
-        low, high = self.interval
+        """Whether the share is compatible with the promised bounds: of all rows together wrong in 5 % of cases."""
+        low, high = self._interval(0.05 / ROWS_MAX)
         return low <= self.high and high >= self.low
 
 
@@ -102,7 +111,7 @@ def selftest(
             code="too-few",
         )
     shares: list[Share] = []
-    cases = (_comparisons, _orders, _transients, _cliffs)
+    cases = (_comparisons, _orders, _transients, _cliffs, _sessions)
     for share in chain.from_iterable(case(studies, seed) for case in cases):
         shares.append(share)
         if on_share is not None:
@@ -152,6 +161,12 @@ def _transients(studies: int, seed: int) -> Iterator[Share]:
     yield Share(name="the same, levels within runs checked", count=checked, total=total, low=0.0, high=0.05)
     _, steady = false_verdicts(total, seed, transient=False)
     yield Share(name="no transient, checked: false verdicts", count=steady, total=total, low=0.0, high=0.05)
+
+
+def _sessions(studies: int, seed: int) -> Iterator[Share]:
+    """Sessions, histories and repetitions that are not what they seem."""
+    for row in session_rows(studies, seed):
+        yield Share(name=row.name, count=row.count, total=row.total, low=row.low, high=row.high)
 
 
 def _study(rng: np.random.Generator, ratio: float) -> Comparison:

@@ -6,6 +6,8 @@ import click
 
 from mileage.cli.value_types import WholeNumber
 
+_NAME_WIDTH = 42
+
 
 @click.command("selftest")
 @click.option("--quick", is_flag=True, help="200 studies instead of 1,000.")
@@ -35,9 +37,10 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
         low, high = share.interval
         promised = f"{share.low:.0%} to {share.high:.0%}"
         verdict = "" if share.kept else "  BROKEN"
-        click.echo(
-            f"{share.name:<42}{share.share:>7.1%}  {low:>6.1%} to {high:>6.1%} {promised:>13}{verdict}"
-        )
+        if len(share.name) > _NAME_WIDTH:
+            click.echo(share.name)
+        name = share.name if len(share.name) <= _NAME_WIDTH else ""
+        click.echo(f"{name:<42}{share.share:>7.1%}  {low:>6.1%} to {high:>6.1%} {promised:>13}{verdict}")
 
     count = studies if studies is not None else STUDIES_QUICK if quick else STUDIES
     if not as_json:

@@ -29,7 +29,7 @@ from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import Estimate, exp
 from mileage.judge.repetition_check import examined, of_whole
-from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
+from mileage.judge.samples import RATE_METRICS, SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.sessions import SPREAD_MIN
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import superiority
@@ -40,7 +40,7 @@ Interval = tuple[float, float]
 
 RESAMPLING_SEED: Final = 1
 """From which blocks are drawn for the interval of the mean ratio, so that a report is the same each time."""
-HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+HEADLINE_METRICS: Final = RATE_METRICS
 HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
     "throughput": "rate_bytes_per_s",
     "iops": "ops_per_s",

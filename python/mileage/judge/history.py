@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 from typing import Final
 
 import msgspec
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 
 from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.distributions import t_two_sided
+from mileage.judge.samples import RATE_METRICS, Sample
+from mileage.judge.sessions import spread_of
 from mileage.model.caveat import Caveat, limit, note
 
 STUDIES_MIN: Final = 3
@@ -127,6 +130,38 @@ def levels(
             found.append(CellLevel(cell=cell, first=first, end=len(values), p_weekday=weekday))
     kept = tuple(change for change in moved if change.study in steps[change.cell])
     return HistoryLevel(sessions=tuple(names), changes=kept, levels=tuple(found))
+
+
+def hold_level(
+    samples: Sequence[Sample], titles: Mapping[int, tuple[str, int | None]]
+) -> tuple[list[Sample], HistoryLevel]:
+    """The samples of the sessions that hold the level of each test, and what the history says of itself.
+
+    The sessions are in the order of their first samples; `titles` has the name of each, and its day where it is known.
+    Tests that not every session measured keep all of their samples.
+    """
+    logs: dict[str, dict[int, list[float]]] = {}
+    for sample in samples:
+        if sample.metric in RATE_METRICS and sample.has_logarithm:
+            logs.setdefault(sample.cell, {}).setdefault(sample.session, []).append(math.log(sample.value))
+    order = list(dict.fromkeys(sample.session for sample in samples))
+    means = {
+        cell: [math.exp(fmean(own[session])) for session in order]
+        for cell, own in logs.items()
+        if len(own) == len(order)
+    }
+    named = [titles.get(session, (str(session), None)) for session in order]
+    found = levels(means, [name for name, _ in named], [day for _, day in named])
+    spread = [_with_spread(one, logs[one.cell], order) for one in found.levels]
+    held = {one.cell: set(order[one.first : one.end]) for one in found.levels}
+    kept = [sample for sample in samples if sample.session in held.get(sample.cell, order)]
+    return kept, msgspec.structs.replace(found, levels=tuple(spread))
+
+
+def _with_spread(level: CellLevel, logs: Mapping[int, list[float]], order: Sequence[int]) -> CellLevel:
+    spread = spread_of([logs[session] for session in order[level.first : level.end]])
+    deviations = math.sqrt(spread.between), math.sqrt(spread.within)
+    return msgspec.structs.replace(level, between=deviations[0], within=deviations[1])
 
 
 def level_caveats(level: HistoryLevel | None) -> list[Caveat]:

@@ -13,6 +13,8 @@ import msgspec
 
 TORTURE: Final = "torture"
 SHAM: Final = "sham"
+RATE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+"""The metrics by which a test is judged first, one of them each."""
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:\s*([KMGT])i?B)?")
 _POWER: Final = {None: 0, "K": 1, "M": 2, "G": 3, "T": 4}
