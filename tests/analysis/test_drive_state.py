@@ -79,5 +79,5 @@ def test_a_filled_and_churned_drive_is_known_from_a_trimmed_one(tmp_path: Path) 
     assert (trimmed.written_capacities or 9) < 1.2 < 3 < (used.written_capacities or 0)
     assert [key for key, *_ in codes(state_caveats(used, trimmed))] == [
         "how the target was emptied",
-        "what had been written, in capacities of the drive,",
+        "the amount written before the runs, in multiples of the drive's capacity,",
     ]

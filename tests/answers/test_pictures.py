@@ -59,7 +59,7 @@ def test_no_two_figures_of_a_map_share_a_place(tmp_path: Path) -> None:
     places = defaultdict(list)
     for path in sorted((tmp_path / "out" / "figures").glob("changes_map*.svg")):
         for x, y, words in texts(ElementTree.parse(path).getroot()):
-            if re.match(r"[▲▼≈=?] ", words):
+            if re.match(r"[▲▼≈=?–] ", words):
                 places[path.name, x, y].append(words)
     changes = sum(len(found) for found in places.values())
     suppose(changes == 12, str(dict(places)))

@@ -52,7 +52,7 @@ def test_the_choice_that_moves_the_result_most_comes_first() -> None:
 def test_the_sentence_has_the_range_in_a_clause_of_its_own() -> None:
     shown = verdict_sentence(comparison(SLOWER, band=band(0.9, 0.4)))
     assert (
-        f"over 2 variants of the drive, each with one unpublished figure changed, {SLOWER.cell} is 10 to 60 % slower."
+        f"one unpublished figure of the drive (2 variants tried), {SLOWER.cell} would be 10 to 60 % slower."
         in shown
     )
     assert "model" not in verdict_sentence(comparison(SLOWER))
@@ -68,6 +68,6 @@ def test_a_test_that_only_a_variant_moves_is_named_where_nothing_changed() -> No
     """A result "same" would otherwise hide that an unpublished figure decides it."""
     same = msgspec.structs.replace(SLOWER, verdict="same", ratio=0.99, ci95=(0.98, 1.0))
     shown = verdict_sentence(comparison(same, band=band(0.98, 0.24)))
-    assert f"{SLOWER.cell} is 1.0 to 76 % slower." in shown
+    assert f"{SLOWER.cell} would be 1.0 to 76 % slower." in shown
     within = verdict_sentence(comparison(same, band=band(0.99, 1.0)))
     assert "variants" not in within

@@ -43,7 +43,9 @@ def test_a_ratio_is_printed_as_a_change(ratio: float | None, printed: str) -> No
         ((124.2, 126.0), "124 to 126 times"),
         ((124.8, 125.1), "124.8 to 125.1 times"),
         ((3.5981, 3.6018), "3.598 to 3.602 times"),
-        ((3.6, 3.6), "3.60 to 3.60 times"),
+        ((3.6, 3.6), "no spread"),
+        ((1.0, 1.0), "no spread"),
+        ((0.77291, 0.77309), "-22.71 to -22.69 %"),
         (None, "no interval"),
     ],
 )

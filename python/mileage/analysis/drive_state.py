@@ -114,9 +114,8 @@ def state_caveats(a: DriveState | None, b: DriveState | None) -> list[Caveat]:
     ]
     one, other = (state.written_capacities for state in (a, b))
     if one is not None and other is not None and _is_apart(min(one, CHURN_MAX), min(other, CHURN_MAX)):
-        found.append(
-            _differs("what had been written, in capacities of the drive,", f"{one:.2f}", f"{other:.2f}")
-        )
+        words = "the amount written before the runs, in multiples of the drive's capacity,"
+        found.append(_differs(words, f"{one:.2f}", f"{other:.2f}"))
     if a.target == b.target:
         for name, words in _GAUGE_WORDS.items():
             first, second = getattr(a, name), getattr(b, name)

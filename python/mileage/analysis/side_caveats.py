@@ -45,7 +45,7 @@ def study_caveats(
     found += [one.veto for one in audits(plan_of_cells(plan, cells), facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
         found += [one.caveat for one in changing(seen.courses, cells=cells, stages=stages)[:1]]
-    found += unwritten_caveats((run.cell, run.unwritten_share) for run in seen.of(cells, stages))
+    found += unwritten_caveats((run.unwritten_share, run.stage, run.cell) for run in seen.of(cells, stages))
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
 

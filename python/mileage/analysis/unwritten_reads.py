@@ -41,13 +41,14 @@ class UnwrittenReads:
         )
 
 
-def unwritten_caveats(shares: Iterable[tuple[str, float]]) -> list[Caveat]:
-    """A veto on cells whose runs read what nothing had written. `shares`: of each run its cell and share."""
-    found: dict[str, float] = {}
-    for cell, share in shares:
-        if share > max(UNWRITTEN_MAX, found.get(cell, 0.0)):
-            found[cell] = share
-    return [veto("unwritten-reads", tests=tuple(found), unwritten_share=max(found.values()))] if found else []
+def unwritten_caveats(shares: Iterable[tuple[float, str, str]]) -> list[Caveat]:
+    """A veto on cells whose runs read what nothing had written. `shares`: of each run its share, stage and cell."""
+    found = sorted((run for run in shares if run[0] > UNWRITTEN_MAX), reverse=True)
+    if not found:
+        return []
+    tests = tuple(dict.fromkeys(cell for _, _, cell in found))
+    stages = ", ".join(dict.fromkeys(stage for _, stage, _ in found))
+    return [veto("unwritten-reads", tests=tests, unwritten_share=found[0][0], stages=stages)]
 
 
 def _unwritten_share(entry: Run, figures: Mapping[str, Any], record_bytes: int | None) -> float:

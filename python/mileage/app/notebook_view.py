@@ -10,8 +10,10 @@ import math
 from typing import Final
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.report.sentence import verdict_sentence
-from mileage.report.wording import verdict_word
+from mileage.report.sentence import notes_of, verdict_sentence
+from mileage.report.view import shown_cells
+from mileage.report.wording import interval, percent, plain, row_name, verdict_words
+from mileage.terminal import harmless
 
 _WIDTH: Final = 240
 _HEIGHT: Final = 16
@@ -40,8 +42,8 @@ def shown(comparison: Comparison) -> ShownComparison:
 
 def comparison_text(comparison: Comparison) -> str:
     """The verdict, and a line for each cell: change, 95 % interval, verdict."""
-    lines = [_clean(verdict_sentence(comparison))]
-    rows = [_words(cell) for cell in comparison.cells[:_SHOWN]]
+    lines = [harmless(text) for text in (verdict_sentence(comparison), *notes_of(comparison))]
+    rows = [_words(cell) for cell in shown_cells(comparison)[:_SHOWN]]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     lines += [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -51,9 +53,8 @@ def comparison_text(comparison: Comparison) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """The verdict, and a table whose rows show the interval of each ratio on one logarithmic axis."""
-    span = max(
-        [_SMALLEST_SPAN, *(abs(math.log(end)) for cell in comparison.cells[:_SHOWN] for end in _ends(cell))]
-    )
+    cells = shown_cells(comparison)[:_SHOWN]
+    span = max([_SMALLEST_SPAN, *(abs(math.log(end)) for cell in cells for end in _ends(cell))])
     head = "".join(
         f"<th>{word}</th>" for word in ("test", "change", "95 % interval", "verdict", "ratio, logarithmic")
     )
@@ -61,10 +62,11 @@ def comparison_html(comparison: Comparison) -> str:
         "<tr>"
         + "".join(f"<td>{html.escape(text)}</td>" for text in _words(cell))
         + f"<td>{_interval_svg(cell, span)}</td></tr>"
-        for cell in comparison.cells[:_SHOWN]
+        for cell in cells
     )
-    more = "".join(f"<p>{html.escape(line)}</p>" for line in _omitted(comparison))
-    sentence = html.escape(_clean(verdict_sentence(comparison)))
+    below = [*notes_of(comparison), *_omitted(comparison)]
+    more = "".join(f"<p>{html.escape(harmless(line))}</p>" for line in below)
+    sentence = html.escape(harmless(verdict_sentence(comparison)))
     return f"<p><b>{sentence}</b></p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
@@ -74,14 +76,8 @@ def _omitted(comparison: Comparison) -> list[str]:
 
 
 def _words(cell: CellVerdict) -> tuple[str, str, str, str]:
-    change = "n/a" if cell.ratio is None else _percent(cell.ratio)
-    interval = "" if cell.ci95 is None else f"{_percent(cell.ci95[0])} to {_percent(cell.ci95[1])}"
-    metric = ", p99 latency" if cell.metric.startswith("latency") else ""
-    return _clean(cell.cell) + metric, change, interval, verdict_word(cell)
-
-
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+.1f} %" if ratio < 2 else f"{ratio:.3g} times"
+    change, ends = percent(cell.ratio), interval(cell.ci95, cell.ratio)
+    return harmless(row_name(cell)), plain(change), plain(ends), verdict_words(cell)
 
 
 def _ends(cell: CellVerdict) -> list[float]:
@@ -104,7 +100,3 @@ def _interval_svg(cell: CellVerdict, span: float) -> str:
         f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="currentColor" stroke-width="2"/>'
         f'<circle cx="{at(cell.ratio):.1f}" cy="{middle}" r="3.5" fill="currentColor"/></svg>'
     )
-
-
-def _clean(text: str) -> str:
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-Verdict = Literal["faster", "slower", "real but irrelevant", "same", "undecided"]
-VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+Verdict = Literal["faster", "slower", "real but irrelevant", "same", "undecided", "not conclusive"]
+"""The last stands in a report in the place of each verdict that a veto makes void; `decide` never gives it."""
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)[:-1]
 
 DEFAULT_RELEVANCE: Final[Mapping[str, float]] = MappingProxyType(
     {"throughput": 0.02, "iops": 0.05, "p99": 0.10, "time": 0.02}

@@ -193,6 +193,15 @@ def _rate_limited(caveat: Caveat, names: _Names) -> str:
     )
 
 
+def _unwritten_reads(caveat: Caveat, _: _Names) -> str:
+    stages = str(caveat.figures["stages"]).split(", ")
+    stage = f"{'stages' if stages[1:] else 'stage'} {listed(stages)}"
+    return (
+        f"up to {caveat.figures['unwritten_share']:.0%} of what {_first(caveat.tests)} read in {stage} was never written "
+        "or was discarded, so that no flash was read for it"
+    )
+
+
 def _disturbance(template: str) -> Callable[[Caveat, _Names], str]:
     """Words of a share of the runs that something else had, and of what follows for the ratio."""
 
@@ -243,9 +252,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "steal": _disturbance("other virtual machines took up to {share} of the processor time"),
     "memory-pressure": _disturbance("tasks waited for memory for up to {share} of the time"),
     "foreign-bytes": _disturbance("up to {share} of what the device moved was for other programs"),
-    "unwritten-reads": _text(
-        "{unwritten_share:.0%} of what {test} read was never written or was discarded, so no flash was read"
-    ),
+    "unwritten-reads": _unwritten_reads,
     "group-limit": lambda caveat, _: (
         f"a control group limited {limit_words(caveat.figures)}: in {_first(caveat.tests)} the limit was measured, "
         "not the drive"

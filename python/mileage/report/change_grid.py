@@ -22,7 +22,7 @@ from mileage.report import vega
 from mileage.report.aspects import axis_title, level_words
 from mileage.report.evidence import LevelRuns
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, SMALL_FONT_SIZE, marks, texts
-from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
+from mileage.report.wording import VERDICT_GLYPHS, change_and_interval, percent, shortened
 
 _FIELD: Final = (88, 24)
 _NARROW_MAP: Final = 270
@@ -98,7 +98,7 @@ def fields_of(
         place = places[cell.cell]
         test = _panel_name(cell.cell, place, rest)
         low, high = cell.ci95 or (None, None)
-        label = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}, {cell.verdict}"
+        label = f"{cell.cell}: {change_and_interval(cell.ratio, cell.ci95)}, {cell.verdict}"
         ratio = cell.ratio or 1.0
         better = ratio if cell.higher_is_better else 1 / ratio
         fields.append(

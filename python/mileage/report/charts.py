@@ -13,7 +13,7 @@ from mileage.report.before_after_chart import before_after_chart
 from mileage.report.forest_plot import Overlays, Ranges, forest_chart, narrow_forest_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.view import StudyView
-from mileage.report.wording import distinct_names, interval, largest_changes, percent, plain, row_name
+from mileage.report.wording import change_and_interval, distinct_names, largest_changes, plain, row_name
 
 MOST_PANELS: Final = 10
 
@@ -50,10 +50,7 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> F
     chart = forest_chart(cells, baseline=low, candidate=high, overlays=overlays_of(view))
     if chart is None:
         return None
-    rows = "; ".join(
-        f"{row_name(c)}: {percent(c.ratio)}, 95 % interval {interval(c.ci95, c.ratio)}, {c.verdict}"
-        for c in cells
-    )
+    rows = "; ".join(f"{row_name(c)}: {change_and_interval(c.ratio, c.ci95)}, {c.verdict}" for c in cells)
     return svg_of(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
 
 

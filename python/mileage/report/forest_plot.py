@@ -19,6 +19,7 @@ from mileage.report.theme import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
 from mileage.report.wording import (
     VERDICT_COLOURS,
     by_effect,
+    change_and_interval,
     interval,
     percent,
     row_name,
@@ -218,7 +219,7 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "interval": range_text,
         "verdict": verdict_words(cell),
         "colour": VERDICT_COLOURS[cell.verdict],
-        "label": f"{name}: {change} (95 % CI {range_text}), {cell.verdict}",
+        "label": f"{name}: {change_and_interval(cell.ratio, cell.ci95)}, {cell.verdict}",
     }
 
 

@@ -16,7 +16,8 @@ from mileage.report.caveat_words import caveat_words
 from mileage.report.sentence import METRIC_WORDS, notes_of, verdict_sentence
 from mileage.report.session_words import history_lines
 from mileage.report.text import comparison_table
-from mileage.report.wording import interval, percent, row_name, verdict_words
+from mileage.report.view import shown_cells
+from mileage.report.wording import change_and_interval, interval, percent, row_name, verdict_words
 from mileage.terminal import harmless, wrapped
 
 Results = Sequence[RuleResult]
@@ -63,7 +64,7 @@ def _result_words(result: RuleResult, comparison: Comparison) -> str:
         return f"{name_of(cell)}: {_why_not(cell, comparison)}"
     if cell.ratio is None:
         return name_of(cell)
-    return f"{name_of(cell)} {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}"
+    return f"{name_of(cell)} {change_and_interval(cell.ratio, cell.ci95)}"
 
 
 def name_of(cell: GatedCell) -> str:
@@ -99,8 +100,8 @@ def markdown(comparison: Comparison, results: Results, missing: Sequence[str]) -
     rules = _rules_of(results, comparison)
     rows = [
         f"| {_of_cell(row_name(cell))} | {percent(cell.ratio)} | {interval(cell.ci95, cell.ratio)} | "
-        f"{verdict_words(cell)} | {_of_cell('; '.join(rules.get((cell.cell, cell.metric), ())))} |"
-        for cell in comparison.cells
+        f"{verdict_words(cell)} | {_of_cell('; '.join(rules.get(_key(cell), ())))} |"
+        for cell in shown_cells(comparison)
     ]
     sides = (
         (comparison.only_baseline, comparison.baseline),
@@ -118,7 +119,7 @@ def markdown(comparison: Comparison, results: Results, missing: Sequence[str]) -
 def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
     """A test case for each cell: failed if it broke a rule or is missing, an error if it cannot be judged.
 
-    One that is undecided and that no rule is about was skipped.
+    One that is undecided or not conclusive, and that no rule is about, was skipped.
     """
     rules = _rules_of(results, comparison)
     outcomes = {
@@ -126,18 +127,20 @@ def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> s
     }
     broken = outcomes.get("broken", set())
     errors = outcomes.get("cannot be judged", set()) - broken
-    skipped = [cell for cell in comparison.cells if cell.verdict == "undecided" and _key(cell) not in rules]
+    unknown = ("undecided", "not conclusive")
+    cells = shown_cells(comparison)
+    skipped = [cell for cell in cells if cell.verdict in unknown and _key(cell) not in rules]
     suite = ElementTree.Element(
         "testsuite",
         name=f"{comparison.candidate} against {comparison.baseline}",
-        tests=str(len(comparison.cells) + len(missing)),
+        tests=str(len(cells) + len(missing)),
         failures=str(len(broken) + len(missing)),
         errors=str(len(errors)),
         skipped=str(len(skipped)),
     )
-    for cell in comparison.cells:
+    for cell in cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
-        statement = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}: {cell.verdict}"
+        statement = f"{change_and_interval(cell.ratio, cell.ci95)}: {cell.verdict}"
         kind = "failure" if _key(cell) in broken else "error" if _key(cell) in errors else ""
         if kind:
             message = "; ".join(rules[_key(cell)])
@@ -177,11 +180,7 @@ def _outcome_words(result: RuleResult, comparison: Comparison) -> str:
     cell = result.cell
     if result.outcome == "cannot be judged":
         return f'the rule "{result.rule.text}" cannot be judged: {_why_not(cell, comparison)}'
-    figures = (
-        ""
-        if cell.ratio is None
-        else f": {percent(cell.ratio)}, 95 % interval {interval(cell.ci95, cell.ratio)}"
-    )
+    figures = "" if cell.ratio is None else f": {change_and_interval(cell.ratio, cell.ci95)}"
     return f'breaks the rule "{result.rule.text}"{figures}'
 
 

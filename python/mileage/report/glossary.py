@@ -145,7 +145,7 @@ torture, stress | report, study file (`torture`)
 TRIM, discard | workloads, drive profiles
     A command of the host: these addresses hold no data any more.
 verdict | report
-    One of five words: faster, slower, real but irrelevant, same, undecided.
+    One of five words: faster, slower, real but irrelevant, same, undecided. Under a veto: not conclusive.
 victim selection | drive profiles
     The rule by which garbage collection chooses a block.
 virtual drive | targets

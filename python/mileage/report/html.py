@@ -37,7 +37,7 @@ from mileage.report.published_results import brief, here, shown_rows
 from mileage.report.sentence import design_words, note_words, verdict_sentence
 from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
-from mileage.report.view import StudyView, ValidityCheck, cleaned
+from mileage.report.view import StudyView, ValidityCheck, cleaned, shown_cells
 from mileage.report.workload_charts import CHANGE, stands_alone
 from mileage.store.environment import NOTE_PREFIX, SHOWN_MOMENTS, is_volatile
 
@@ -90,7 +90,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         standings=standing_rows(view.standings, view.factor),
         standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
-        barely=wording.BARELY if any(map(wording.barely_words, view.comparison.cells)) else "",
+        barely=wording.BARELY if any(map(wording.barely_words, shown_cells(view.comparison))) else "",
         aspects=aspects,
         changes=[name for name in pictures if name.endswith(CHANGE)],
         **below,

@@ -133,7 +133,9 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
         opening = _difference(comparison, lead, emphasis)
         other = [cell for cell in decided if cell.verdict != lead.verdict]
         but = f", but {_change(most_changed(other))} at {most_changed(other).cell}" if other else ""
-        return f"{opening}{but}; {_counts(family)}" if len(family) > 1 else opening
+        # Counts of verdicts would contradict a veto.
+        words = f"; {_counts(family)}" if len(family) > 1 and not comparison.vetoes else ""
+        return f"{opening}{but}{words}"
     counts = Counter(c.verdict for c in family)
     first, subject, than = _scene(comparison)
     if counts["undecided"] == len(family):
@@ -221,7 +223,7 @@ def _model_range(comparison: Comparison) -> str:
     found = [(METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells]
     found = [*(("", cell) for cell in named), *found]
     ranges = [
-        f"the {metric} of {cell.cell} {words}" if metric else f"{cell.cell} is {words}"
+        f"the {metric} of {cell.cell} {words}" if metric else f"{cell.cell} would be {words}"
         for metric, cell in found
         if (words := band_range(comparison, cell))
     ]
@@ -229,7 +231,7 @@ def _model_range(comparison: Comparison) -> str:
         return f"{_SIMULATION_ONLY}."
     counted = variant_words(comparison.band, named[0])
     return (
-        f"{_SIMULATION_ONLY}: over {counted} of the drive, each with one unpublished figure changed, "
+        f"{_SIMULATION_ONLY}: with another value of one unpublished figure of the drive ({counted} tried), "
         f"{listed(ranges)}."
     )
 
@@ -480,7 +482,7 @@ def _margins(cells: Sequence[CellVerdict]) -> str:
 
 
 def _beyond_headline(comparison: Comparison) -> str:
-    if not comparison.headline:
+    if not comparison.headline or comparison.vetoes:
         return ""
     sentences: list[str] = []
     others = [c for c in comparison.cells if c not in comparison.headline]
@@ -555,7 +557,8 @@ def _units(comparison: Comparison) -> str:
     if comparison.unit == "block":
         return f"{high} paired {plural}{by_test}"
     within = " of one session" if comparison.sessions == (1, 1) else ""
-    return f"{high} against {low} independent {plural}{within}{by_test}"
+    independent = "" if comparison.vetoes else "independent "
+    return f"{high} against {low} {independent}{plural}{within}{by_test}"
 
 
 def _range(counts: Sequence[int]) -> str:

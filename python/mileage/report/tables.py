@@ -14,6 +14,7 @@ from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
 from mileage.report.sentence import note_words
 from mileage.report.standings import standings_csv
+from mileage.report.view import shown_cells
 from mileage.report.wording import barely_words
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
@@ -33,7 +34,7 @@ def cells_csv(comparison: Comparison) -> str:
     Means are geometric; `difference_arithmetic` is that of the arithmetic means, as a share of the baseline's.
     """
     rows = []
-    for cell in comparison.cells:
+    for cell in shown_cells(comparison):
         low, high = cell.ci95 or (None, None)
         head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)

@@ -174,7 +174,8 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
     lines = [*_classes(comparison, width), f"{'test':<{name_width}} {head}"]
     lines.append("-" * width)
-    for group in (headline_of(comparison), beyond_headline_of(comparison)):
+    groups = (headline_of(comparison), beyond_headline_of(comparison))
+    for group in groups:
         for cell in largest_changes(group, _MOST_ROWS):
             names = wrapped(row_name(cell) or "-", name_width)
             rendered = _means(cell) if values else ""
@@ -191,7 +192,7 @@ def _table(comparison: Comparison, width: int) -> list[str]:
             )
     if arithmetic:
         lines += ["", *wrapped(_MEANS, width)]
-    if any(barely_words(cell) for cell in comparison.cells):
+    if any(barely_words(cell) for group in groups for cell in group):
         lines += ["", *wrapped(BARELY, width)]
     if note := correction_note(comparison):
         lines += ["", *wrapped(plain(note), width)]

@@ -5,6 +5,7 @@ terminal text and the figures are three ways to show it. Refuses control charact
 names, which come from strangers: `cleaned` shows them as escapes, so that no name can steer a terminal or a page.
 """
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -109,13 +110,25 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
-    """The cells the verdict sentence speaks of: the headline, or every cell where none is declared."""
-    return comparison.headline or comparison.cells
+    """The cells the verdict sentence speaks of, as shown: the headline, or every cell where none is declared."""
+    return _shown(comparison, comparison.headline or comparison.cells)
 
 
 def beyond_headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
-    """The judged cells outside the headline, such as latencies."""
-    return tuple(c for c in comparison.cells if c not in headline_of(comparison))
+    """The judged cells outside the headline, such as latencies, as shown."""
+    headline = comparison.headline or comparison.cells
+    return _shown(comparison, [cell for cell in comparison.cells if cell not in headline])
+
+
+def shown_cells(comparison: Comparison) -> tuple[CellVerdict, ...]:
+    """All cells as tables and pictures show them: change and interval, and no verdict that a veto makes void."""
+    return _shown(comparison, comparison.cells)
+
+
+def _shown(comparison: Comparison, cells: Iterable[CellVerdict]) -> tuple[CellVerdict, ...]:
+    if not comparison.vetoes:
+        return tuple(cells)
+    return tuple(msgspec.structs.replace(cell, verdict="not conclusive") for cell in cells)
 
 
 def cleaned(view: StudyView) -> StudyView:

@@ -31,6 +31,7 @@ VERDICT_GLYPHS: Final[dict[Verdict, str]] = {
     "real but irrelevant": "≈",
     "same": "=",
     "undecided": "?",
+    "not conclusive": "–",
 }
 VERDICT_COLOURS: Final[dict[Verdict, str]] = {
     "faster": "#0b5394",
@@ -38,6 +39,7 @@ VERDICT_COLOURS: Final[dict[Verdict, str]] = {
     "real but irrelevant": "#4b5563",
     "same": "#4b5563",
     "undecided": "#6b3fa0",
+    "not conclusive": "#4b5563",
 }
 CHECK_GLYPHS: Final[dict[CheckState, str]] = {"ok": "✓", "warn": "!", "bad": "✕", "unknown": "–"}
 CHECK_WORDS: Final[dict[CheckState, str]] = {
@@ -98,6 +100,8 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
     """
     if ends is None:
         return "no interval"
+    if ends[0] == ends[1]:
+        return "no spread"
     if min(ends) >= _MULTIPLE_FROM:
         if digits(ends[0]) == digits(ends[1]):
             for places in range(1, _PLACES_MAX + 1):
@@ -110,9 +114,18 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
         return f"{digits(ends[0])} to {high}\N{NO-BREAK SPACE}times"
     if max(ends) > _WIDEST:
         return f"{_signed(ends[0], 0)} to > +{100 * _WIDEST - 100:.0f}\N{NO-BREAK SPACE}%"
-    widest = max(abs(end - 1) for end in ends)
-    places = 0 if max(ends) >= _MULTIPLE_FROM else 1 if widest >= _NARROW else 2
-    return f"{_signed(ends[0], places)} to {_signed(ends[1], places)}\N{NO-BREAK SPACE}%"
+    first = 0 if max(ends) >= _MULTIPLE_FROM else 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
+    for places in (first, first + 1):
+        low, high = (_signed(end, places) for end in ends)
+        if low != high:
+            break
+    return f"{low} to {high}\N{NO-BREAK SPACE}%"
+
+
+def change_and_interval(ratio: float | None, ends: tuple[float, float] | None) -> str:
+    """A change in a sentence: "−6.3 %, 95 % interval −8.4 to −4.1 %", "−6.3 %, no interval"."""
+    words = interval(ends, ratio)
+    return f"{percent(ratio)}, {'' if words.startswith('no ') else '95 % interval '}{words}"
 
 
 def decided_by_correction(cell: CellVerdict) -> bool:
@@ -124,7 +137,7 @@ def decided_by_correction(cell: CellVerdict) -> bool:
 def correction_note(comparison: Comparison) -> str:
     """Explain why cells are undecided although their intervals exclude no change; empty if there are none."""
     found = [cell for cell in comparison.cells if decided_by_correction(cell)]
-    if not found:
+    if not found or comparison.vetoes:
         return ""
     first = found[0]
     # The headline is corrected within itself (Holm), every other cell over all cells (Benjamini-Hochberg).
@@ -153,7 +166,7 @@ def overall(comparison: Comparison) -> str:
         return ""
     if comparison.groups:
         each = "; ".join(
-            f"{name} {percent(group.ratio)}, 95 % interval {interval(group.ci95, group.ratio)}"
+            f"{name} {change_and_interval(group.ratio, group.ci95)}"
             for name, group in comparison.groups.items()
         )
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
@@ -161,8 +174,7 @@ def overall(comparison: Comparison) -> str:
     cells = len(comparison.headline)
     reach = f"the tests from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
-    ends = interval(found.ci95, found.ratio)
-    return f"All {cells} tests together: {percent(found.ratio)}, 95 % interval {ends} ({how})."
+    return f"All {cells} tests together: {change_and_interval(found.ratio, found.ci95)} ({how})."
 
 
 def _signed(ratio: float, places: int) -> str:

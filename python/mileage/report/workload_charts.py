@@ -101,7 +101,7 @@ def map_picture(view: StudyView, *, narrow: bool = False) -> ChartedTest | None:
     glyphs = (
         "▲ and ▼: differs from it (Welch on logs, Holm over all pairs of the cell); ?: no difference shown"
         if view.standings
-        else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
+        else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided, – not conclusive"
     )
     words = f"{shown}. Orange: worse; blue: better. {glyphs}. Intervals are in the table."
     return None if chart is None else ChartedTest("changes_map", chart, "Changes as a map", words)
