@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 from mileage import app
 from mileage.app import answer
 from mileage.app.importer import make_study, read_files
-from mileage.judge import Comparison
 from mileage.judge.model_band import BandChoice, ModelBand
-from mileage.report.sentence import design_words, verdict_sentence
 from tests.answers import fio_report
-from tests.answers.question import ask, ask_json, suppose
+from tests.answers.doors import Doors, ask_doors
+from tests.answers.question import ask, suppose
 from tests.app.test_doors import virtual
 from tests.command import mileage
 
@@ -61,61 +59,57 @@ def level(rate: float, count: int) -> list[float]:
     return [rate * math.exp(0.002 * ((7 * at) % 5 - 2) + 1e-4 * ((3 * at) % 7)) for at in range(count)]
 
 
-def codes(found: Comparison) -> set[str]:
-    return {caveat.code for caveat in found.caveats}
+def two(
+    folder: Path, baseline: dict[str, list[float]], candidate: dict[str, list[float]], **options: str
+) -> Doors:
+    """Ask whether the runs of the candidate are faster, at every door."""
+    sides = [results(folder, name, rates, **options) for name, rates in (("a", baseline), ("b", candidate))]
+    return ask_doors(*sides, cwd=folder, rules=("slower",))
 
 
-def test_tests_that_one_side_lacks_are_in_the_first_sentence_and_in_each_table(tmp_path: Path) -> None:
+def test_tests_that_one_side_lacks_are_in_the_first_sentence(tmp_path: Path) -> None:
     """Is tonight, with one job, as fast as last night with three? Truth: nobody knows of the other two."""
     whole = {"randread": level(9000, 5), "randwrite": level(5000, 5), "read": level(400, 5)}
-    before = results(tmp_path, "before", whole)
-    after = results(tmp_path, "after", {"randread": level(9000, 5)})
-    found = app.compare(str(before), str(after))
-    assert "Both sides have one of three tests:" in verdict_sentence(found)
-    table = ask("compare", str(before), str(after), "--format", "markdown", cwd=tmp_path)
-    assert sum(line.startswith("|") and "in before" in line for line in table.splitlines()) == 2
-    assert ("missing-tests", ("candidate",)) in [(one.code, one.sides) for one in found.caveats]
+    found = two(tmp_path, whole, {"randread": level(9000, 5)})
+    found.says("oth sides have one of three tests:")
+    assert found.sides_of("missing-tests") == ("candidate",)
+    assert (found.status, found.gate["slower"]) == (1, {"kept"})
+    assert found.texts["Markdown"].count("measured in a only") == 2
 
 
-def test_a_gate_does_not_contradict_the_text(tmp_path: Path) -> None:
+def test_runs_with_a_trend_are_no_repetitions(tmp_path: Path) -> None:
     """Is the candidate slower, whose ten runs fall from one to the next? Truth: its runs repeat nothing."""
-    steady = results(tmp_path, "steady", {"randread": level(9000, 10)})
-    falling = results(tmp_path, "falling", {"randread": [8000 * 0.93**at for at in range(10)]})
-    text = ask("compare", str(steady), str(falling), cwd=tmp_path)
-    assert text.startswith("Not conclusive because")
-    gate = mileage("compare", str(steady), str(falling), "--fail-if", "slower", "--json")
-    assert gate.returncode == 4, gate.stderr
-    outcomes = {(one["outcome"], *one["cell"]["why_not"]) for one in json.loads(gate.stdout)["gate"]}
-    assert outcomes == {("cannot be judged", "trend")}
-    let = mileage("compare", str(steady), str(falling), "--fail-if", "slower", "--allow-unjudged")
-    assert let.returncode == 0
+    found = two(tmp_path, {"randread": level(9000, 10)}, {"randread": [8000 * 0.93**at for at in range(10)]})
+    found.says("Not conclusive because")
+    found.never_says("independent runs", "slower in", "\N{BLACK DOWN-POINTING TRIANGLE} slower")
+    assert found.sides_of("trend") == ("candidate",)
+    assert (found.status, found.gate["slower"]) == (4, {"cannot be judged"})
 
 
 def test_a_broken_rule_is_said_with_its_change(tmp_path: Path) -> None:
     """By how much is the job that fails the gate slower? Truth: half."""
-    fast = results(tmp_path, "fast", {"randread": level(9000, 6)})
-    slow = results(tmp_path, "slow", {"randread": level(4500, 6)})
+    found = two(tmp_path, {"randread": level(9000, 6)}, {"randread": level(4500, 6)})
+    found.says("50.0", "slower")
+    assert (found.status, found.gate["slower"]) == (1, {"broken", "kept"})
     for form in ("github", "markdown", "junit", "text"):
-        done = mileage("compare", str(fast), str(slow), "--fail-if", "slower", "--format", form)
+        done = mileage("compare", "a", "b", "--fail-if", "slower", "--format", form, cwd=tmp_path)
         assert done.returncode == 1
         assert "50.0" in done.stdout.replace("\N{MINUS SIGN}", "-"), form
 
 
 def test_each_test_has_its_own_number_of_runs(tmp_path: Path) -> None:
     """How many runs are behind each test? Truth: 18 against 5 of the one, 5 against 18 of the other."""
-    first = results(tmp_path, "first", {"randread": level(9000, 18), "randwrite": level(5000, 5)})
-    second = results(tmp_path, "second", {"randread": level(9000, 5), "randwrite": level(5000, 18)})
-    found = app.compare(str(first), str(second))
-    counts = {(cell.units_baseline, cell.units_candidate) for cell in found.headline}
+    rates = [{"randread": level(9000, n), "randwrite": level(5000, 23 - n)} for n in (18, 5)]
+    found = two(tmp_path, *rates)
+    counts = {(cell.units_baseline, cell.units_candidate) for cell in found.value.headline}
     assert counts == {(18, 5), (5, 18)}
-    assert design_words(found) == "five to 18 against five to 18 independent runs of one session, by test"
+    found.says("ive to 18 against five to 18 independent runs of one session, by test")
 
 
 def test_two_runs_each_are_two_runs_each(tmp_path: Path) -> None:
-    first = results(tmp_path, "first", {"randread": level(9000, 20), "randwrite": level(5000, 2)})
-    second = results(tmp_path, "second", {"randread": level(9000, 20), "randwrite": level(5000, 2)})
-    found = app.compare(str(first), str(second))
-    assert design_words(found) == "two to 20 against two to 20 independent runs of one session, by test"
+    """Are 20 runs behind each test? Truth: behind one; the other has two on each side."""
+    rates = {"randread": level(9000, 20), "randwrite": level(5000, 2)}
+    two(tmp_path, rates, rates).says("wo to 20 against two to 20 independent runs of one session, by test")
 
 
 def test_a_rate_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> None:
@@ -123,22 +117,18 @@ def test_a_rate_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> Non
 
     Truth: yes, and by how much nobody knows, because A may do more.
     """
-    met = results(tmp_path, "met", {"randread": [5000.0 - at for at in range(3)]}, rate_iops="5000")
-    missed = results(tmp_path, "missed", {"randread": level(4006, 3)}, rate_iops="5000")
-    found = app.compare(str(met), str(missed))
-    (caveat,) = (one for one in found.caveats if one.code == "rate-limited")
-    assert (caveat.sides, caveat.figures["limit_per_s"]) == (("baseline",), 5000.0)
-    assert "may do more than that" in " ".join(ask("compare", str(met), str(missed), cwd=tmp_path).split())
+    met, missed = [5000.0 - at for at in range(3)], level(4006, 3)
+    found = two(tmp_path, {"randread": met}, {"randread": missed}, rate_iops="5000")
+    assert found.sides_of("rate-limited") == ("baseline",)
+    found.says("at 5,000 operations per second in a, which may do more than that")
 
 
 def test_where_both_ran_at_the_asked_rate_the_latency_is_judged(tmp_path: Path) -> None:
     """Is B as fast as A at a fixed rate? Truth: both did what was asked of them; the question is how late they were."""
-    sides = [
-        str(results(tmp_path, name, {"randread": [5000.0 - at for at in range(4)]}, rate_iops="5000"))
-        for name in "ab"
-    ]
-    found = app.compare(*sides)
-    assert {cell.metric for cell in found.headline} == {"latency_p99_ns"}
+    met = {"randread": [5000.0 - at for at in range(4)]}
+    found = two(tmp_path, met, met, rate_iops="5000")
+    assert {cell.metric for cell in found.value.headline} == {"latency_p99_ns"}
+    found.says("ran at a fixed rate on both sides, so its latency is judged and not its rate")
 
 
 def test_a_zero_is_named_with_the_share_of_runs_that_completed(tmp_path: Path) -> None:
@@ -148,10 +138,27 @@ def test_a_zero_is_named_with_the_share_of_runs_that_completed(tmp_path: Path) -
         rows = "\n".join(f"read,{at},{value},MB/s" for at, value in enumerate(values, 1))
         (tmp_path / f"{name}.csv").write_text(f"cell,repetition,value,unit\n{rows}\n")
         ask("import", f"{name}.csv", "--out", name, "--session", "lab", cwd=tmp_path)
-    (cell,) = ask_json("compare", "a", "b", cwd=tmp_path)["cells"]
-    (caveat,) = cell["caveats"]
-    assert (cell["ratio"], caveat["code"]) == (None, "no-logarithm")
-    assert (caveat["figures"]["completed"], caveat["figures"]["runs"]) == (9, 10)
+    found = ask_doors(tmp_path / "a", tmp_path / "b", cwd=tmp_path, rules=("slower", "undecided"))
+    (cell,) = found.value.cells
+    assert (cell.ratio, [caveat.code for caveat in cell.caveats]) == (None, ["no-logarithm"])
+    found.says("9 of 10 runs have a value above 0")
+    assert found.gate == {"slower": {"cannot be judged"}, "undecided": {"broken"}}
+
+
+def test_a_bandwidth_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> None:
+    """Is B slower than A, whose four jobs had to move 10 MiB/s each? Truth: A did what was asked, and may do more."""
+    met, missed = [10240.0 - at for at in range(3)], level(8000, 3)
+    found = two(tmp_path, {"randread": met}, {"randread": missed}, rate="10m", numjobs="4")
+    assert found.sides_of("rate-limited") == ("baseline",)
+    found.says("at 10,240 operations per second in a")
+
+
+def test_a_limit_of_each_job_is_not_that_of_all(tmp_path: Path) -> None:
+    """Did four jobs of 5,000 operations per second each meet their limit with 9,000 together? Truth: no."""
+    rates = [{"randread": level(rate, 3)} for rate in (9000, 8000)]
+    found = two(tmp_path, *rates, rate_iops="5000", numjobs="4")
+    assert not found.value.has("rate-limited")
+    found.never_says("may do more", "fixed rate")
 
 
 @pytest.fixture(scope="module")
@@ -165,31 +172,13 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return app.run(str(place / "drives.toml"), out=place / "out").folder.path
 
 
-def test_a_third_level_has_no_part_in_the_comparison_of_two(drives: Path) -> None:
+def test_a_third_level_has_no_part_in_the_comparison_of_two(drives: Path, tmp_path: Path) -> None:
     """Is the one flash drive faster than the other? The disk that the study measured as well has no part in it."""
-    study = app.load(drives)
-    premise = [one.tests for one in study.caveats() if one.code == "level-change"]
+    premise = [one.tests for one in app.load(drives).caveats() if one.code == "level-change"]
     suppose(any("hdd" in str(tests) for tests in premise), f"the disk changes its level: {premise}")
-    found = study.comparison()
-    assert {veto.tests for veto in found.vetoes if "hdd" in str(veto.tests)} == set()
-
-
-def test_a_bandwidth_that_the_load_set_is_no_rate_of_the_drive(tmp_path: Path) -> None:
-    """Is B slower than A, whose four jobs had to move 10 MiB/s each? Truth: A did what was asked, and may do more."""
-    met = results(tmp_path, "met", {"randread": [10240.0 - at for at in range(3)]}, rate="10m", numjobs="4")
-    missed = results(tmp_path, "missed", {"randread": level(8000, 3)}, rate="10m", numjobs="4")
-    found = app.compare(str(met), str(missed))
-    (caveat,) = (one for one in found.caveats if one.code == "rate-limited")
-    assert (caveat.sides, caveat.figures["limit_per_s"]) == (("baseline",), pytest.approx(10240, rel=0.001))
-
-
-def test_a_limit_of_each_job_is_not_that_of_all(tmp_path: Path) -> None:
-    """Did four jobs of 5,000 operations per second each meet their limit with 9,000 together? Truth: no."""
-    sides = [
-        str(results(tmp_path, name, {"randread": level(rate, 3)}, rate_iops="5000", numjobs="4"))
-        for name, rate in (("a", 9000), ("b", 8000))
-    ]
-    assert not app.compare(*sides).has("rate-limited")
+    found = ask_doors(drives, cwd=tmp_path)
+    assert {veto.tests for veto in found.value.vetoes if "hdd" in str(veto.tests)} == set()
+    found.says("rive pm1635 (flash) writes 4 KiB blocks at random at", "and drive x25e (SLC) at")
 
 
 def test_only_the_side_that_is_a_model_is_called_one(tmp_path: Path) -> None:
@@ -200,23 +189,26 @@ def test_only_the_side_that_is_a_model_is_called_one(tmp_path: Path) -> None:
     text = DRIVES.format(levels=levels).replace('"x25e"', '"model"').replace('"pm1635"', '"real"')
     text = text.replace("[[stage]]", '[state]\nfile = "8MiB"\n[[stage]]', 1).replace("6000", "300")
     (tmp_path / "mixed.toml").write_text(text)
-    found = app.run(str(tmp_path / "mixed.toml"), out=tmp_path / "out").comparison()
-    assert [one.sides for one in found.caveats if one.code == "simulated"] == [("baseline",)]
+    study = app.run(str(tmp_path / "mixed.toml"), out=tmp_path / "out").folder.path
+    found = ask_doors(study, cwd=tmp_path)
+    assert found.sides_of("simulated") == ("baseline",)
+    found.says("rive model is a simulation, and no interval covers how well it is modelled")
 
 
-def test_variants_of_the_drive_are_the_same_at_both_doors(
+def test_variants_of_the_drive_are_the_same_at_each_door(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By how much do variants of the drive move the result? The same range at both doors, inverted for the inverse."""
+    """By how much do variants of the drive move the result? The same range at each door, inverted for the inverse."""
     study = virtual(tmp_path, "s", random.Random(3), cycles=2)
     (cell,) = app.load(study).comparison().headline
     choice = BandChoice("gc_pace", "paced", "at-once", "not published", {cell.cell: {cell.metric: 0.25}})
     monkeypatch.setattr(answer, "model_band", lambda *_: ModelBand((choice,), 1))
-    own, asked = app.load(study).comparison(), app.compare(f"{study}:before", f"{study}:after")
-    assert own == asked
-    inverse = app.compare(f"{study}:after", f"{study}:before")
-    for found, ratio in ((own, 0.25), (inverse, 4.0)):
-        assert found.band is not None
-        assert found.band.choices[0].ratio(cell.cell, cell.metric) == pytest.approx(ratio)
-    assert "variant" in verdict_sentence(own)
-    assert "variant" in verdict_sentence(inverse)
+    own, asked = (
+        ask_doors(*sides, cwd=tmp_path) for sides in ((study,), (f"{study}:before", f"{study}:after"))
+    )
+    assert own.value == asked.value
+    inverse = ask_doors(f"{study}:after", f"{study}:before", cwd=tmp_path)
+    for found, ratio in ((own, 0.25), (asked, 0.25), (inverse, 4.0)):
+        assert found.value.band is not None
+        assert found.value.band.choices[0].ratio(cell.cell, cell.metric) == pytest.approx(ratio)
+        found.says("(1 variant tried)")
