@@ -26,7 +26,7 @@ from mileage.judge import Comparison
 from mileage.judge.disturbance_bound import KIND_LIMITS
 from mileage.model.caveat import Caveat
 from mileage.report import render_html, render_text
-from mileage.report.caveat_words import WORDS, caveat_words
+from mileage.report.caveat_words import WORDS, each_in_words
 from mileage.report.gate_output import compared_text, github, junit, markdown
 from tests.answers import fio_report
 
@@ -260,7 +260,11 @@ def assert_worded(text: str, caveats: tuple[Caveat, ...], found: Comparison) -> 
     bare = "".join(text.replace("\\", "").replace("%25", "%").split())
     for caveat in caveats:
         if caveat.code not in own_words:
-            words = "".join(caveat_words(caveat, found).split())
+            (words,) = each_in_words([caveat], found)
+            # What both sides have in the same words stands once.
+            words = "".join(
+                words.removesuffix(f" (in {found.baseline})").removesuffix(f" (in {found.candidate})").split()
+            )
             assert words[1:] in bare, caveat.code
 
 

@@ -23,7 +23,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.model.write_amplification import FLASH
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
-from mileage.report.audit_words import audit_words, memory_rate_words
+from mileage.report.audit_words import audit_words
 from mileage.report.measurement_setup import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
@@ -104,7 +104,7 @@ def _of_rates(
         if not facts.capabilities.is_real or facts.memory_file_system:
             continue
         if (found := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
-            served.append((not found.certain, memory_rate_words(found), cell.cell))
+            served.append((not found.certain, audit_words(found), cell.cell))
         elif planned.workload is not None and _rewrites_in_cache(cell, planned):
             span = format_bytes(planned.workload.span_bytes)
             text = (

@@ -6,8 +6,7 @@ a disturbance vetoes where it could move a ratio across no change or across its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mileage.analysis.run_facts import JournalReading, RunReading
 from mileage.analysis.validity_checks import RUN_MIN_S
@@ -21,13 +20,10 @@ from mileage.judge.disturbance_bound import (
     disturbed_verdict,
     shares,
 )
-from mileage.model.caveat import Caveat, Severity, Side, limit
-from mileage.plan import Plan
+from mileage.model.caveat import SEVERITIES, Caveat, Severity, Side, limit
 
 RunsByTest = Mapping[str, Sequence[RunReading]]
 """The runs of one side by the label of the test in the comparison."""
-
-_WEIGHTS: Final[Mapping[Severity, int]] = {"refuses": 3, "vetoes": 2, "limits": 1, "informs": 0}
 
 
 def runs_by_test(seen: JournalReading, cells: Mapping[str, str], stage: str) -> dict[str, list[RunReading]]:
@@ -50,12 +46,12 @@ def disturbance_caveats(found: Comparison, baseline: RunsByTest, candidate: Runs
     caveats = []
     for kind in KIND_LIMITS:
         above = {
-            side: {test: worst for test, runs in tests.items() if (worst := _worst(runs, kind)) is not None}
+            side: {test for test, runs in tests.items() if _is_disturbed(runs, kind)}
             for side, tests in sides.items()
         }
         tests = [test for test in severities if any(test in found_in for found_in in above.values())]
         if tests:
-            severity = max((severities[test] for test in tests), key=_WEIGHTS.__getitem__)
+            severity = min((severities[test] for test in tests), key=SEVERITIES.index)
             concerned = tuple(test for test in tests if severities[test] == severity)
             caveats.append(_caveat(kind, severity, concerned, sides, above))
     return caveats
@@ -64,21 +60,19 @@ def disturbance_caveats(found: Comparison, baseline: RunsByTest, candidate: Runs
 def _severities(found: Comparison, sides: Mapping[Side, RunsByTest]) -> dict[str, Severity]:
     """What the disturbances of both sides do to each test, the heaviest of its verdicts."""
     severities: dict[str, Severity] = {}
-    headline = {(cell.cell, cell.metric) for cell in found.headline or found.cells}
+    headline = {(cell.cell, cell.metric) for cell in found.family}
     for cell in found.cells:
         low, high = (disturbance_bound(_disturbed(runs.get(cell.cell, ()))) for runs in sides.values())
         severity = disturbed_verdict(cell, low, high)
         if severity == "vetoes" and (cell.cell, cell.metric) not in headline:
             severity = "limits"
         known = severities.get(cell.cell, "informs")
-        severities[cell.cell] = max(known, severity, key=_WEIGHTS.__getitem__)
+        severities[cell.cell] = min(known, severity, key=SEVERITIES.index)
     return severities
 
 
-def _worst(runs: Sequence[RunReading], kind: DisturbanceKind) -> float | None:
-    """The largest share of a kind that is above its limit; None where none is."""
-    found = [share for run in _disturbed(runs) if (share := shares(run).get(kind, 0.0)) > KIND_LIMITS[kind]]
-    return max(found, default=None)
+def _is_disturbed(runs: Sequence[RunReading], kind: DisturbanceKind) -> bool:
+    return any(shares(run).get(kind, 0.0) > KIND_LIMITS[kind] for run in _disturbed(runs))
 
 
 def _each(groups: Iterable[Sequence[RunReading]]) -> list[RunReading]:
@@ -95,7 +89,7 @@ def _caveat(
     severity: Severity,
     tests: tuple[str, ...],
     sides: Mapping[Side, RunsByTest],
-    above: Mapping[Side, Mapping[str, float]],
+    above: Mapping[Side, Collection[str]],
 ) -> Caveat:
     """The caveat of one kind, with the figures of the runs of these tests on the sides that it is about."""
     concerned = tuple(side for side in sides if any(test in above[side] for test in tests))
@@ -121,10 +115,8 @@ def group_limit_caveats(runs: RunsByTest) -> list[Caveat]:
     return [limit("group-limit", tests=tuple(held), **next(iter(held.values())))] if held else []
 
 
-def short_run_caveats(plan: Plan, runs: RunsByTest) -> list[Caveat]:
-    """Runs of a side that are too short to average the rare events of a device; none in simulated time."""
-    if plan.virtual:
-        return []
+def short_run_caveats(runs: RunsByTest) -> list[Caveat]:
+    """Runs of a side that are too short to average the rare events of a device."""
     lasted = [one for run in _each(runs.values()) for one in run.lasted_s]
     short = [one for one in lasted if one[0] < RUN_MIN_S]
     if not short:

@@ -32,13 +32,12 @@ _FIRMWARE: Final = ("target.drive_firmware", "target.firmware")
 _MODEL: Final = ("target.drive_model", "target.model")
 _NOTED: Final = ("host.hash", "cpu.model", "cpu.online", "cpu.governor", "cpu.boost", "cpu.hypervisor")
 """Keys of the machine that are noted; those of `vm.` and of the device's queue are noted as well."""
-_GRAVE: Final = ("target.write_cache",)
+_CACHE: Final = "target.write_cache"
 _QUEUE: Final = frozenset(
     f"target.{key}"
     for key in (
         "nr_requests",
         "read_ahead_kb",
-        "write_cache",
         "rq_affinity",
         "nomerges",
         "max_sectors_kb",
@@ -48,12 +47,7 @@ _QUEUE: Final = frozenset(
 
 
 def stage_environment(plan: Plan, saved: Mapping[str, Mapping[str, str]], stage: str) -> dict[str, str]:
-    """The snapshot of the first runs of a stage; empty in simulated time, and where none was kept.
-
-    `saved`: the snapshots of a study by name.
-    """
-    if plan.virtual:
-        return {}
+    """The snapshot of the first runs of a stage; empty where none was kept. `saved`: those of a study by name."""
     names = dict.fromkeys(stage_name(run) for run in plan.runs if run.stage == stage)
     return dict(next((saved[name] for name in names if name in saved), {}))
 
@@ -67,17 +61,15 @@ def environment_caveats(a: Environment, b: Environment) -> list[Caveat]:
         for key in sorted(a.keys() & b.keys())
         if a[key] != b[key] and UNKNOWN not in (a[key], b[key]) and not is_volatile(key)
     ]
-    grave = [key for key in differing if key in _GRAVE or (weighty(key, a, b) and key not in _IDENTITY)]
-    found = [_differs("limits", key, a, b) for key in _first_mounts(grave)]
+    grave = [key for key in differing if key == _CACHE or (weighty(key, a, b) and key not in _IDENTITY)]
+    # Those of the target first: they are settings that somebody chose.
+    grave.sort(key=lambda key: not key.startswith("target."))
     noted = [key for key in differing if key in _NOTED or key in _QUEUE or key.startswith("vm.")]
-    noted = [key for key in noted if key not in grave]
-    found += _of_drive(a, b)
-    return [*found, *(_differs("informs", key, a, b) for key in noted)]
-
-
-def _first_mounts(keys: list[str]) -> list[str]:
-    """The keys with those of the file system first: they are settings that somebody chose."""
-    return sorted(keys, key=lambda key: not key.startswith("target."))
+    return [
+        *(_differs("limits", key, a, b) for key in grave),
+        *_of_drive(a, b),
+        *(_differs("informs", key, a, b) for key in noted if key not in grave),
+    ]
 
 
 def _of_drive(a: Environment, b: Environment) -> Iterator[Caveat]:
@@ -97,8 +89,7 @@ def _of_drive(a: Environment, b: Environment) -> Iterator[Caveat]:
 
 
 def _differs(severity: Severity, key: str, a: Environment, b: Environment) -> Caveat:
-    figures = {"key": _NAMES.get(key, key), **_values(key, a, b)}
-    return Caveat(code=_CODE, severity=severity, figures={**figures})
+    return Caveat(code=_CODE, severity=severity, figures={"key": _NAMES.get(key, key), **_values(key, a, b)})
 
 
 def _is_known(key: str, a: Environment, b: Environment) -> bool:

@@ -41,6 +41,7 @@ from mileage.report.evidence import (
     Tail,
     Wear,
 )
+from mileage.report.sentence import lead_of
 from mileage.store import StudyFolder
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
@@ -66,7 +67,9 @@ def evidence_of(
 ) -> Evidence:
     """Collect it for a study that compares two arms."""
     content = folder.content(around_damage=True)
-    cell = _lead(comparison)
+    # The cell of the sentence, or the first.
+    lead = lead_of(comparison) or next(iter(comparison.family), None)
+    cell = lead.cell if lead is not None else ""
     records = _records(plan, content, cell) if cell else {}
     return Evidence(
         cell=cell,
@@ -96,18 +99,6 @@ def _files(folder: StudyFolder) -> list[tuple[str, int]]:
     files = [path for path in sorted(folder.path.glob("[!.]*.parquet")) if path.is_file()]
     files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
     return [(path.name, path.stat().st_size) for path in files]
-
-
-def _lead(comparison: Comparison) -> str:
-    """The cell whose runs are shown: the decided one that changed most, as in the sentence, or the first."""
-    family = comparison.headline or comparison.cells
-    decided = [cell for cell in family if cell.verdict in ("faster", "slower") and cell.ratio]
-    chosen = (
-        max(decided, key=lambda cell: abs(math.log(cell.ratio or 1.0)))
-        if decided
-        else next(iter(family), None)
-    )
-    return chosen.cell if chosen is not None else ""
 
 
 def _records(plan: Plan, content: JournalContent, cell: str) -> dict[str, list[Run]]:

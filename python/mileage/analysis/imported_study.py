@@ -30,7 +30,7 @@ from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
-from mileage.report.audit_words import audit_words, memory_rate_words
+from mileage.report.audit_words import audit_words
 from mileage.report.caveat_words import caveat_words
 from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.quantity import duration
@@ -421,7 +421,7 @@ def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> li
     for run in runs:
         statement = memory_rate(_rate_facts(run, commands.get(run.record.file, "")))
         if statement is not None and run.cell not in _MEMORY_BY_NAME:
-            found.append((memory_rate_words(statement), statement.certain))
+            found.append((audit_words(statement), statement.certain))
     return sorted(found, key=lambda entry: not entry[1])
 
 

@@ -20,7 +20,7 @@ from mileage.analysis.view import environment_changes
 from mileage.execute.device_failure import unfinished_lines
 from mileage.judge import Sample
 from mileage.judge.overload import ACHIEVED_MIN
-from mileage.model.caveat import Caveat, limit, veto
+from mileage.model.caveat import BOTH, Caveat, limit, veto
 from mileage.plan import Plan
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.workload import Workload
@@ -78,13 +78,10 @@ def held_rates(plan: Plan, samples: Sequence[Sample]) -> dict[str, float]:
     works = {cell.label: cell.workload for cell in plan.cells if cell.workload is not None}
     limits = {label: per_s for label, work in works.items() if (per_s := _limit_per_s(work)) is not None}
     rates: dict[str, list[float]] = {}
-    for sample in samples:
-        if sample.cell in limits and sample.metric == "ops_per_s":
-            rates.setdefault(sample.cell, []).append(sample.value)
-        elif (
-            sample.cell in limits and sample.metric == "rate_bytes_per_s" and works[sample.cell].record_bytes
-        ):
-            rates.setdefault(sample.cell, []).append(sample.value / works[sample.cell].record_bytes)
+    for sample in (sample for sample in samples if sample.cell in limits):
+        units = {"ops_per_s": 1, "rate_bytes_per_s": works[sample.cell].record_bytes}
+        if unit := units.get(sample.metric):
+            rates.setdefault(sample.cell, []).append(sample.value / unit)
     return {
         label: per_s
         for label, per_s in limits.items()
@@ -108,9 +105,8 @@ def rate_limit_caveats(baseline: Mapping[str, float], candidate: Mapping[str, fl
     """Tests whose rate was set by the load on one side or on both; arguments as `held_rates` gives them."""
     both = tuple(test for test in baseline if test in candidate)
     found = [limit("rate-limited", tests=both, limit_per_s=baseline[both[0]])] if both else []
-    for side, own, other in (("baseline", baseline, candidate), ("candidate", candidate, baseline)):
+    for side, own, other in zip(BOTH, (baseline, candidate), (candidate, baseline), strict=True):
         alone = tuple(test for test in own if test not in other)
         if alone:
-            caveat = limit("rate-limited", tests=alone, limit_per_s=own[alone[0]])
-            found.append(caveat.of("baseline" if side == "baseline" else "candidate"))
+            found.append(limit("rate-limited", tests=alone, limit_per_s=own[alone[0]]).of(side))
     return found

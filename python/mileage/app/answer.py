@@ -197,8 +197,8 @@ def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> lis
     baseline, candidate = (_runs_of(side) for side in sides)
     short = [
         caveat.of(name)
-        for side, runs, name in zip(sides, (baseline, candidate), BOTH, strict=True)
-        for caveat in (*group_limit_caveats(runs), *short_run_caveats(side.measured_plan, runs))
+        for runs, name in zip((baseline, candidate), BOTH, strict=True)
+        for caveat in (*group_limit_caveats(runs), *short_run_caveats(runs))
     ]
     return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
 
@@ -244,7 +244,8 @@ def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
     """In what two studies differ."""
     baseline, candidate = sides
     found = rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
-    if baseline.study is None or candidate.study is None:
+    studies = [(side, side.study) for side in sides if side.study is not None]
+    if len(studies) < len(sides):
         return found
     ours = {label: cell for cell, label in baseline.cells.items()}
     names = {theirs: ours[label] for theirs, label in candidate.cells.items() if label in ours}
@@ -253,21 +254,19 @@ def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
             note("renamed-tests", pairs="; ".join(f"{theirs} is {own}" for theirs, own in renamed.items()))
         )
     if baseline.is_imported or candidate.is_imported:
-        first, second = ((side.plan, side.study.folder) for side in sides if side.study is not None)
+        first, second = ((side.plan, study.folder) for side, study in studies)
         return [*found, *differing_settings(first, second, names)]
-    one, other = (side.study.plan_as_done() for side in sides if side.study is not None)
-    machines = [_environment(side.study, side.stage) for side in sides if side.study is not None]
-    states = [
-        drive_state(side.plan, side.study.content(), side.cells, side.stage)
-        for side in sides
-        if side.study is not None
+    one, other = (study.plan_as_done() for _, study in studies)
+    # Simulated time depends on no machine.
+    machines = [
+        {}
+        if side.plan.virtual
+        else stage_environment(side.plan, dict(study.folder.environments()), side.stage)
+        for side, study in studies
     ]
+    states = [drive_state(side.plan, study.content(), side.cells, side.stage) for side, study in studies]
     found += setting_differences(one, other, names)
     return [*found, *environment_caveats(machines[0], machines[1]), *state_caveats(states[0], states[1])]
-
-
-def _environment(study: StudyReading, stage: str) -> dict[str, str]:
-    return stage_environment(study.plan, dict(study.folder.environments()), stage)
 
 
 def _renamed(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, str]:

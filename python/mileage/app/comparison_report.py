@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from mileage.analysis.environment_caveats import stage_environment
 from mileage.analysis.ior_layouts import each_layout_once, planned_layouts, reported_layouts
 from mileage.app.multi_study import compare, stage_of
 from mileage.app.report_level import rewritten_level
@@ -38,7 +39,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
     same = first.folder.path.resolve() == second.folder.path.resolve()
     targets = list(dict.fromkeys(result.plan.study.target for _, result in sides))
     snapshots = [
-        (name, _snapshot(result, at))
+        (name, stage_environment(result.plan, dict(result.folder.environments()), at))
         for (name, result), at in zip(sides, (first_stage, second_stage), strict=True)
     ]
     environments = [(name, found) for name, found in snapshots if found]
@@ -138,15 +139,6 @@ def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
 
     found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
     return {name: classes[""] for name, classes in found.items() if "" in classes}
-
-
-def _snapshot(result: StudyResult, stage: str) -> dict[str, str]:
-    """The machine at a stage, as it was seen there first; empty where nobody looked."""
-    from mileage.execute import stage_name
-
-    saved = dict(result.folder.environments())
-    names = dict.fromkeys(stage_name(run) for run in result.plan.runs if run.stage == stage)
-    return next((saved[name] for name in names if name in saved), {})
 
 
 def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:

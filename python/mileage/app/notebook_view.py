@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.report.sentence import notes_of, verdict_sentence
+from mileage.report.sentence import statements
 from mileage.report.view import shown_cells
 from mileage.report.wording import interval, percent, plain, row_name, verdict_words
 from mileage.terminal import harmless
@@ -42,7 +42,7 @@ def shown(comparison: Comparison) -> ShownComparison:
 
 def comparison_text(comparison: Comparison) -> str:
     """The verdict, and a line for each cell: change, 95 % interval, verdict."""
-    lines = [harmless(text) for text in (verdict_sentence(comparison), *notes_of(comparison))]
+    lines = [harmless(text) for text in statements(comparison)]
     rows = [_words(cell) for cell in shown_cells(comparison)[:_SHOWN]]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     lines += [
@@ -64,9 +64,8 @@ def comparison_html(comparison: Comparison) -> str:
         + f"<td>{_interval_svg(cell, span)}</td></tr>"
         for cell in cells
     )
-    below = [*notes_of(comparison), *_omitted(comparison)]
-    more = "".join(f"<p>{html.escape(harmless(line))}</p>" for line in below)
-    sentence = html.escape(harmless(verdict_sentence(comparison)))
+    sentence, *notes = (html.escape(harmless(text)) for text in statements(comparison))
+    more = "".join(f"<p>{line}</p>" for line in [*notes, *_omitted(comparison)])
     return f"<p><b>{sentence}</b></p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 

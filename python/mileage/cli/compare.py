@@ -246,7 +246,7 @@ class _Gate:
 
     def _counts(self, results: Sequence[RuleResult], outcome: str) -> list[str]:
         """For each rule with this outcome in some tests, how many they are, and the first."""
-        from mileage.report.gate_output import name_of
+        from mileage.report.wording import row_name
 
         found = []
         for rule in self.rules:
@@ -254,7 +254,7 @@ class _Gate:
             these = [result for result in own if result.outcome == outcome]
             if these:
                 verb = "is broken" if outcome == "broken" else outcome
-                first = f": {name_of(these[0].cell)}{' first' if len(these) > 1 else ''}"
+                first = f": {row_name(these[0].cell)}{' first' if len(these) > 1 else ''}"
                 found.append(f'the rule "{rule.text}" {verb} in {len(these)} of {len(own)} tests{first}')
         return found
 

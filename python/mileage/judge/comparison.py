@@ -169,6 +169,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         """The caveats for which nothing may be concluded."""
         return tuple(caveat for caveat in self.caveats if caveat.is_veto)
 
+    @property
+    def family(self) -> tuple[CellVerdict, ...]:
+        """The cells that the verdict is about: the headline, or every cell where none is declared."""
+        return self.headline or self.cells
+
+    @property
+    def beyond(self) -> tuple[CellVerdict, ...]:
+        """The other cells, such as latencies."""
+        return tuple(cell for cell in self.cells if cell not in self.family)
+
     def has(self, code: str) -> bool:
         """Whether a caveat with this code is among those of the whole."""
         return any(caveat.code == code for caveat in self.caveats)

@@ -72,15 +72,8 @@ class RuleResult(msgspec.Struct, frozen=True):
 def gated_cells(comparison: Comparison) -> list[GatedCell]:
     """The cells of a comparison."""
     return [
-        GatedCell(
-            cell=cell.cell,
-            metric=cell.metric,
-            verdict=cell.verdict,
-            higher_is_better=cell.higher_is_better,
-            ratio=cell.ratio,
-            ci95=cell.ci95,
-            ci90=cell.ci90,
-            why_not=_why_not(cell, comparison),
+        msgspec.structs.replace(
+            msgspec.convert(cell, GatedCell, from_attributes=True), why_not=_why_not(cell, comparison)
         )
         for cell in comparison.cells
     ]

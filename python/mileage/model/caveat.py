@@ -5,12 +5,13 @@ Scope: facts only. `mileage.report.caveat_words` has the sentence of each code, 
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
 Severity = Literal["refuses", "vetoes", "limits", "informs"]
 """From the heaviest: no figure is given; no conclusion is drawn; the conclusion covers less; something to know."""
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 Side = Literal["baseline", "candidate"]
 
 BOTH: Final[tuple[Side, Side]] = ("baseline", "candidate")

@@ -11,18 +11,14 @@ from typing import Any, Final
 
 from mileage.judge.audit import Audit
 from mileage.judge.memory_rate import MemoryRate
+from mileage.report.caveat_words import disturbance_words
 from mileage.targets.io_limits import limit_words
 
 Figures = Mapping[str, Any]
 
 
-def audit_words(found: Audit) -> str:
-    """The words of an audit next to its name."""
-    return _WORDS[found.kind](found.figures)
-
-
-def memory_rate_words(found: MemoryRate) -> str:
-    """The words of a rate that comes from memory."""
+def audit_words(found: Audit | MemoryRate) -> str:
+    """The words of an audit next to its name, or of a rate that comes from memory."""
     return _WORDS[found.kind](found.figures)
 
 
@@ -30,16 +26,8 @@ def _text(template: str) -> Callable[[Figures], str]:
     return lambda figures: template.format(**figures)
 
 
-def _share(words: str) -> Callable[[Figures], str]:
-    """Words of a share of time in the worst run, and in how many runs it was above its limit."""
-
-    def statement(figures: Figures) -> str:
-        text = f"{figures['worst_share']:.1%} {words} in the worst run ({figures['cell']})"
-        if not figures["disturbed_runs"]:
-            return text
-        return f"{text}; above {figures['limit_share']:.0%} in {figures['disturbed_runs']} of {figures['runs']} runs"
-
-    return statement
+def _disturbance(kind: str) -> Callable[[Figures], str]:
+    return lambda figures: f"{disturbance_words(kind, figures)}; most in {figures['cell']}"
 
 
 def _late_answers(figures: Figures) -> str:
@@ -114,9 +102,7 @@ _WORDS: Final[Mapping[str, Callable[[Figures], str]]] = {
         "bytes of other programs on the device: at most {foreign_share:.1%} of the run's ({cell})"
     ),
     "not-reported": _text("the kernel does not report it"),
-    "steal": _share("of processor time went to other virtual machines"),
-    "other-load": _share("of processor time went to other programs"),
-    "memory-pressure": _share("of the time tasks waited for memory"),
+    **{kind: _disturbance(kind) for kind in ("steal", "other-load", "memory-pressure")},
     "late-answers": _late_answers,
     "no-sensor": _text("no sensor of the drive, no count of throttling"),
     "heat": _heat,

@@ -6,8 +6,8 @@ comparison, and a caveat of one side alone says which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from mileage.model.caveat import Caveat
 from mileage.report.quantity import duration
@@ -37,6 +37,17 @@ def caveat_words(caveat: Caveat, sides: Sides | None = None) -> str:
     return words + _whose(caveat, sides)
 
 
+def each_in_words(caveats: Iterable[Caveat], sides: Sides | None = None) -> list[str]:
+    """The words of each caveat; what both sides have in the same words is one text."""
+    found: dict[str, list[Caveat]] = {}
+    for caveat in caveats:
+        found.setdefault(WORDS[caveat.code](caveat, _Names(caveat, sides)), []).append(caveat)
+    return [
+        words + (_whose(same[0], sides) if len(same) == 1 else " (on both sides)")
+        for words, same in found.items()
+    ]
+
+
 class _Names:
     """Names of the two sides in a sentence."""
 
@@ -47,9 +58,7 @@ class _Names:
         self.other = self.candidate if caveat.sides[:1] == ("baseline",) else self.baseline
 
 
-_NAMES_ITS_SIDE: Final = frozenset(
-    {"missing-tests", "simulated", "rate-limited", "class-assumed", "one-session"}
-)
+_NAMES_ITS_SIDE: Final = frozenset({"missing-tests", "simulated", "rate-limited", "one-session"})
 """Codes whose words have the name of their side already."""
 
 
@@ -66,7 +75,8 @@ def _first(tests: Sequence[str]) -> str:
     return f"{tests[0]}{more}" if tests else "all tests"
 
 
-def _some(tests: Sequence[str], most: int = 4) -> str:
+def some(tests: Sequence[str], most: int = 4) -> str:
+    """The first of some tests, and how many more there are."""
     return listed(tests) if len(tests) <= most else f"{', '.join(tests[:most])} and {len(tests) - most} more"
 
 
@@ -75,7 +85,7 @@ def _plural(count: float | str, noun: str) -> str:
 
 
 def _missing_tests(caveat: Caveat, names: _Names) -> str:
-    return f"not compared, because {names.one} has no such test: {_some(caveat.tests)}"
+    return f"not compared, because {names.one} has no such test: {some(caveat.tests)}"
 
 
 def _simulated(caveat: Caveat, names: _Names) -> str:
@@ -178,7 +188,7 @@ def _model_miss(caveat: Caveat, _: _Names) -> str:
 def _few_operations(caveat: Caveat, _: _Names) -> str:
     f = caveat.figures
     return (
-        f"the p99 of {_some(caveat.tests)} is not judged: {f['fewest_operations']:,} operations in a run, "
+        f"the p99 of {some(caveat.tests)} is not judged: {f['fewest_operations']:,} operations in a run, "
         f"{f['needed']:,} are needed"
     )
 
@@ -197,23 +207,32 @@ def _unwritten_reads(caveat: Caveat, _: _Names) -> str:
     stages = str(caveat.figures["stages"]).split(", ")
     stage = f"{'stages' if stages[1:] else 'stage'} {listed(stages)}"
     return (
-        f"up to {caveat.figures['unwritten_share']:.0%} of what {_first(caveat.tests)} read in {stage} was never written "
-        "or was discarded, so that no flash was read for it"
+        f"up to {caveat.figures['unwritten_share']:.0%} of what {_first(caveat.tests)} read in {stage} was never "
+        "written or was discarded, so that no flash was read for it"
     )
 
 
-def _disturbance(template: str) -> Callable[[Caveat, _Names], str]:
-    """Words of a share of the runs that something else had, and of what follows for the ratio."""
+def disturbance_words(kind: str, figures: Mapping[str, Any]) -> str:
+    """Words of the largest share of a run that something else had, and of the runs with more than is allowed."""
+    share = _DISTURBANCES[kind].format(share=f"{figures['worst_share']:.1%}")
+    if not figures["disturbed_runs"]:
+        return share
+    return f"{share} (above {figures['limit_share']:.0%} in {figures['disturbed_runs']} of {figures['runs']} runs)"
 
-    def words(caveat: Caveat, _: _Names) -> str:
-        f = caveat.figures
-        share = template.format(share=f"{f['worst_share']:.0%}")
-        runs = f"{share} (above {f['limit_share']:.0%} in {f['disturbed_runs']} of {f['runs']} runs)"
-        if caveat.is_veto:
-            return f"{runs}, which may have made the difference of {_first(caveat.tests)}"
-        return runs
 
-    return words
+def _disturbance(caveat: Caveat, _: _Names) -> str:
+    words = disturbance_words(caveat.code, caveat.figures)
+    return (
+        f"{words}, which may have made the difference of {_first(caveat.tests)}" if caveat.is_veto else words
+    )
+
+
+_DISTURBANCES: Final = {
+    "other-load": "other programs used up to {share} of all processor time",
+    "steal": "other virtual machines took up to {share} of the processor time",
+    "memory-pressure": "tasks waited for memory for up to {share} of the time",
+    "foreign-bytes": "up to {share} of what the device moved was for other programs",
+}
 
 
 def _text(template: str) -> Callable[[Caveat, _Names], str]:
@@ -248,10 +267,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "read-from-memory": _text("{memory_share:.0%} of {test} was read from memory"),
     "memory-file-system": _text("{target} is a {file_system}, which is memory: no device is measured"),
     "from-memory": _text("{what}"),
-    "other-load": _disturbance("other programs used up to {share} of all processor time"),
-    "steal": _disturbance("other virtual machines took up to {share} of the processor time"),
-    "memory-pressure": _disturbance("tasks waited for memory for up to {share} of the time"),
-    "foreign-bytes": _disturbance("up to {share} of what the device moved was for other programs"),
+    **dict.fromkeys(_DISTURBANCES, _disturbance),
     "unwritten-reads": _unwritten_reads,
     "group-limit": lambda caveat, _: (
         f"a control group limited {limit_words(caveat.figures)}: in {_first(caveat.tests)} the limit was measured, "

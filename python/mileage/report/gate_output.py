@@ -10,10 +10,9 @@ from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.judge.gate_rules import GatedCell, RuleResult
-from mileage.report.caveat_words import caveat_words
-from mileage.report.sentence import METRIC_WORDS, notes_of, verdict_sentence
+from mileage.report.caveat_words import caveat_words, some
+from mileage.report.sentence import statements
 from mileage.report.session_words import history_lines
 from mileage.report.text import comparison_table
 from mileage.report.view import shown_cells
@@ -31,8 +30,7 @@ _NAMED_MAX: Final = 3
 
 def compared_text(comparison: Comparison, results: Results = (), width: int = 80) -> str:
     """The sentence, the notes, the table and what the rules say, for a terminal of `width` columns."""
-    blocks = [verdict_sentence(comparison), *notes_of(comparison)]
-    lines = [line for text in blocks for line in [*wrapped(harmless(text), width), ""]]
+    lines = [line for text in statements(comparison) for line in [*wrapped(harmless(text), width), ""]]
     about = [*history_lines(comparison), *gate_lines(comparison, results)]
     gate = [
         line for text in about for line in (wrapped(harmless(text), width) if len(text) > width else [text])
@@ -45,33 +43,26 @@ def gate_lines(comparison: Comparison, results: Results) -> list[str]:
     lines = []
     for rule in dict.fromkeys(result.rule for result in results):
         own = [result for result in results if result.rule == rule]
+        broken = [result.cell for result in own if result.outcome == "broken"]
+        unjudged: dict[str, list[str]] = {}
+        for cell in (result.cell for result in own if result.outcome == "cannot be judged"):
+            unjudged.setdefault(_why_not(cell, comparison), []).append(row_name(cell))
         parts = []
-        for outcome in ("broken", "cannot be judged"):
-            found = [result for result in own if result.outcome == outcome]
-            if found:
-                named = "; ".join(_result_words(result, comparison) for result in found[:_NAMED_MAX])
-                more = f"; and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
-                parts.append(f"{outcome} in {len(found)} of {len(own)} tests ({named}{more})")
+        if broken:
+            named = "; ".join(_changed(cell) for cell in broken[:_NAMED_MAX])
+            more = f"; and {len(broken) - _NAMED_MAX} more" if len(broken) > _NAMED_MAX else ""
+            parts.append(f"broken in {len(broken)} of {len(own)} tests ({named}{more})")
+        for why, names in unjudged.items():
+            tests = some(names, _NAMED_MAX)
+            parts.append(f"cannot be judged in {len(names)} of {len(own)} tests ({tests}), because {why}")
         kept = f"kept in {'the one test' if len(own) == 1 else f'all {len(own)} tests'}"
         lines.append(f'Rule "{rule.text}": {", ".join(parts) or kept}.')
     return lines
 
 
-def _result_words(result: RuleResult, comparison: Comparison) -> str:
-    """A test with its change and interval, and why it cannot be judged."""
-    cell = result.cell
-    if result.outcome == "cannot be judged":
-        return f"{name_of(cell)}: {_why_not(cell, comparison)}"
-    if cell.ratio is None:
-        return name_of(cell)
-    return f"{name_of(cell)} {change_and_interval(cell.ratio, cell.ci95)}"
-
-
-def name_of(cell: GatedCell) -> str:
-    """Printed name: the cell, with its metric unless that is a rate."""
-    if cell.metric in HEADLINE_METRICS or not cell.metric:
-        return cell.cell
-    return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
+def _changed(cell: GatedCell) -> str:
+    """A test with its change and interval."""
+    return f"{row_name(cell)} {change_and_interval(cell.ratio, cell.ci95)}" if cell.ratio else row_name(cell)
 
 
 def _why_not(cell: GatedCell, comparison: Comparison) -> str:
@@ -86,13 +77,13 @@ def github(comparison: Comparison, results: Results, missing: Sequence[str]) -> 
     """An error for each cell that broke a rule or is missing, a warning for one that cannot be judged, and a notice."""
     lines = []
     for result in results:
-        title = _of_title(name_of(result.cell))
+        title = _of_title(row_name(result.cell))
         words = _of_text(_outcome_words(result, comparison))
         if result.outcome != "kept":
             lines.append(f"::{'error' if result.outcome == 'broken' else 'warning'} title={title}::{words}")
     lines += [f"::error title={_of_title(cell)}::{_of_text(_missing_words(comparison))}" for cell in missing]
-    notices = [verdict_sentence(comparison), *notes_of(comparison)]
-    return "".join(f"{line}\n" for line in [*lines, *(f"::notice::{_of_text(text)}" for text in notices)])
+    lines += [f"::notice::{_of_text(text)}" for text in statements(comparison)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def markdown(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
@@ -112,8 +103,7 @@ def markdown(comparison: Comparison, results: Results, missing: Sequence[str]) -
             rule = "missing" if cell in missing else ""
             rows.append(f"| {_of_cell(cell)} | | | {_of_cell(f'measured in {name} only')} | {rule} |")
     head = ["| test | change | 95 % interval | verdict | rule |", "|---|---:|---:|---|---|"]
-    sentences = [verdict_sentence(comparison), *notes_of(comparison)]
-    return "\n".join([*(f"{_of_cell(text)}\n" for text in sentences), *head, *rows, ""])
+    return "\n".join([*(f"{_of_cell(text)}\n" for text in statements(comparison)), *head, *rows, ""])
 
 
 def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:

@@ -30,9 +30,8 @@ class BandRow(NamedTuple):
 
 
 def _lead(comparison: Comparison) -> CellVerdict | None:
-    family = comparison.headline or comparison.cells
     named = lead_of(comparison) or moved_by_model(comparison)
-    return named or next((cell for cell in family if cell.ratio is not None), None)
+    return named or next((cell for cell in comparison.family if cell.ratio is not None), None)
 
 
 def _sorted(comparison: Comparison) -> list[BandChoice]:
@@ -91,5 +90,4 @@ def band_rows(comparison: Comparison) -> list[BandRow]:
 
 
 def _cells(comparison: Comparison) -> list[CellVerdict]:
-    beyond = [cell for cell in comparison.cells if cell not in comparison.headline]
-    return [cell for cell in (*comparison.headline, *beyond) if cell.ratio is not None]
+    return [cell for cell in (*comparison.family, *comparison.beyond) if cell.ratio is not None]

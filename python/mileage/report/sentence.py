@@ -16,23 +16,35 @@ from mileage.judge.comparison import CellVerdict, Comparison, Interval, Work
 from mileage.judge.mean_over_cells import MeanRatio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.verdict import Verdict
+from mileage.model.caveat import Caveat
 from mileage.plan.sizes import format_bytes
+<<<<<<< HEAD
 from mileage.report.caveat_words import caveat_words, listed
 from mileage.report.session_words import number_word, plural, session_units
+=======
+from mileage.report.caveat_words import caveat_words, each_in_words, listed
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 from mileage.report.standings import ranking_words
-from mileage.report.wording import verdict_word
+from mileage.report.wording import METRIC_WORDS, verdict_word
 
 _DASH: Final = "\N{EN DASH}"
 _WHOLE_PERCENT: Final = 9.95
 """From here on no digit follows the point of a range."""
 _MULTIPLE: Final = 2.0
 """Ratios from here on are written as "2.4 times as fast", below as a percentage."""
+<<<<<<< HEAD
 METRIC_WORDS: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
+=======
+_NUMBERS: Final = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
 _SIMULATION_ONLY: Final = (
@@ -50,8 +62,8 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     With vetoes it starts "Not conclusive because ..."; a comparison of one cycle starts "From one cycle on one device
     only: ...". Sentences on what limits it follow the claim.
     """
-    family = comparison.headline or comparison.cells
-    vetoes = [caveat_words(caveat, comparison) for caveat in comparison.vetoes]
+    family = comparison.family
+    vetoes = each_in_words(comparison.vetoes, comparison)
     if family:
         claim = f"{_weakened(comparison, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
@@ -72,26 +84,42 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     return claim
 
 
+<<<<<<< HEAD
 _SAID_ELSEWHERE: Final = frozenset(
     {*("one-cycle", "one-run", "no-complete-cycle"), *("simulated", "model-variants")}
 )
+=======
+_FEW: Final = {
+    "one-cycle": "one cycle on one device",
+    "no-complete-cycle": "no complete cycle",
+    "one-session": "one session each",
+    "one-run": "one run of each test",
+}
+_SAID_ELSEWHERE: Final = frozenset({*_FEW, "simulated"})
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 """Limits with words of their own in the sentence: before the claim, or as the range of a model."""
 
 
 def _limits(comparison: Comparison) -> list[str]:
     """A sentence for each limit of the whole, those of the same code together."""
     found = [
-        caveat
-        for caveat in comparison.caveats
-        if caveat.severity == "limits" and caveat.code not in _SAID_ELSEWHERE
+        one for one in comparison.caveats if one.severity == "limits" and one.code not in _SAID_ELSEWHERE
     ]
-    return [f"{_capital(caveat_words(caveat, comparison))}." for caveat in found]
+    return _sentences(comparison, found)
 
 
 def notes_of(comparison: Comparison) -> list[str]:
     """A sentence for each caveat that only informs."""
-    informs = [caveat for caveat in comparison.caveats if caveat.severity == "informs"]
-    return [f"{_capital(caveat_words(caveat, comparison))}." for caveat in informs]
+    return _sentences(comparison, [one for one in comparison.caveats if one.severity == "informs"])
+
+
+def statements(comparison: Comparison) -> list[str]:
+    """The verdict and each note, as every door without a page has them."""
+    return [verdict_sentence(comparison), *notes_of(comparison)]
+
+
+def _sentences(comparison: Comparison, caveats: Sequence[Caveat]) -> list[str]:
+    return [f"{_capital(words)}." for words in each_in_words(caveats, comparison)]
 
 
 def _weakened(comparison: Comparison, claim: str) -> str:
@@ -107,6 +135,7 @@ def _weakened(comparison: Comparison, claim: str) -> str:
     return _capital(claim) if alone else claim
 
 
+<<<<<<< HEAD
 _FEW: Final = {
     "one-cycle": "one cycle on one device",
     "no-complete-cycle": "no complete cycle",
@@ -114,6 +143,8 @@ _FEW: Final = {
 }
 
 
+=======
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 def _joined(comparison: Comparison, statement: str) -> str:
     """A sentence set behind a colon: its first letter small, unless it starts with a name."""
     name = comparison.candidate
@@ -193,8 +224,7 @@ def most_changed(cells: Sequence[CellVerdict]) -> CellVerdict:
 
 def lead_of(comparison: Comparison) -> CellVerdict | None:
     """The decided cell that the sentence speaks of; None where none is decided."""
-    family = comparison.headline or comparison.cells
-    decided = _decided(family)
+    decided = _decided(comparison.family)
     return most_changed(decided) if decided else None
 
 
@@ -210,16 +240,17 @@ def _model_range(comparison: Comparison) -> str:
     """
     lead = lead_of(comparison)
     if comparison.band is None and comparison.kind == "arms":
-        simulated = (caveat for caveat in comparison.caveats if caveat.code == "simulated")
-        return " ".join(f"{_capital(caveat_words(caveat, comparison))}." for caveat in simulated)
+        return " ".join(
+            _sentences(comparison, [one for one in comparison.caveats if one.code == "simulated"])
+        )
     if comparison.band is None:
         has_interval = lead is not None and "CI" in _interval(lead)
         return f"{_SIMULATION_ONLY}." if has_interval and comparison.simulated else ""
     named = [cell for cell in (lead, moved_by_model(comparison)) if cell is not None]
     if not named:
         return ""
-    beyond = [cell for cell in comparison.cells if cell not in (comparison.headline or comparison.cells)]
-    late = {metric: _decided([c for c in beyond if c.metric == metric]) for metric in METRIC_WORDS}
+    beyond = _decided(comparison.beyond)
+    late = {metric: [cell for cell in beyond if cell.metric == metric] for metric in METRIC_WORDS}
     found = [(METRIC_WORDS[m], most_changed(cells)) for m, cells in late.items() if cells]
     found = [*(("", cell) for cell in named), *found]
     ranges = [
@@ -238,9 +269,8 @@ def _model_range(comparison: Comparison) -> str:
 
 def moved_by_model(comparison: Comparison) -> CellVerdict | None:
     """The test without a difference here that has the largest one on a variant of the drive; None where none has."""
-    family = comparison.headline or comparison.cells
-    decided = _decided(family)
-    moved = [(_furthest(comparison, cell), cell) for cell in family if cell not in decided]
+    decided = _decided(comparison.family)
+    moved = [(_furthest(comparison, cell), cell) for cell in comparison.family if cell not in decided]
     reach, cell = max(moved, key=lambda one: one[0], default=(0.0, None))
     return cell if cell is not None and reach > math.log1p(cell.relevance) else None
 
@@ -268,14 +298,17 @@ def variant_words(band: ModelBand, cell: CellVerdict) -> str:
     return total if number == band.declared else f"{number} of {total}"
 
 
+_DIRECTIONS: Final = {True: ("faster", "slower", "fast"), False: ("higher", "lower", "high")}
+"""Words of a larger and of a smaller ratio and of a multiple, by whether more is better."""
+
+
 def range_words(ends: Interval, *, higher_is_better: bool) -> str:
     """A range of ratios as changes, the smaller change first.
 
     "56 to 92 % slower", "5.0 % faster to 92 % slower"; of latencies "7.1 to 128 times as high".
     """
     first, last = sorted(ends, key=lambda ratio: abs(math.log(ratio)))
-    words = ("faster", "slower", "fast") if higher_is_better else ("higher", "lower", "high")
-    one, other = (_end_words(ratio, *words) for ratio in (first, last))
+    one, other = (_end_words(ratio, *_DIRECTIONS[higher_is_better]) for ratio in (first, last))
     if one == other:
         return " ".join(one)
     if one[1] == other[1]:
@@ -325,15 +358,9 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
     if statement := _both_values(comparison, lead, emphasis):
         return statement
     first, subject, than = _scene(comparison)
-    ratio = lead.ratio or 1.0
-    size = _size(ratio, _decimals(ratio, lead.ci95))
-    multiple = ratio >= _MULTIPLE
-    if lead.higher_is_better:
-        verb, words = "is", f"{size} as fast" if multiple else f"{size} {lead.verdict}"
-    else:
-        verb = f"has a {METRIC_WORDS.get(lead.metric, lead.metric)}"
-        words = f"{size} as high" if multiple else f"{size} {'higher' if ratio > 1 else 'lower'}"
-    link = than.replace("than", "as", 1) if multiple else than
+    words = _change_words(lead)
+    verb = "is" if lead.higher_is_better else f"has a {METRIC_WORDS.get(lead.metric, lead.metric)}"
+    link = than.replace("than", "as", 1) if " as " in words else than
     place = f"{_interval(lead)} at {lead.cell}"
     return _opened(comparison, f"{first} {subject} {verb} {emphasis}{words}{emphasis} {link}{place}")
 
@@ -344,9 +371,6 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
     if not all(rates) or not unit:
         return ""
-    ratio = lead.ratio or 1.0
-    size = _size(ratio, _decimals(ratio, lead.ci95))
-    words = f"{size} as fast" if ratio >= _MULTIPLE else f"{size} {lead.verdict}"
     first, subject, _ = _scene(comparison)
     work = comparison.work.get(lead.cell)
     does = _work_words(work) if work is not None else f"does {lead.cell}"
@@ -354,7 +378,7 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     if comparison.kind == "arms":
         one = class_words(comparison)[0]
         instead = f"and {comparison.baseline}{f' ({one})' if one else ''} at {rates[1]}"
-    change = f"{emphasis}{words}{emphasis}{_interval(lead)}"
+    change = f"{emphasis}{_change_words(lead)}{emphasis}{_interval(lead)}"
     return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
 
 
@@ -482,12 +506,11 @@ def _margins(cells: Sequence[CellVerdict]) -> str:
 
 
 def _beyond_headline(comparison: Comparison) -> str:
-    if not comparison.headline or comparison.vetoes:
+    if comparison.vetoes:
         return ""
-    sentences: list[str] = []
-    others = [c for c in comparison.cells if c not in comparison.headline]
-    for metric in dict.fromkeys(c.metric for c in others):
-        cells = [c for c in others if c.metric == metric]
+    sentences, beyond = [], comparison.beyond
+    for metric in dict.fromkeys(cell.metric for cell in beyond):
+        cells = [cell for cell in beyond if cell.metric == metric]
         sentences.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
     return " ".join(sentences)
 
@@ -505,15 +528,15 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
 
 def _change(cell: CellVerdict) -> str:
     """The change of a decided cell with its interval: "2.6 times as high (95 % CI ...)", "8 % slower (95 % CI ...)"."""
+    return f"{_change_words(cell)}{_interval(cell)}"
+
+
+def _change_words(cell: CellVerdict) -> str:
+    """The change of a decided cell: "2.6 times as high", "8 % slower"."""
     ratio = cell.ratio or 1.0
-    more, less = ("faster", "slower") if cell.higher_is_better else ("higher", "lower")
+    more, less, positive = _DIRECTIONS[cell.higher_is_better]
     size = _size(ratio, _decimals(ratio, cell.ci95))
-    words = (
-        f"{size} as {'fast' if cell.higher_is_better else 'high'}"
-        if ratio >= _MULTIPLE
-        else f"{size} {more if ratio > 1 else less}"
-    )
-    return f"{words}{_interval(cell)}"
+    return f"{size} as {positive}" if ratio >= _MULTIPLE else f"{size} {more if ratio > 1 else less}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
@@ -522,7 +545,7 @@ def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
     if not lacking or not (comparison.units_baseline and comparison.units_candidate):
         return ""
     where = "" if len(family) == 1 else f" in {lacking[0].cell}"
-    more = f" (and {len(lacking) - 1} more tests)" if len(lacking) > 1 else ""
+    more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
     return f"There is no interval{where}{more}: {note_words(lacking[0], comparison)}."
 
 
@@ -546,7 +569,7 @@ def design_words(comparison: Comparison) -> str:
 
 def _units(comparison: Comparison) -> str:
     """The units of each side; of tests that have different numbers, from the fewest to the most."""
-    family = [cell for cell in comparison.headline or comparison.cells if cell.units_candidate]
+    family = [cell for cell in comparison.family if cell.units_candidate]
     pairs = {(cell.units_candidate, cell.units_baseline) for cell in family}
     pairs = pairs or {(comparison.units_candidate, comparison.units_baseline)}
     if comparison.unit == "session" or comparison.has("one-session"):
@@ -575,10 +598,23 @@ def _design(comparison: Comparison) -> str:
     control = _WITH_CONTROL if comparison.sham_removed else _WITHOUT_CONTROL if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
+<<<<<<< HEAD
         repeated = f"{_capital(number_word(cycles))} {plural('repetition', cycles)} of the whole experiment"
+=======
+        repeated = (
+            f"{_capital(_number(cycles))} repetition{'' if cycles == 1 else 's'} of the whole experiment"
+        )
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
         return f"{', '.join(filter(None, (repeated, control)))}."
     return f"{_capital(control)}." if control and not comparison.has("no-complete-cycle") else ""
 
 
+<<<<<<< HEAD
+=======
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+
+
+>>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]

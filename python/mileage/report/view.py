@@ -111,13 +111,12 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
 
 def headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
     """The cells the verdict sentence speaks of, as shown: the headline, or every cell where none is declared."""
-    return _shown(comparison, comparison.headline or comparison.cells)
+    return _shown(comparison, comparison.family)
 
 
 def beyond_headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
     """The judged cells outside the headline, such as latencies, as shown."""
-    headline = comparison.headline or comparison.cells
-    return _shown(comparison, [cell for cell in comparison.cells if cell not in headline])
+    return _shown(comparison, comparison.beyond)
 
 
 def shown_cells(comparison: Comparison) -> tuple[CellVerdict, ...]:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
+from mileage.judge.gate_rules import GatedCell
 from mileage.judge.rules import Barely, arithmetic_change, barely
 from mileage.report.view import CheckState
 
@@ -49,13 +50,12 @@ CHECK_WORDS: Final[dict[CheckState, str]] = {
     "unknown": "not known",
 }
 
-METRIC_NAMES: Final = {
+METRIC_WORDS: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
-    "latency_p99_ns": "99th percentile latency",
+    "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
-_SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
 
 _MULTIPLE_FROM: Final = 3.0
 _NARROW: Final = 0.001
@@ -263,11 +263,11 @@ def distinct_names(baseline: str, candidate: str) -> tuple[str, str]:
     return " ".join(low[shared:]), " ".join(high[shared:])
 
 
-def row_name(cell: CellVerdict) -> str:
-    """The cell's label, with the metric where it is not the rate that the label implies."""
-    if cell.metric in HEADLINE_METRICS:
+def row_name(cell: CellVerdict | GatedCell) -> str:
+    """The cell's label, with the metric where it is not the rate that the label implies, nor that of a table."""
+    if cell.metric in HEADLINE_METRICS or not cell.metric:
         return cell.cell
-    return f"{cell.cell}, {_SHORT_METRICS.get(cell.metric, METRIC_NAMES.get(cell.metric, cell.metric))}"
+    return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
 
 
 def shortened(text: str, most: int) -> str:
