@@ -56,7 +56,7 @@ candidate = "new"
 """
 
 
-def real(folder: Path, name: str, place: Path, time: str = "0.3 s") -> Path:
+def real(folder: Path, name: str, place: Path, time: str = "0.1 s") -> Path:
     """A study of random writes in a directory."""
     (folder / f"{name}.toml").write_text(REAL.format(name=name, place=place, time=time))
     return app.run(str(folder / f"{name}.toml"), out=folder / name).folder.path
@@ -113,9 +113,9 @@ def test_other_mount_options_are_named(tmp_path: Path) -> None:
 def test_a_loaded_machine_is_named(tmp_path: Path) -> None:
     """Is the disk slower than this morning? Truth: nobody knows; during tonight's runs every processor was taken."""
     (tmp_path / "place").mkdir()
-    morning = real(tmp_path, "morning", tmp_path / "place")
+    morning = real(tmp_path, "morning", tmp_path / "place", "0.3 s")
     with busy_processors():
-        tonight = real(tmp_path, "tonight", tmp_path / "place")
+        tonight = real(tmp_path, "tonight", tmp_path / "place", "0.3 s")
     found = ask_doors(morning, tonight, cwd=tmp_path, rules=("slower",))
     assert "candidate" in found.sides_of("other-load")
     found.says("ther programs used up to", "of all processor time (above 10% in")

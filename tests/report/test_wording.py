@@ -23,7 +23,8 @@ from mileage.report.wording import (
         (1.00049, "0.0 %"),
         (0.99951, "0.0 %"),
         (1.052, "+5.2 %"),
-        (2.5, "+150.0 %"),
+        (1.9, "+90.0 %"),
+        (2.5, "2.50 times"),
         (3.4, "3.40 times"),
         (0.01, "-99.0 %"),
         (None, "n/a"),
@@ -57,9 +58,9 @@ def test_an_interval_is_printed_as_changes(ends: tuple[float, float] | None, pri
     ("ends", "estimate", "printed"),
     [
         ((0.85, 56.9), 6.97, "0.85 to 56.9 times"),
-        ((2.0, 1e9), 16.6, "2.00 to > 100 times"),
+        ((1.9, 1e9), 16.6, "1.90 to > 100 times"),
         ((2.46, 3.83), 3.07, "2.46 to 3.83 times"),
-        ((0.5, 40.0), 2.9, "-50 to +3900 %"),
+        ((0.5, 40.0), 1.9, "-50 to +3900 %"),
     ],
 )
 def test_an_interval_has_the_unit_of_its_estimate(

@@ -61,7 +61,7 @@ _TRIES: Final = 4
 _SMALLEST_REACH: Final = 0.005
 _FURTHEST: Final = math.log(1e5)
 CHANGE_LABEL: Final = (
-    "abs(datum.value - 1) < 1e-9 ? 'no change' : datum.value >= 3 ? format(datum.value, '~r') + ' times' : "
+    "abs(datum.value - 1) < 1e-9 ? 'no change' : datum.value >= 2 ? format(datum.value, '~r') + ' times' : "
     "format(datum.value * 100 - 100, '+.3~r') + ' %'"
 )
 

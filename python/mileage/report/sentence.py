@@ -13,38 +13,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.judge.comparison import CellVerdict, Comparison, Interval, Work
-from mileage.judge.mean_over_cells import MeanRatio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.verdict import Verdict
 from mileage.model.caveat import Caveat
 from mileage.plan.sizes import format_bytes
-<<<<<<< HEAD
-from mileage.report.caveat_words import caveat_words, listed
-from mileage.report.session_words import number_word, plural, session_units
-=======
 from mileage.report.caveat_words import caveat_words, each_in_words, listed
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 from mileage.report.standings import ranking_words
-from mileage.report.wording import METRIC_WORDS, verdict_word
+from mileage.report.wording import METRIC_WORDS, MULTIPLE_FROM, groups_words, plain, verdict_word
 
 _DASH: Final = "\N{EN DASH}"
 _WHOLE_PERCENT: Final = 9.95
 """From here on no digit follows the point of a range."""
-_MULTIPLE: Final = 2.0
-"""Ratios from here on are written as "2.4 times as fast", below as a percentage."""
-<<<<<<< HEAD
-METRIC_WORDS: Final = {
-    "rate_bytes_per_s": "rate",
-    "ops_per_s": "operations per second",
-    "latency_p99_ns": "p99 latency",
-    "elapsed_s": "time",
-}
-=======
 _NUMBERS: Final = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
 _SIMULATION_ONLY: Final = (
@@ -84,11 +67,6 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     return claim
 
 
-<<<<<<< HEAD
-_SAID_ELSEWHERE: Final = frozenset(
-    {*("one-cycle", "one-run", "no-complete-cycle"), *("simulated", "model-variants")}
-)
-=======
 _FEW: Final = {
     "one-cycle": "one cycle on one device",
     "no-complete-cycle": "no complete cycle",
@@ -96,7 +74,6 @@ _FEW: Final = {
     "one-run": "one run of each test",
 }
 _SAID_ELSEWHERE: Final = frozenset({*_FEW, "simulated"})
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 """Limits with words of their own in the sentence: before the claim, or as the range of a model."""
 
 
@@ -127,24 +104,15 @@ def _weakened(comparison: Comparison, claim: str) -> str:
     alone = len(comparison.only_baseline) + len(comparison.only_candidate)
     if alone:
         both = len({cell.cell for cell in comparison.cells})
-        counted = f"{number_word(both)} of {number_word(both + alone)} tests"
-        claim = f"both sides have {counted}: {_joined(comparison, claim)}"
+        claim = (
+            f"both sides have {_number(both)} of {_number(both + alone)} tests: {_joined(comparison, claim)}"
+        )
     few = [words for code, words in _FEW.items() if comparison.has(code)]
     if few:
         return f"From {' and '.join(few)} only{', ' if alone else ': '}{_joined(comparison, claim)}"
     return _capital(claim) if alone else claim
 
 
-<<<<<<< HEAD
-_FEW: Final = {
-    "one-cycle": "one cycle on one device",
-    "no-complete-cycle": "no complete cycle",
-    "one-run": "one run of each test",
-}
-
-
-=======
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 def _joined(comparison: Comparison, statement: str) -> str:
     """A sentence set behind a colon: its first letter small, unless it starts with a name."""
     name = comparison.candidate
@@ -154,18 +122,17 @@ def _joined(comparison: Comparison, statement: str) -> str:
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
-    if comparison.has("one-session"):
-        return _within_sessions(comparison, family)
     decided = _decided(family)
-    if len(family) >= MANY_CELLS:
+    # Counts of verdicts would contradict a veto: then the largest difference is what was measured.
+    has_counts = not (comparison.vetoes and decided)
+    if len(family) >= MANY_CELLS and has_counts:
         return _many(comparison, family, decided, emphasis)
     if decided:
         lead = most_changed(decided)
         opening = _difference(comparison, lead, emphasis)
         other = [cell for cell in decided if cell.verdict != lead.verdict]
         but = f", but {_change(most_changed(other))} at {most_changed(other).cell}" if other else ""
-        # Counts of verdicts would contradict a veto.
-        words = f"; {_counts(family)}" if len(family) > 1 and not comparison.vetoes else ""
+        words = f"; {_counts(family)}" if len(family) > 1 and has_counts else ""
         return f"{opening}{but}{words}"
     counts = Counter(c.verdict for c in family)
     first, subject, than = _scene(comparison)
@@ -184,17 +151,6 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     return f"{opening} ({_counts(family)})"
 
 
-def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
-    """The largest change between two sessions, with the interval of the runs within them, which is no verdict."""
-    known = [cell for cell in family if cell.ratio is not None]
-    if not known:
-        return f"{comparison.candidate} cannot be compared with {comparison.baseline}"
-    lead = most_changed(known)
-    at = f" at {lead.cell}, the most of {len(family)} tests" if len(family) > 1 else f" at {lead.cell}"
-    change = _change(lead).replace("95 % CI", "95 % CI of the runs within the sessions")
-    return f"{comparison.candidate} was {change} in these sessions, against {comparison.baseline}{at}"
-
-
 def _many(
     comparison: Comparison, family: Sequence[CellVerdict], decided: Sequence[CellVerdict], emphasis: str
 ) -> str:
@@ -207,7 +163,7 @@ def _many(
         opening = _capital(f"{first} {subject} is {counts}")
     else:
         opening = f"{_opened(comparison, f'{comparison.candidate} against {comparison.baseline}')}: {counts}"
-    groups = "; ".join(f"{name} {group_words(group)}" for name, group in comparison.groups.items())
+    groups = plain(groups_words(comparison))
     text = (
         f"{opening}. By workload: {groups}" if groups and len(comparison.groups) <= _MOST_GROUPS else opening
     )
@@ -318,17 +274,10 @@ def range_words(ends: Interval, *, higher_is_better: bool) -> str:
 
 def _end_words(ratio: float, up: str, down: str, positive: str) -> tuple[str, str]:
     """Size and direction of a ratio: ("56 %", "slower"), ("18 times", "as high")."""
-    if ratio >= _MULTIPLE:
+    if ratio >= MULTIPLE_FROM:
         return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times", f"as {positive}"
     percent = abs(ratio - 1) * 100
     return f"{percent:.0f} %" if percent >= _WHOLE_PERCENT else f"{percent:.1f} %", up if ratio >= 1 else down
-
-
-def group_words(group: MeanRatio) -> str:
-    """The geometric mean of a group of cells as a change, with its interval: "-8.4 % (95 % CI -9.0 to -7.8 %)"."""
-    low, high = group.ci95
-    change, ends = (100 * (group.ratio - 1), [100 * (end - 1) for end in (low, high)])
-    return f"{change:+.1f} % (95 % CI {ends[0]:+.1f} to {ends[1]:+.1f} %)"
 
 
 def _whether(comparison: Comparison, answer: str) -> str:
@@ -351,7 +300,7 @@ def _detectable(family: Sequence[CellVerdict]) -> str:
 
 
 def _detectable_words(change: float) -> str:
-    return f"{1 + change:.2g} times" if 1 + change >= _MULTIPLE else f"{100 * change:.2g} %"
+    return f"{1 + change:.2g} times" if 1 + change >= MULTIPLE_FROM else f"{100 * change:.2g} %"
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
@@ -450,14 +399,14 @@ def _interval(lead: CellVerdict) -> str:
     places = _decimals(lead.ratio, lead.ci95)
     if (low < 1) != (high < 1):
         return f" (95 % CI of the ratio {low:.3g}{_DASH}{high:.3g})"
-    if lead.ratio >= _MULTIPLE:
+    if lead.ratio >= MULTIPLE_FROM:
         return f" (95 % CI {low:.{places}f}{_DASH}{high:.{places}f} times)"
     ends = sorted(_percent(x) for x in lead.ci95)
     return f" (95 % CI {ends[0]:.{places}f}{_DASH}{ends[1]:.{places}f} %)"
 
 
 def _size(ratio: float, places: int) -> str:
-    return f"{ratio:.{places}f} times" if ratio >= _MULTIPLE else f"{_percent(ratio):.{places}f} %"
+    return f"{ratio:.{places}f} times" if ratio >= MULTIPLE_FROM else f"{_percent(ratio):.{places}f} %"
 
 
 def _percent(ratio: float) -> float:
@@ -466,7 +415,7 @@ def _percent(ratio: float) -> float:
 
 def _decimals(ratio: float, interval: Interval | None) -> int:
     """None from 10 on, one from 1 on, two below; more (up to two) where the interval would vanish."""
-    scale = float if ratio >= _MULTIPLE else _percent
+    scale = float if ratio >= MULTIPLE_FROM else _percent
     value = scale(ratio)
     places = (0 if value >= 10 else 1) if value >= 1 else 2
     ends = [scale(x) for x in interval or () if x != ratio]
@@ -536,7 +485,7 @@ def _change_words(cell: CellVerdict) -> str:
     ratio = cell.ratio or 1.0
     more, less, positive = _DIRECTIONS[cell.higher_is_better]
     size = _size(ratio, _decimals(ratio, cell.ci95))
-    return f"{size} as {positive}" if ratio >= _MULTIPLE else f"{size} {more if ratio > 1 else less}"
+    return f"{size} as {positive}" if ratio >= MULTIPLE_FROM else f"{size} {more if ratio > 1 else less}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
@@ -559,7 +508,8 @@ def design_words(comparison: Comparison) -> str:
     if comparison.is_printed:
         return "printed means and deviations, the runs taken as log-normal"
     if comparison.kind == "arms":
-        return _units(comparison)
+        session = ", one session each" if comparison.has("one-session") else ""
+        return f"{_units(comparison)}{session}"
     control = "with an idle control" if comparison.sham_removed else "without an idle control"
     if comparison.has("no-complete-cycle"):
         return "no complete cycle"
@@ -572,20 +522,17 @@ def _units(comparison: Comparison) -> str:
     family = [cell for cell in comparison.family if cell.units_candidate]
     pairs = {(cell.units_candidate, cell.units_baseline) for cell in family}
     pairs = pairs or {(comparison.units_candidate, comparison.units_baseline)}
-    if comparison.unit == "session" or comparison.has("one-session"):
-        return session_units(comparison)
     high, low = (_range(sorted({pair[at] for pair in pairs})) for at in (0, 1))
     plural = comparison.unit if max(map(max, pairs)) == 1 else f"{comparison.unit}s"
     by_test = ", by test" if len(pairs) > 1 else ""
     if comparison.unit == "block":
         return f"{high} paired {plural}{by_test}"
-    within = " of one session" if comparison.sessions == (1, 1) else ""
     independent = "" if comparison.vetoes else "independent "
-    return f"{high} against {low} {independent}{plural}{within}{by_test}"
+    return f"{high} against {low} {independent}{plural}{by_test}"
 
 
 def _range(counts: Sequence[int]) -> str:
-    first, last = number_word(counts[0]), number_word(counts[-1])
+    first, last = _number(counts[0]), _number(counts[-1])
     return first if first == last else f"{first} to {last}"
 
 
@@ -598,23 +545,16 @@ def _design(comparison: Comparison) -> str:
     control = _WITH_CONTROL if comparison.sham_removed else _WITHOUT_CONTROL if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
-<<<<<<< HEAD
-        repeated = f"{_capital(number_word(cycles))} {plural('repetition', cycles)} of the whole experiment"
-=======
         repeated = (
             f"{_capital(_number(cycles))} repetition{'' if cycles == 1 else 's'} of the whole experiment"
         )
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
         return f"{', '.join(filter(None, (repeated, control)))}."
     return f"{_capital(control)}." if control and not comparison.has("no-complete-cycle") else ""
 
 
-<<<<<<< HEAD
-=======
 def _number(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
->>>>>>> 569632a5 (report: word a change, a disturbance, a metric and a reason once)
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]

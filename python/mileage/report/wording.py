@@ -57,7 +57,8 @@ METRIC_WORDS: Final = {
     "elapsed_s": "time",
 }
 
-_MULTIPLE_FROM: Final = 3.0
+MULTIPLE_FROM: Final = 2.0
+"""Ratios from here on are written as "2.4 times", below as a percentage."""
 _NARROW: Final = 0.001
 _WIDEST: Final = 101.0
 """Above this ratio an interval's end says no more than that nothing is known: it is written as "> +10000 %"."""
@@ -85,10 +86,10 @@ def plain(text: str) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio as a signed change: 0.937 is "−6.3 %"; 3 or more is written as a multiple, "3.4 times"."""
+    """A ratio as a signed change: 0.937 is "−6.3 %"; 2 or more is written as a multiple, "3.4 times"."""
     if ratio is None:
         return NOT_AVAILABLE
-    if ratio >= _MULTIPLE_FROM:
+    if ratio >= MULTIPLE_FROM:
         return f"{digits(ratio)}\N{NO-BREAK SPACE}times"
     return f"{_signed(ratio, 1)}\N{NO-BREAK SPACE}%"
 
@@ -102,19 +103,19 @@ def interval(ends: tuple[float, float] | None, estimate: float | None = None) ->
         return "no interval"
     if ends[0] == ends[1]:
         return "no spread"
-    if min(ends) >= _MULTIPLE_FROM:
+    if min(ends) >= MULTIPLE_FROM:
         if digits(ends[0]) == digits(ends[1]):
             for places in range(1, _PLACES_MAX + 1):
                 low, high = (f"{end:,.{places}f}" for end in ends)
                 if low != high:
                     return f"{low} to {high}\N{NO-BREAK SPACE}times"
         return f"{digits(ends[0])} to {percent(ends[1])}"
-    if estimate is not None and estimate >= _MULTIPLE_FROM:
+    if estimate is not None and estimate >= MULTIPLE_FROM:
         high = f"> {_WIDEST - 1:.0f}" if ends[1] > _WIDEST else digits(ends[1])
         return f"{digits(ends[0])} to {high}\N{NO-BREAK SPACE}times"
     if max(ends) > _WIDEST:
         return f"{_signed(ends[0], 0)} to > +{100 * _WIDEST - 100:.0f}\N{NO-BREAK SPACE}%"
-    first = 0 if max(ends) >= _MULTIPLE_FROM else 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
+    first = 0 if max(ends) >= MULTIPLE_FROM else 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
     for places in (first, first + 1):
         low, high = (_signed(end, places) for end in ends)
         if low != high:
