@@ -352,7 +352,7 @@ def test_of_many_cells_the_counts_lead() -> None:
     judged = comparison(*slower, *others, groups=groups, wear_bytes=2 << 40)
     assert verdict_sentence(judged, "*") == (
         "After 2 TiB of writes this drive is *slower in 5 of 13 tests, undecided in 8*. "
-        "By workload: iops.read -10.0 % (95 % CI -15.0 to -5.0 %). "
+        "By workload: iops.read -10.0 %, 95 % interval -15.0 to -5.0 %. "
         "The largest difference: after 2 TiB of writes this drive does iops.random_write 4 KiB at 57 IOPS instead of "
         "100: 43 % slower (95 % CI 41–45 %). "
         "Three repetitions of the whole experiment, less the change of an idle control."

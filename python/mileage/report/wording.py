@@ -157,6 +157,13 @@ def correction_note(comparison: Comparison) -> str:
     )
 
 
+def groups_words(comparison: Comparison) -> str:
+    """The mean change of each workload; empty where the workloads are not known."""
+    return "; ".join(
+        f"{name} {change_and_interval(group.ratio, group.ci95)}" for name, group in comparison.groups.items()
+    )
+
+
 def overall(comparison: Comparison) -> str:
     """The headline's cells together, one mean for each workload; of unknown workloads for all; or nothing.
 
@@ -166,12 +173,8 @@ def overall(comparison: Comparison) -> str:
     if found is None:
         return ""
     if comparison.groups:
-        each = "; ".join(
-            f"{name} {change_and_interval(group.ratio, group.ci95)}"
-            for name, group in comparison.groups.items()
-        )
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
-        return f"Mean change of each workload over its tests: {each} ({how})."
+        return f"Mean change of each workload over its tests: {groups_words(comparison)} ({how})."
     cells = len(comparison.headline)
     reach = f"the tests from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
