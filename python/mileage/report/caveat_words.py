@@ -309,7 +309,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "one-session": _one_session,
     "session-spread": _text("the interval has the spread between {sessions} sessions of this target"),
     "copied-runs": lambda caveat, _: (
-        f"the runs{' of ' + _some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
+        f"the runs{' of ' + some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
         "a little, so they show no spread"
     ),
     "dependent-runs": _dependent,
@@ -328,7 +328,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         "history is given from a later session on"
     ),
     "history-weekly": lambda caveat, _: (
-        f"days of the week differ in {_some(caveat.tests)} (p = {caveat.figures['p']:.2g}), which widens the interval"
+        f"days of the week differ in {some(caveat.tests)} (p = {caveat.figures['p']:.2g}), which widens the interval"
     ),
     "one-run": _text("there is one run of each test"),
     "no-complete-cycle": _text("no cycle was measured in both stages"),

@@ -18,16 +18,13 @@ from mileage.judge.verdict import Verdict
 from mileage.model.caveat import Caveat
 from mileage.plan.sizes import format_bytes
 from mileage.report.caveat_words import caveat_words, each_in_words, listed
+from mileage.report.session_words import number_word, session_units
 from mileage.report.standings import ranking_words
 from mileage.report.wording import METRIC_WORDS, MULTIPLE_FROM, groups_words, plain, verdict_word
 
 _DASH: Final = "\N{EN DASH}"
 _WHOLE_PERCENT: Final = 9.95
 """From here on no digit follows the point of a range."""
-_NUMBERS: Final = (
-    *("no", "one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
 _WITH_CONTROL: Final = "less the change of an idle control"
 _WITHOUT_CONTROL: Final = "without an idle control"
 _SIMULATION_ONLY: Final = (
@@ -70,7 +67,6 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
 _FEW: Final = {
     "one-cycle": "one cycle on one device",
     "no-complete-cycle": "no complete cycle",
-    "one-session": "one session each",
     "one-run": "one run of each test",
 }
 _SAID_ELSEWHERE: Final = frozenset({*_FEW, "simulated"})
@@ -104,9 +100,8 @@ def _weakened(comparison: Comparison, claim: str) -> str:
     alone = len(comparison.only_baseline) + len(comparison.only_candidate)
     if alone:
         both = len({cell.cell for cell in comparison.cells})
-        claim = (
-            f"both sides have {_number(both)} of {_number(both + alone)} tests: {_joined(comparison, claim)}"
-        )
+        counted = f"{number_word(both)} of {number_word(both + alone)} tests"
+        claim = f"both sides have {counted}: {_joined(comparison, claim)}"
     few = [words for code, words in _FEW.items() if comparison.has(code)]
     if few:
         return f"From {' and '.join(few)} only{', ' if alone else ': '}{_joined(comparison, claim)}"
@@ -122,6 +117,8 @@ def _joined(comparison: Comparison, statement: str) -> str:
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
+    if comparison.has("one-session"):
+        return _within_sessions(comparison, family)
     decided = _decided(family)
     # Counts of verdicts would contradict a veto: then the largest difference is what was measured.
     has_counts = not (comparison.vetoes and decided)
@@ -149,6 +146,21 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
     return f"{opening} ({_counts(family)})"
+
+
+def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
+    """The largest change between two sessions, with the interval of the runs within them, which is no verdict."""
+    known = [cell for cell in family if cell.ratio is not None]
+    if not known:
+        return f"{comparison.candidate} cannot be compared with {comparison.baseline}"
+    lead = most_changed(known)
+    change, link = _change_words(lead), "than"
+    if (lead.ratio or 1.0) >= MULTIPLE_FROM:
+        link = "as"
+    interval = _interval(lead).replace("95 % CI", "95 % CI of the runs within them")
+    most = f", the most of {len(family)} tests" if len(family) > 1 else ""
+    names = f"{comparison.candidate} was {change} {link} {comparison.baseline}"
+    return f"in these sessions {names}{interval} at {lead.cell}{most}"
 
 
 def _many(
@@ -508,8 +520,7 @@ def design_words(comparison: Comparison) -> str:
     if comparison.is_printed:
         return "printed means and deviations, the runs taken as log-normal"
     if comparison.kind == "arms":
-        session = ", one session each" if comparison.has("one-session") else ""
-        return f"{_units(comparison)}{session}"
+        return _units(comparison)
     control = "with an idle control" if comparison.sham_removed else "without an idle control"
     if comparison.has("no-complete-cycle"):
         return "no complete cycle"
@@ -522,17 +533,20 @@ def _units(comparison: Comparison) -> str:
     family = [cell for cell in comparison.family if cell.units_candidate]
     pairs = {(cell.units_candidate, cell.units_baseline) for cell in family}
     pairs = pairs or {(comparison.units_candidate, comparison.units_baseline)}
+    if comparison.unit == "session" or comparison.has("one-session"):
+        return session_units(comparison)
     high, low = (_range(sorted({pair[at] for pair in pairs})) for at in (0, 1))
-    plural = comparison.unit if max(map(max, pairs)) == 1 else f"{comparison.unit}s"
+    noun = comparison.unit if max(map(max, pairs)) == 1 else f"{comparison.unit}s"
     by_test = ", by test" if len(pairs) > 1 else ""
     if comparison.unit == "block":
-        return f"{high} paired {plural}{by_test}"
+        return f"{high} paired {noun}{by_test}"
     independent = "" if comparison.vetoes else "independent "
-    return f"{high} against {low} {independent}{plural}{by_test}"
+    within = " of one session" if comparison.sessions == (1, 1) else ""
+    return f"{high} against {low} {independent}{noun}{within}{by_test}"
 
 
 def _range(counts: Sequence[int]) -> str:
-    first, last = _number(counts[0]), _number(counts[-1])
+    first, last = number_word(counts[0]), number_word(counts[-1])
     return first if first == last else f"{first} to {last}"
 
 
@@ -546,14 +560,10 @@ def _design(comparison: Comparison) -> str:
     if not comparison.descriptive:
         cycles = comparison.units_candidate
         repeated = (
-            f"{_capital(_number(cycles))} repetition{'' if cycles == 1 else 's'} of the whole experiment"
+            f"{_capital(number_word(cycles))} repetition{'' if cycles == 1 else 's'} of the whole experiment"
         )
         return f"{', '.join(filter(None, (repeated, control)))}."
     return f"{_capital(control)}." if control and not comparison.has("no-complete-cycle") else ""
-
-
-def _number(count: int) -> str:
-    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
 def _capital(text: str) -> str:
