@@ -68,10 +68,10 @@ timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
 install: ## build into .venv; afterwards .venv/bin/mileage is the command
 	@$(BUILD_BOTH) $(STAMPS)/installed
 
-demo: install ## build, repeat a short form of a published study on a virtual drive, print the verdict
+demo: install ## build, then ask of a published change on a virtual drive: was it the drive or the host?
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
-	$(call step,running the study x25e-short on a virtual drive)
-	@$(BIN)/mileage run x25e-short --out "$(DEMO)"
+	$(call step,running the study drive-or-host on a virtual drive)
+	@$(BIN)/mileage run drive-or-host --out "$(DEMO)"
 
 quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; one to four minutes
 	@$(BUILD_BOTH) $(STAMPS)/dev

@@ -17,7 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 KEPT: Final = {
-    "x25e-short": ("forest",),
+    "drive-or-host": ("effects",),
     "degradation": ("forest", "before_after", "over_time"),
     "compressibility": ("forest", "changes_map"),
     "drives": ("forest", "levels"),

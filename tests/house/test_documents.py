@@ -30,8 +30,9 @@ def help_commands() -> frozenset[str]:
     return frozenset(re.findall(r"^  ([a-z-]+)  ", listing, re.MULTILINE))
 
 
-def test_the_readme_shows_every_command_and_no_other() -> None:
-    shown = set(COMMAND.findall("\n".join(FENCE.findall(read("README.md")))))
+def test_the_list_of_commands_shows_every_command_and_no_other() -> None:
+    examples = read("docs/reference/commands.md").split("## Examples", 1)[1].split("\n## ", 1)[0]
+    shown = set(COMMAND.findall("\n".join(FENCE.findall(examples))))
     assert shown == set(help_commands())
 
 
@@ -39,6 +40,10 @@ def test_the_readme_shows_every_command_and_no_other() -> None:
 def test_the_readme_names_the_two_commands(target: str) -> None:
     assert f"make {target}" in read("README.md")
     assert re.search(rf"^{target}:.*## ", read("Makefile"), re.MULTILINE)
+
+
+def test_the_readme_is_read_in_a_sitting() -> None:
+    assert len(read("README.md").splitlines()) <= 110
 
 
 def test_the_architecture_names_every_crate_and_every_room() -> None:

@@ -14,6 +14,7 @@ def test_the_studies_that_are_promised_are_there() -> None:
         "anandtech-2009",
         "compressibility",
         "degradation",
+        "drive-or-host",
         "drives",
         "kernel",
         "qmul-2017",
@@ -21,7 +22,6 @@ def test_the_studies_that_are_promised_are_there() -> None:
         "sandforce-2011",
         "sustained",
         "x25e-2010",
-        "x25e-short",
     }
 
 

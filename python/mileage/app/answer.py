@@ -61,7 +61,7 @@ from mileage.plan import Plan
 from mileage.plan.factors import kind_of
 from mileage.plan.sizes import whole_number
 
-Kind = Literal["stages", "levels", "workloads", "studies"]
+Kind = Literal["stages", "levels", "workloads", "causes", "studies"]
 
 
 def answer(

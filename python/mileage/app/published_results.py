@@ -1,7 +1,8 @@
 """A study next to what its source printed: `mileage compare STUDY --published NAME`.
 
 Scope: each published result is matched to the cell of the study that it names, by workload, record, threads and levels.
-A change is that of the study's own comparison, a rate the mean of the cell's runs in the first stage that measured it.
+A change is that of the study's own comparison (of two causes, of both together), a rate the mean of the cell's runs in
+the first stage that measured it.
 Both sides are read by one rule: a difference below the relevance of the study is none.
 What it refuses: a study that has no cell of the source, and a result that names several cells.
 """
@@ -44,7 +45,8 @@ def compare_published(folder: str | Path, name: str) -> PublishedComparison:
 
     source = read_published_study(name)
     study = app.load(folder)
-    comparison = study.comparison() if study.compares else None
+    apart = study.apart()
+    comparison = apart.both if apart else study.comparison() if study.compares else None
     found = published_next_to(source, study.plan, study.samples(), comparison)
     if not any(one.found is not None for one in found.results):
         raise Refused(
@@ -102,11 +104,10 @@ class _Finder:
         self.samples = samples
         self.keys = {cell.label: cell.key for cell in plan.cells}
         self.kinds = {cell.key.workload: cell.kind for cell in plan.cells}
-        factor = plan.study.compare.arms if plan.study.compare.arms in plan.study.factor else ""
-        self.compared_keys = {
-            key.without(factor).label if factor else label: key.without(factor) if factor else key
-            for label, key in self.keys.items()
-        }
+        compared = [key.without(plan.study.compare.arms) for key in self.keys.values()]
+        if plan.study.apart is not None:
+            compared = [key.without(plan.study.apart.factor) for key in compared]
+        self.compared_keys = {key.label: key for key in compared}
         headline = set(HEADLINE_OF_MEASURE.values())
         self.verdicts: dict[str, CellVerdict] = {}
         for verdict in comparison.cells if comparison else ():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mileage.analysis.journal_reader import JournalContents
     from mileage.analysis.run_facts import JournalReading
     from mileage.judge import Comparison, Sample
+    from mileage.judge.effects_apart import EffectsApart
     from mileage.model.caveat import Caveat
     from mileage.report import StudyView
     from mileage.store import Outcome
@@ -134,6 +135,12 @@ class StudyResult:
 
         return shown(planned_answer(self.plan, self.samples(), self))
 
+    def apart(self) -> EffectsApart | None:
+        """The effects of two causes apart and together; None for a study that names no second cause."""
+        from mileage.app.effects_apart import effects_apart
+
+        return effects_apart(self.plan, self.samples(), self)
+
     def caveats(self) -> list[Caveat]:
         """Reasons against any conclusion from this study."""
         from mileage.app.answer import caveats_of
@@ -156,7 +163,12 @@ class StudyResult:
         return self._view
 
     def _with_published(self, view: StudyView, comparison: Comparison) -> StudyView:
-        """The view with what the source printed that the study repeats, or a note that says why it has nothing."""
+        """The view with what the source printed that the study repeats, or a note that says why it has nothing.
+
+        Of two causes, with their separate effects, which have what was printed next to each.
+        """
+        if (apart := self.apart()) is not None:
+            return replace(view, apart=apart)
         name = self.plan.study.published
         if name is None:
             return view
@@ -192,7 +204,8 @@ class StudyResult:
     def figures(self) -> dict[str, object]:
         """The `comparison`, or the measured `cells` where nothing is compared: what `text` shows, as values."""
         if self.compares:
-            return {"comparison": self.comparison()}
+            apart = self.apart()
+            return {"comparison": self.comparison()} | ({"apart": apart} if apart else {})
         from mileage.report.cell_estimates import with_estimates
         from mileage.store import measured_cells
 

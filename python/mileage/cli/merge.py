@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.report_output import print_report
+from mileage.cli.report_output import print_study
 
 
 @click.command("merge")
@@ -26,7 +26,6 @@ def command(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
     """
     from mileage import app
     from mileage.store.merge import merge_folders
-    from mileage.terminal import report_width
 
     merged = merge_folders(folders, out)
     result = app.load(merged.path)
@@ -40,5 +39,4 @@ def command(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
         return
     click.echo(f"{merged.path}: {done} of {needed} runs")
     if done:
-        compared = result.comparison() if result.compares else None
-        print_report(result.text(width=report_width()), merged.report, compared)
+        print_study(result, merged.report)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.report_output import print_report
+from mileage.cli.report_output import print_report, print_study
 
 
 @click.command("report")
@@ -87,7 +87,6 @@ def command(
             "--stage and --out belong to two studies: a study's report stands in its own folder"
         )
     from mileage import app
-    from mileage.terminal import report_width
 
     result = app.load(studies[0])
     if method:
@@ -97,8 +96,7 @@ def command(
         if as_json:
             print_json({"folder": str(result.folder.path), **result.figures()})
         else:
-            compared = result.comparison() if result.compares else None
-            print_report(result.text(width=report_width()), result.folder.report, compared)
+            print_study(result, result.folder.report)
     if expect is not None:
         result.expect(expect)
 

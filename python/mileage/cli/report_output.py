@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
+    from mileage.app.result import StudyResult
     from mileage.judge import Comparison
 
 _SENTENCE_END: Final = re.compile(r"(?<=\.) (?=[A-Z])")
+
+
+def print_study(result: StudyResult, page: Path | str) -> None:
+    """Print the report of a study and where its page is; the text of two causes fits a screen, and ends with that."""
+    from mileage.terminal import report_width
+
+    is_long = result.compares and result.plan.study.apart is None
+    print_report(result.text(width=report_width()), page, result.comparison() if is_long else None)
 
 
 def print_report(text: str, page: Path | str, comparison: Comparison | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.report_output import print_report
+from mileage.cli.report_output import print_study
 from mileage.cli.value_types import WholeNumber
 
 
@@ -99,7 +99,6 @@ def command(
     from mileage.app.report_level import report_level
     from mileage.cli.target_choice import optional_target
     from mileage.execute.live_view import Terminal
-    from mileage.terminal import report_width
 
     with Terminal() as progress:
         result = app.run(
@@ -123,8 +122,7 @@ def command(
     written = report_level(report, result.plan.study.report) != "none"
     folder = shlex.quote(str(result.folder.path))
     unwritten = f"No report was written; to write it: mileage report {folder}"
-    compared = result.comparison() if result.compares else None
-    print_report(result.text(width=report_width()), result.folder.report if written else unwritten, compared)
+    print_study(result, result.folder.report if written else unwritten)
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

@@ -290,14 +290,14 @@ def hash_of(
 ) -> str:
     """SHA-256 over the study, the targets' identities and the runs, as canonical JSON, without free space.
 
-    `report`, `band`, `published` and `notes` are excluded as well: they change what is said about the measurement, not
-    the measurement.
+    `report`, `band`, `published`, `apart` and `notes` are excluded as well: they change what is said about the
+    measurement, not the measurement.
     """
     parts = {"study": study, "facts": facts, "others": others or {}, "work_bytes": work_bytes, "runs": runs}
     return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
 
 
-_UNHASHED: Final = ("report", "band", "scale", "published", "notes", "session")
+_UNHASHED: Final = ("report", "band", "scale", "published", "apart", "notes", "session")
 """Keys of a study that say nothing about its measurement; no plan has a scale."""
 
 

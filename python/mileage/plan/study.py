@@ -292,6 +292,29 @@ class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Changes below these are not worth a word."""
 
 
+class Apart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The [apart] table: a second cause, two levels of a factor, whose effect is separated from that of the arms."""
+
+    factor: str
+    """Name of a [factor.*] table, other than the one that is compared."""
+    baseline: str | None = None
+    """A level; None means the first."""
+    candidate: str | None = None
+    """A level; None means the last."""
+    causes: tuple[str, str] | None = None
+    """A word for the cause that the arms stand for and one for the factor, such as "drive" and "host"; None: the
+    names of the arms and of the factor."""
+    note: str = ""
+    """What a reader must know of these levels, a line or two, printed below the effects."""
+
+    def of(self, factor: Factor) -> Apart:
+        """The same with its levels named."""
+        levels = tuple(factor.named)
+        return msgspec.structs.replace(
+            self, baseline=self.baseline or levels[0], candidate=self.candidate or levels[-1]
+        )
+
+
 REPORT_LEVELS: Final = ("none", "text", "full")
 """How much of a report is written, least first."""
 
@@ -356,6 +379,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measure: dict[str, Measure] = {}
     torture: dict[str, Torture] = {}
     compare: Compare = Compare()
+    apart: Apart | None = None
+    """A second cause besides the compared arms. Not part of the plan's hash: it says how runs are judged, and adds
+    none."""
 
     def stage_named(self, name: str) -> Stage:
         """Find a stage by its name. Raises KeyError."""

@@ -30,6 +30,7 @@ from mileage.plan.profiles import PROFILES
 from mileage.plan.study import (
     REPORT_LEVELS,
     WORKLOAD_ARMS,
+    Apart,
     Compare,
     Factor,
     Level,
@@ -96,6 +97,8 @@ class _Check(ValueChecks):
         self.stages()
         self.unused()
         self.compare(self.study.compare)
+        if self.study.apart is not None:
+            self.apart(self.study.apart)
 
     def workloads(self, path: str, words: str) -> tuple[NamedWorkload, ...]:
         """The workloads that a word stands for; none where it cannot be known."""
@@ -216,7 +219,9 @@ class _Check(ValueChecks):
             for name, factor in factors.items()
         }
         compare = msgspec.structs.replace(self.study.compare, arms="stage", baseline=None, candidate=None)
-        one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False, compare=compare)
+        one = msgspec.structs.replace(
+            self.study, factor=alone, exclude=(), aa=False, compare=compare, apart=None
+        )
         study = at_setting(one, settings_of(one)[0])
         faults = self.faults.fresh()
         if check:
@@ -515,6 +520,33 @@ class _Check(ValueChecks):
                 f"stages {baseline!r} and {candidate!r} have no measure in common",
                 code="nothing-in-common",
             )
+
+    def apart(self, apart: Apart) -> None:
+        """A second cause: two levels of a factor that is not the one that is compared."""
+        study = self.study
+        if study.compares_workloads or study.baseline is None:
+            text = "has no effect on a study that does not compare stages or levels"
+            self.refuse("apart", text, code="no-effect")
+            return
+        others = [name for name in study.factor if name != study.compare.arms]
+        if apart.factor not in others:
+            self.faults.add_unknown("apart.factor", apart.factor, others, "factor that is not compared")
+            return
+        levels = tuple(study.factor[apart.factor].named)
+        what = f"level of factor.{apart.factor}"
+        for path, name in (("apart.baseline", apart.baseline), ("apart.candidate", apart.candidate)):
+            if name is not None and name not in levels:
+                self.faults.add_unknown(path, name, levels, what)
+        known = apart.of(study.factor[apart.factor])
+        if known.baseline == known.candidate:
+            text = f"baseline and candidate are both {known.baseline!r}"
+            self.refuse("apart", text, expected="two levels", code="repeated")
+        texts = (*(apart.causes or ("first", "second")), apart.note)
+        if apart.causes and (len(set(apart.causes)) < 2 or "" in apart.causes):
+            self.refuse("apart.causes", f"found {apart.causes!r}", expected="two words", code="wrong-value")
+        if not all(text.isprintable() and len(text) <= NOTE_MAX for text in texts):
+            expected = f"lines of at most {NOTE_MAX} characters, without control characters"
+            self.refuse("apart", "has a text that cannot be printed", expected=expected, code="wrong-value")
 
     def how(self, path: str, how: IoOptions, vary: dict[str, tuple[Level, ...]]) -> None:
         """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""

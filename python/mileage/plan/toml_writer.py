@@ -31,6 +31,8 @@ def to_toml(study: Study) -> str:
         for name, table in fields[group].items():
             sections.append(_section(f"[{group}.{toml_key(name)}]", _readable(table)))
     sections.append(_section("[compare]", fields["compare"]))
+    if study.apart is not None:
+        sections.append(_section("[apart]", fields["apart"]))
     return "\n".join(sections)
 
 

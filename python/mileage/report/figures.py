@@ -7,9 +7,9 @@ before its file is opened.
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from mileage.report.effects_apart import first_sentence
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.render_pool import files_of
-from mileage.report.sentence import verdict_sentence
 from mileage.report.view import StudyView, cleaned
 from mileage.store.safe_directory import Directory
 
@@ -28,7 +28,7 @@ def write_figures(
     drawn = gallery(view) if pictures is None else pictures
     comparison = view.comparison
     head = f"{view.name} on {view.target}: {comparison.candidate} against {comparison.baseline}"
-    return write_pictures(drawn.values(), f"{head}. {verdict_sentence(comparison)}", folder)
+    return write_pictures(drawn.values(), f"{head}. {first_sentence(view)}", folder)
 
 
 def write_pictures(pictures: Iterable[Picture], head: str, folder: Directory) -> list[Path]:

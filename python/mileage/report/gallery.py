@@ -25,6 +25,7 @@ from mileage.report.charts import (
     torture_words,
     variant_ranges,
 )
+from mileage.report.effects_chart import effects_chart, effects_words
 from mileage.report.forest_plot import narrow_forest_chart
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
@@ -118,6 +119,9 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
     found, low, high = view.evidence, view.comparison.baseline, view.comparison.candidate
     panel: dict[str, Any] = {"width": NARROW_PANEL}
     draw: dict[str, Callable[[], vega.Spec | None]] = {
+        "effects": lambda: (
+            effects_chart(view.apart, width=NARROW_WIDTH - 20, narrow=True) if view.apart else None
+        ),
         "torture": lambda: torture_chart(view.torture, capacity_bytes=view.capacity_bytes, **panel),
         "headline_runs": lambda: timeline_chart(
             found.runs, axis="bytes", latency=False, counters=False, **panel
@@ -161,6 +165,14 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
 
 def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
     return svg_of(chart, name=name.replace("_", "-"), title=title, description=plain(about))
+
+
+def _effects(view: StudyView) -> _PictureRequest | None:
+    chart = None if view.apart is None else effects_chart(view.apart)
+    if view.apart is None or chart is None:
+        return None
+    words = effects_words(view.apart)
+    return _PictureRequest(_svg(chart, "effects", "Effects of two causes apart and together", words), words)
 
 
 def _forest(view: StudyView) -> _PictureRequest | None:
@@ -374,6 +386,7 @@ class _Row(NamedTuple):
 
 
 _DRAWN: Final[dict[str, _Row]] = {
+    "effects": _Row(_effects),
     "forest": _Row(_forest),
     "forest" + NARROW: _Row(_narrow_forest),
     "headline_runs": _Row(_runs),

@@ -21,6 +21,13 @@ from mileage.report.aspects import aspect_title, drawn_tests, undrawn_tests
 from mileage.report.dark_mode import night_style
 from mileage.report.detail_tables import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
+from mileage.report.effects_apart import (
+    effect_cells,
+    effect_heads,
+    effect_paragraphs,
+    effect_rows,
+    first_sentence,
+)
 from mileage.report.gallery import (
     FIRST_SCREEN_ROWS,
     NAMES,
@@ -34,7 +41,7 @@ from mileage.report.gallery import (
 from mileage.report.glossary import TERMS, explained
 from mileage.report.model_band import CAUTION, band_cells, band_ranges, band_rows
 from mileage.report.published_results import brief, here, shown_rows
-from mileage.report.sentence import design_words, note_words, verdict_sentence
+from mileage.report.sentence import design_words, note_words
 from mileage.report.standings import standing_rows
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import StudyView, ValidityCheck, cleaned, shown_cells
@@ -76,7 +83,8 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         view=view,
         comparison=view.comparison,
         design=design_words(view.comparison),
-        sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS).replace(" %", "\N{NO-BREAK SPACE}%")),
+        sentence=_sentence(first_sentence(view, _EMPHASIS).replace(" %", "\N{NO-BREAK SPACE}%")),
+        **_apart(view),
         shown=shown,
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(wording.decided_by_correction(c) for c in lead),
@@ -105,6 +113,18 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         script=script,
         script_hash=script_hash,
     )
+
+
+def _apart(view: StudyView) -> dict[str, Any]:
+    """The table of two causes and the lines below it; empty for a study of one."""
+    apart = view.apart
+    if apart is None:
+        return {"effect_heads": (), "effect_rows": [], "effect_paragraphs": []}
+    return {
+        "effect_heads": effect_heads(apart),
+        "effect_rows": [effect_cells(row, apart) for row in effect_rows(apart)],
+        "effect_paragraphs": effect_paragraphs(apart),
+    }
 
 
 def grouped_checks(checks: Sequence[ValidityCheck]) -> list[list[ValidityCheck]]:
@@ -149,6 +169,8 @@ def _explaining(view: StudyView, pictures: Mapping[str, Picture]) -> str:
 
     Between two stages it is what happened there; of several levels all of them; else the course of the runs.
     """
+    if view.apart is not None:
+        return ""
     names = ("torture", *_EXPLAINING) if view.comparison.kind == "stages" else _EXPLAINING
     return next((name for name in names if name in pictures), "")
 

@@ -43,7 +43,15 @@ def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
     """Paragraphs, parted by an empty line. `version` and `started` are the journal's, where it has them."""
     if plan.imported is not None:
         return "\n\n".join([_imported(plan.imported), " ".join(_made(plan, version, started))])
-    parts = (_asked(plan), _began(plan), _done(plan), _order(plan), _judged(plan), _audited(plan))
+    parts = (
+        _asked(plan),
+        _began(plan),
+        _done(plan),
+        _order(plan),
+        _judged(plan),
+        _separated(plan),
+        _audited(plan),
+    )
     text = [" ".join(sentences) for part in parts if (sentences := list(part))]
     return "\n\n".join([*text, " ".join(_made(plan, version, started))])
 
@@ -211,6 +219,20 @@ def _unit(plan: Plan, by_level: bool) -> str:
     if study.order == "random":
         return "The unit is the block: Student's t on the log ratios of the two levels in each block."
     return "The runs are taken as independent: Welch's t on the logarithms."
+
+
+def _separated(plan: Plan) -> Iterator[str]:
+    """How the effect of a second cause is separated from that of the arms."""
+    study = plan.study
+    if study.apart is None:
+        return
+    apart = study.apart.of(study.factor[study.apart.factor])
+    yield (
+        f"A second cause was separated from it: {apart.factor} {apart.candidate} instead of {apart.baseline}. Each "
+        f"cause alone, and both, were compared with the runs that have neither ({study.baseline}, {apart.factor} "
+        f"{apart.baseline}): Welch's t on the logarithms of the cycles' means, of one cycle of its runs, with the same "
+        "corrections and margins."
+    )
 
 
 def _audited(plan: Plan) -> Iterator[str]:

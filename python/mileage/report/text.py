@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.judge import CellVerdict, Comparison
+from mileage.judge.effects_apart import EffectsApart
 from mileage.report.aspects import undrawn_tests
+from mileage.report.effects_apart import effect_lines, effects_sentence
 from mileage.report.model_band import band_lines
 from mileage.report.published_results import brief, published_lines
 from mileage.report.sentence import class_words, design_words, verdict_sentence
@@ -65,6 +67,8 @@ def render_text(view: StudyView, width: int = 80) -> str:
     """The summary in lines of at most `width` columns, ending in a line feed. ValueError under 60."""
     _check_width(width)
     view = cleaned(view)
+    if view.apart is not None:
+        return _apart_text(view, view.apart, width)
     comparison, notes = view.comparison, [*view.notes, *undrawn_tests(view)]
     design = design_words(comparison)
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
@@ -97,6 +101,25 @@ def render_text(view: StudyView, width: int = 80) -> str:
     ]
     rendered = "\n".join(line.rstrip() for part in parts for line in part or [""])
     return rendered.rstrip("\n") + "\n"
+
+
+def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
+    """The separate effects of two causes on one screen; the page has the rest."""
+    runs = f"{view.runs_total:,} runs, {view.runs_failed or 'none'} failed"
+    lines = [
+        *wrapped(effects_sentence(apart), width),
+        "",
+        *wrapped(f"{view.name}: {view.question} {runs}.", width),
+        "",
+        *effect_lines(apart, width),
+        *[
+            line
+            for check in view.trust
+            if check.state == "bad"
+            for line in wrapped(f"[!] {check.name}: {check.text}", width)
+        ],
+    ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def paragraphs(text: str, width: int = 80) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from mileage.judge import CellVerdict, Comparison
+from mileage.judge.effects_apart import EffectsApart
 from mileage.judge.published_score import PublishedComparison
 from mileage.judge.standings import CellStandings
 from mileage.report.evidence import Evidence
@@ -96,6 +97,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     standings: tuple[CellStandings, ...] = ()
     published: PublishedComparison | None = None
     """The source that the study repeats, next to what was found."""
+    apart: EffectsApart | None = None
+    """Of two causes: their separate effects, which lead the report in place of the comparison."""
     evidence: Evidence = Evidence()
 
     @property
