@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mileage._core import toml_faults, toml_lines
 from mileage.errors import Refusal
 from mileage.plan import builtin_names, builtin_text
-from mileage.plan.faults import BrokenStudy, steps_of
+from mileage.plan.faults import BrokenStudy, join, steps_of
 
 TEXT = '''\
 name = "x"   # a comment with [brackets] and = signs
@@ -76,7 +76,7 @@ def test_every_key_of_the_built_in_studies_is_found_on_its_line(name: str) -> No
     def look(value: object, path: str) -> None:
         if isinstance(value, dict):
             for key, inner in value.items():
-                where = f"{path}.{key}" if path else key
+                where = join(path, key)
                 line = line_of(text, where)
                 assert line is not None
                 assert key in lines[line - 1], where

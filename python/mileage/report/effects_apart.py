@@ -90,6 +90,13 @@ def first_sentence(view: StudyView, emphasis: str = "") -> str:
     return verdict_sentence(view.comparison, emphasis)
 
 
+def subject_words(view: StudyView) -> str:
+    """What a report is about, for its title: "after against before", "drive and host apart"."""
+    if view.apart is not None:
+        return f"{' and '.join(view.apart.causes)} apart"
+    return f"{view.comparison.candidate} against {view.comparison.baseline}"
+
+
 def effects_sentence(apart: EffectsApart, emphasis: str = "") -> str:
     """How many published changes each cause reproduces, with the interval of the largest; `emphasis` around it."""
     rows = effect_rows(apart)

@@ -7,7 +7,7 @@ before its file is opened.
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mileage.report.effects_apart import first_sentence
+from mileage.report.effects_apart import first_sentence, subject_words
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.render_pool import files_of
 from mileage.report.view import StudyView, cleaned
@@ -26,8 +26,7 @@ def write_figures(
     """
     view = cleaned(view)
     drawn = gallery(view) if pictures is None else pictures
-    comparison = view.comparison
-    head = f"{view.name} on {view.target}: {comparison.candidate} against {comparison.baseline}"
+    head = f"{view.name} on {view.target}: {subject_words(view)}"
     return write_pictures(drawn.values(), f"{head}. {first_sentence(view)}", folder)
 
 

@@ -27,6 +27,7 @@ from mileage.report.effects_apart import (
     effect_paragraphs,
     effect_rows,
     first_sentence,
+    subject_words,
 )
 from mileage.report.gallery import (
     FIRST_SCREEN_ROWS,
@@ -82,6 +83,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     return template.render(
         view=view,
         comparison=view.comparison,
+        subject=subject_words(view),
         design=design_words(view.comparison),
         sentence=_sentence(first_sentence(view, _EMPHASIS).replace(" %", "\N{NO-BREAK SPACE}%")),
         **_apart(view),
