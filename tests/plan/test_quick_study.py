@@ -174,3 +174,10 @@ def test_each_of_several_drives_is_cut_by_its_own_size(
     for drive, whole in zip(("small", "large"), written, strict=True):
         assert amounts[drive] == pytest.approx(whole, abs=1 << 23)
     assert resolve(parse_study(plan.to_toml(), "plan.toml"), plan.facts, others=plan.others) == plan
+
+
+def test_a_quick_study_of_a_source_is_not_compared_with_it() -> None:
+    """Its file fits the page cache of the modelled host, where the source's did not."""
+    whole, quick = (app.plan("drive-or-host", quick=quick) for quick in (False, True))
+    assert (whole.study.published, quick.study.published) == ("x25e-2010", None)
+    assert quick.study.apart == whole.study.apart

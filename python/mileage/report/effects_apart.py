@@ -104,14 +104,13 @@ def effects_sentence(apart: EffectsApart, emphasis: str = "") -> str:
     counted = moved or rows
     counts = [sum(_counts(row, at, published=bool(moved)) for row in counted) for at in (0, 1)]
     lead, other = (0, 1) if counts[0] > counts[1] else (1, 0)
-    names = [
-        f"the {cause} alone ({words})" for cause, words in zip(apart.causes, apart.stands_for, strict=True)
-    ]
+    names = [f"{cause} alone ({words})" for cause, words in zip(apart.causes, apart.stands_for, strict=True)]
     number = [str(count) if count else "none" for count in counts]
     does = "reproduces" if moved else "changes"
     what = f"{len(counted)} {'published changes' if moved else 'tests'}"
+    start = "The" if apart.first.unit == "cycle" else "From one cycle only: the"
     claim = (
-        f"{emphasis}{names[lead][:1].upper()}{names[lead][1:]} {does} {number[lead]} of {what}, {names[other]} "
+        f"{emphasis}{start} {names[lead]} {does} {number[lead]} of {what}, the {names[other]} "
         f"{number[other]}{emphasis}"
     )
     largest = _largest(counted, lead, published=bool(moved))
