@@ -15,7 +15,7 @@ from mileage.judge.effects_apart import EffectsApart
 from mileage.report import vega
 from mileage.report.effects_apart import BOTH, EffectRow, cause_words, effect_rows
 from mileage.report.published_results import figure_words
-from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, marks, texts
+from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, marks, texts
 from mileage.report.wording import percent, plain, shortened
 
 _WIDTH: Final = 640
@@ -41,7 +41,7 @@ _WIDE_PLACE: Final = _Place((-0.22, 0.0, 0.22), -0.36, 0.36, -0.5)
 _NARROW_PLACE: Final = _Place((0.05, 0.22, 0.39), -0.04, 0.46, -0.08)
 _UNCHANGED: Final = 0.35
 """Half the width of the bar of what was published as unchanged, in percent."""
-_PRINTED: Final = "#c9d3e0"
+_PRINTED: Final = PALE_COLOURS[0]
 _LEGEND_STEP: Final = 120
 _NARROW_LEGEND_STEP: Final = 84
 
