@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mileage.analysis.planned_comparison import compares_levels, stages_between
-from mileage.app.answer import AnswerSide, StudyReading, answer
+from mileage.app.answer import answer
+from mileage.app.answer_side import AnswerSide, StudyReading
 from mileage.app.published_results import published_next_to
 from mileage.formats.published_results import shipped_study
 from mileage.judge import Comparison, Sample
