@@ -82,11 +82,16 @@ def are_copies(values: Sequence[float]) -> bool:
     if len(series) < 2 * _COPY_GROUPS or not np.isfinite(series).all() or (series <= 0).any():
         return False
     found = two_regimes(list(series))
-    ordered = np.log(np.sort(series))
-    parts = [ordered] if found is None else [ordered[: found.low_runs], ordered[found.low_runs :]]
+    logs, ordered = np.log(series), np.log(np.sort(series))
     step = resolution_of(list(series)) / float(series.mean())
+    parts, rest = [ordered], logs
+    if found is not None:
+        parts = [ordered[: found.low_runs], ordered[found.low_runs :]]
+        # What alternates between two levels resembles itself: only what is left of each level must differ.
+        is_high = logs >= parts[1][0]
+        rest = logs - np.where(is_high, parts[1].mean(), parts[0].mean())
     crowded = any(_is_crowded(part, step) for part in parts)
-    return crowded or _is_grouped(ordered, step) or _repeats_itself(np.log(series), 2 * step**2)
+    return crowded or _is_grouped(ordered, step) or _repeats_itself(rest, 2 * step**2)
 
 
 def _is_grouped(ordered: Floats, step: float) -> bool:
