@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,7 @@ def report(
         "fio version": version,
         "timestamp": at_s,
         "timestamp_ms": at_s * 1000 + 17,
-        "time": "Tue Nov 14 22:13:20 2023",
+        "time": time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(at_s)),
         "jobs": list(jobs),
         "disk_util": [],
     }
