@@ -86,6 +86,9 @@ compared          after with before
 detectable        2 runs of each arm give 80 % power to detect a difference of
                   5.4 standard deviations: 5.4 % if the standard deviation is 1
                   %, 27 % if it is 5 %
+other days        this is one session; against a history of 10 such ones a loss
+                  is found with 80 % power from 3.5 % at 1%, 6 % at 2%, 14 % at
+                  5% spread between sessions (1 % between runs)
 seed              7
 plan              0123456789abcdef (equal plans have equal numbers)
 

@@ -16,6 +16,8 @@ from mileage.plan.study import PURGE_EACH
 
 POWER: Final = 0.8
 """Chance with which the smallest difference is seen."""
+HISTORY: Final = 10
+"""Sessions of the history that a plan reckons with."""
 
 _CHANGES: Final = {
     "target": "each its own target",
@@ -53,6 +55,8 @@ def factor_rows(plan: Plan) -> Iterator[tuple[str, str]]:
         )
     if found := _detectable(plan):
         yield "detectable", found
+    if not plan.virtual and plan.cells:
+        yield "other days", _later_sessions(min(cell.blocks for cell in plan.cells) * study.cycles)
 
 
 def _order(plan: Plan) -> str:
@@ -93,6 +97,19 @@ def _detectable(plan: Plan) -> str | None:
     return (
         f"{count} {unit} give {100 * POWER:.0f} % power to detect a difference of {spreads:.2g} standard deviations: "
         f"{spreads:.2g} % if the standard deviation is 1 %, {5 * spreads:.2g} % if it is 5 %"
+    )
+
+
+def _later_sessions(runs: int) -> str:
+    """The loss that a history of ten sessions with these runs finds: (t.95 + t.8) sqrt(1 + 1/10) of a session mean."""
+    free = HISTORY - 1
+    factor = (t_quantile(free, 0.95) + t_quantile(free, POWER)) * math.sqrt(1 + 1 / HISTORY)
+    losses = (
+        f"{100 * factor * math.sqrt(u**2 + 0.01**2 / runs):.2g} % at {u:.0%}" for u in (0.01, 0.02, 0.05)
+    )
+    return (
+        f"this is one session; against a history of {HISTORY} such ones a loss is found with {100 * POWER:.0f} % power "
+        f"from {', '.join(losses)} spread between sessions (1 % between runs)"
     )
 
 
