@@ -135,7 +135,7 @@ def fill(folder: StudyFolder, resolved: Plan, record: dict[str, Any]) -> None:
             entry = {
                 "kind": "run",
                 "run": run.index,
-                "session": run.session,
+                "session": run.part,
                 "cycle": run.cycle,
                 "arm": run.arm,
                 "stage": run.stage,

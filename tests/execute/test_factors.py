@@ -100,7 +100,7 @@ def test_a_label_is_measured_at_the_level_of_the_machine_and_resumes_at_the_othe
         run(study, out=out, labels={"kernel": "5.0"})
     run(study, out=out, labels={"kernel": "6.8"})
     content = StudyFolder(out).content()
-    assert {entry.session for entry in content.of_kind(Run)} == {"kernel=6.8"}
+    assert {entry.part for entry in content.of_kind(Run)} == {"kernel=6.8"}
     assert not content.of_kind(End)
     result = run(str(out), labels={"kernel": "6.1"})
     assert result.folder.content().of_kind(End)

@@ -122,10 +122,10 @@ def test_the_baseline_is_measured_again_under_another_name(planned: Callable[...
     assert {s.target for s in plan.settings[:4]} == {"virtual:plain"}
 
 
-def test_labels_make_sessions_that_follow_each_other(planned: Callable[..., Plan]) -> None:
+def test_labels_make_parts_that_follow_each_other(planned: Callable[..., Plan]) -> None:
     plan = planned(("[compare]", '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n[compare]'))
-    assert plan.sessions == ("kernel=6.1", "kernel=6.8")
-    assert [session for session, _ in groupby(plan.runs, key=lambda run: run.session)] == list(plan.sessions)
+    assert plan.parts == ("kernel=6.1", "kernel=6.8")
+    assert [part for part, _ in groupby(plan.runs, key=lambda run: run.part)] == list(plan.parts)
 
 
 def test_a_purge_between_blocks_prepares_again(planned: Callable[..., Plan]) -> None:

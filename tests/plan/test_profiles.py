@@ -155,7 +155,7 @@ def test_rounds_that_make_no_sense_are_refused(
 def test_what_is_left_takes_as_long_as_its_like_took(drive: TargetFacts) -> None:
     plan = resolve(parse_study(STUDY.replace("TORTURE", "honest"), "torn"), drive)
     assumed = run_times_s(plan.runs, virtual=True)
-    stages = list(dict.fromkeys((run.session, run.cycle, run.arm, run.stage) for run in plan.runs))
+    stages = list(dict.fromkeys((run.part, run.cycle, run.arm, run.stage) for run in plan.runs))
     kept_s, report_s = drive.capacity_bytes / 100e9, 4.0 + len(plan.runs) / 2000
     assert remaining_s(plan, {}) == pytest.approx(sum(assumed) + len(stages) * kept_s + report_s)
     done = {run.index: 3 * assumed[run.index] for run in plan.runs if run.stage == "before"}

@@ -60,12 +60,14 @@ def test_nothing_is_compared_where_nothing_is() -> None:
     assert "Holm" not in text
 
 
-def test_a_plan_of_levels_speaks_of_blocks_and_a_label_of_sessions(tmp_path: Path) -> None:
+def test_a_plan_of_levels_speaks_of_blocks_and_a_label_of_sessions(
+    tmp_path: Path,
+) -> None:
     levels: Plan = plan("compressibility")
     assert "log ratios of the two levels in each block" in method_text(levels)
     label = method_text(plan("kernel", target=f"dir:{tmp_path}"))
     assert "what else differed between the sessions" in label
-    assert "Each block of a session held every cell once" in label
+    assert "Each block of a part held every cell once" in label
     assert "next to each other" not in label
 
 

@@ -318,7 +318,7 @@ def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample
     output = verdict_sentence(judged)
     assert output.startswith("Not conclusive because there is one session on each side")
     assert "kernel new was" in output
-    assert "95 % CI of the runs within the sessions" in output
+    assert "95 % CI of the runs within them" in output
 
 
 def test_one_run_of_each_is_said_first(arm: Make) -> None:

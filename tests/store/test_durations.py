@@ -11,7 +11,7 @@ from mileage.store.durations import closed_s, spent_s
 from mileage.store.journal import JournalContent
 from tests import entries
 
-STAGE: dict[str, Any] = {"session": "", "cycle": 1, "arm": "torture", "stage": "before"}
+STAGE: dict[str, Any] = {"part": "", "cycle": 1, "arm": "torture", "stage": "before"}
 
 
 def at(second: float) -> str:

@@ -201,7 +201,7 @@ def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, in
         facts = plan.facts_of(setting)
         if not facts.virtual:
             continue
-        key = (run.session, run.cycle, run.arm, setting.instance)
+        key = (run.part, run.cycle, run.arm, setting.instance)
         if run.role == "reset" and run.cell in ("purge", "trim"):
             written[key] = 0
         before = written.get(key, 0)

@@ -75,7 +75,7 @@ def _beginnings(
         run = plan.runs[entry.run]
         setting = plan.setting_of(run)
         state, facts = setting.state, plan.facts_of(setting)
-        key = (run.session, run.cycle, run.arm, setting.instance)
+        key = (run.part, run.cycle, run.arm, setting.instance)
         if run.role == "reset" and run.cell in ("purge", "trim"):
             written[key] = 0
             emptied[key] = run.cell

@@ -11,13 +11,13 @@ import re
 from collections.abc import Mapping
 
 from mileage.errors import Refused
-from mileage.plan import Plan, session_of
+from mileage.plan import Plan, part_of
 from mileage.plan.factors import kind_of
 from mileage.plan.study import Factor
 
 
-def session_now(plan: Plan, said: Mapping[str, str]) -> str:
-    """The session of a plan that can be done now; empty in a study without labels. Raises Refused."""
+def part_now(plan: Plan, said: Mapping[str, str]) -> str:
+    """The part of a plan that can be done now; empty in a study without labels. Raises Refused."""
     study = plan.study
     labels = {name: factor for name, factor in study.factor.items() if kind_of(name, factor) == "label"}
     for name in said:
@@ -30,15 +30,15 @@ def session_now(plan: Plan, said: Mapping[str, str]) -> str:
                 code="unknown-name",
             )
     levels = {name: _level(study.name, name, factor, said.get(name)) for name, factor in labels.items()}
-    session = session_of(levels)
-    if session not in plan.sessions:
+    part = part_of(levels)
+    if part not in plan.parts:
         raise Refused(
             study.name,
-            f"{session} is excluded",
-            expected=f"one of {'; '.join(plan.sessions)}",
+            f"{part} is excluded",
+            expected=f"one of {'; '.join(plan.parts)}",
             code="unknown-word",
         )
-    return session
+    return part
 
 
 def _level(study: str, name: str, factor: Factor, said: str | None) -> str:

@@ -190,7 +190,7 @@ def _of_programs(plan: Plan, runs: Sequence[Run]) -> list[str]:
 def environment_changes(
     plan: Plan, content: JournalContent, saved: dict[str, Environment]
 ) -> list[tuple[str, str, Environment, Environment]]:
-    """Every stable key that differs from how its session began: where, in words, and the two snapshots.
+    """Every stable key that differs from how its part began: where, in words, and the two snapshots.
 
     A change that was accepted is one, too, though later snapshots overwrite the earlier ones.
     """
@@ -198,16 +198,16 @@ def environment_changes(
     found = [("accepted", line, entry.was, entry.now) for entry in accepted for line in entry.changes]
     starts = dict(saved)
     for entry in reversed(accepted):
-        name = start_name(entry.session)
+        name = start_name(entry.part)
         starts[name] = {**starts.get(name, {}), **entry.was}
         for key in entry.now.keys() - entry.was.keys():
             starts[name].pop(key, None)
     reported = {line for _, line, *_ in found}
     others = sorted({setting.instance for setting in plan.settings})
-    for stage, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
+    for stage, part in dict.fromkeys((stage_name(run), run.part) for run in plan.runs):
         for which in ("", *(f"-target-{number}" for number in others)):
             name = stage + which
-            start = starts.get(start_name(session + which)) or saved.get(name)
+            start = starts.get(start_name(part + which)) or saved.get(name)
             for when in (name, f"{name}.after"):
                 if start is not None and when in saved:
                     lines = [line for line in diff(start, saved[when]) if line not in reported]

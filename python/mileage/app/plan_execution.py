@@ -238,13 +238,13 @@ def do(
     reporter: Progress,
     *,
     command: str,
-    session: str = "",
+    part: str = "",
     always_clean: bool = False,
     accept_change: bool = False,
     keeps_states: bool = True,
     pool: CyclePool | None = None,
 ) -> tuple[str, ...]:
-    """Do the remaining runs of a session of a plan; returns the sessions left after it.
+    """Do the remaining runs of a part of a plan; returns the parts left after it.
 
     What Mileage put on the targets is removed when all is done.
 
@@ -283,7 +283,7 @@ def do(
                 open_one,
                 reporter,
                 command=command,
-                session=session,
+                part=part,
                 rules=_rules(resolved.study),
                 accept_change=accept_change,
                 keeps_states=keeps_states,

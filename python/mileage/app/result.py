@@ -109,7 +109,7 @@ class StudyResult:
             time_s = remaining_s(self.plan, spent, closed, lanes=cycles_at_once(self.plan))
             return f"about {duration(time_s)} left"
 
-        return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
+        return outcome_of(self.folder, content, len(self.plan.runs), self.plan.parts, left=left)
 
     def reading(self, staging: StagedTables | None = None) -> JournalContents:
         """The measurements in the journal, read once. With a `staging` they are read again, to fill its tables."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from mileage.analysis.machine_levels import session_now
+from mileage.analysis.machine_levels import part_now
 from mileage.app.model_band import Band, Choices, choice_plans
 from mileage.app.plan_execution import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.app.report_level import report_level
@@ -226,7 +226,7 @@ def run(
         scale=scale,
     )
     reporter.note(f"study folder: {folder.path}")
-    session = session_now(resolved, labels or {})
+    part = part_now(resolved, labels or {})
     here = shlex.quote(str(folder.path))
     try:
         with raise_on_signals(), Band(resolved, choices, folder) as variants:
@@ -236,7 +236,7 @@ def run(
                 destroy,
                 reporter,
                 command=_command(study, resolved, quick, scale),
-                session=session,
+                part=part,
                 accept_change=accept_change,
                 pool=variants.pool,
             )
@@ -244,7 +244,7 @@ def run(
             variants.finish(reporter, result.comparison)
         _report(result, report, reporter)
     except (MileageError, OSError) as error:
-        reporter.note(f"To resume: mileage run {here}{_label_options(session)}")
+        reporter.note(f"To resume: mileage run {here}{_label_options(part)}")
         if isinstance(error, OSError):
             raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
@@ -279,8 +279,8 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     return remaining_s(resolved, spent_s(content), closed_s(content), lanes=lanes), done, needed
 
 
-def _label_options(session: str) -> str:
-    return "".join(f" --label {shlex.quote(part)}" for part in session.split(", ") if part)
+def _label_options(part: str) -> str:
+    return "".join(f" --label {shlex.quote(label)}" for label in part.split(", ") if label)
 
 
 def _command(study: str | None, resolved: Plan, quick: bool, scale: str | None) -> str:
@@ -313,7 +313,7 @@ def _folder_and_plan(
         unfinished = str(given)
     if unfinished is None:
         resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy, scale=scale)
-        session_now(resolved, labels)
+        part_now(resolved, labels)
         check_commands(resolved, allowed=allow_commands)
         choices = choice_plans(resolved, asked=band)
         path = given or _fresh_path(resolved.study.name)

@@ -84,7 +84,7 @@ def sweep(
         if setting.labels:
             raise Refused(
                 study,
-                f"labels ({setting.session}) name machines, which a sweep does not change",
+                f"labels ({setting.part}) name machines, which a sweep does not change",
                 code="unsupported",
             )
     tasks = [msgspec.json.encode(at_setting(wanted, setting)) for setting in settings]

@@ -1,4 +1,4 @@
-"""`mileage merge`: the sessions of one study, done on other boots or other machines, in one folder."""
+"""`mileage merge`: the parts of one study, done on other boots or other machines, in one folder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Raw outputs of a study for `mileage export raw`: a text for each cell, stage and run, as the cell's tool prints it.
 
 Scope: measured runs of cells that are named after a tool. The name of a file has the cell, the stage, and the
-cycle, the arm and the session where there are several, and ends in the number of the repetition.
+cycle, the arm and the part where there are several, and ends in the number of the repetition.
 What it refuses: a folder without a study, an imported study, and one without such a cell.
 """
 
@@ -48,7 +48,7 @@ class RawOutputs(msgspec.Struct, frozen=True):
             "Each file has one run of one cell in the layout of the tool after which the workload is named. Mileage "
             "measured the figures and printed the files from the study's records.",
             "",
-            "CELL.STAGE.RUN.txt; with several cycles, arms or sessions these stand before RUN. np_4 means four tasks. "
+            "CELL.STAGE.RUN.txt; with several cycles, arms or parts these stand before RUN. np_4 means four tasks. "
             "Times are UTC. The layout of sqlio.* was not compared with a file of SQLIO.",
             "",
             *self.missing,
@@ -125,6 +125,6 @@ def _name(plan: Plan, done: FinishedRun) -> str:
     parts = [*done.cell_words, entry.stage]
     parts += [f"cycle-{entry.cycle}"] if plan.study.cycles > 1 else []
     parts += [entry.arm] if plan.study.sham else []
-    parts += [entry.session] if entry.session else []
+    parts += [entry.part] if entry.part else []
     words = [re.sub(r"[^A-Za-z0-9_-]+", "-", part.replace(".", "_")).strip("-") for part in parts]
     return f"{'.'.join(words)[:_NAME_MAX]}.{entry.block}"

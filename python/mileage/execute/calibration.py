@@ -104,11 +104,11 @@ class Calibration:
         if run.cell not in self._shares:
             return run
         holder, target = self._holder(run.cell), self._plan.setting_of(run).instance
-        place = (run.role, run.session, run.cycle, run.arm, run.stage, run.block)
+        place = (run.role, run.part, run.cycle, run.arm, run.stage, run.block)
         others = (
             other
             for other in self._plan.runs
-            if (other.role, other.session, other.cycle, other.arm, other.stage, other.block) == place
+            if (other.role, other.part, other.cycle, other.arm, other.stage, other.block) == place
             and self._holder(other.cell) == holder
             and self._plan.setting_of(other).instance == target
         )

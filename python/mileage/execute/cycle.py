@@ -65,23 +65,23 @@ class SharedContext:
 
 
 def stage_key(run: PlannedRun) -> StageKey:
-    """Key of a stage: session, cycle, arm and the stage's own name."""
-    return (run.session, run.cycle, run.arm, run.stage)
+    """Key of a stage: part, cycle, arm and the stage's own name."""
+    return (run.part, run.cycle, run.arm, run.stage)
 
 
 def stage_name(run: PlannedRun) -> str:
     """Under which name a stage's environment is kept."""
-    return f"{_file_words(run.session)}cycle-{run.cycle}-{run.arm}-{run.stage}"
+    return f"{_file_words(run.part)}cycle-{run.cycle}-{run.arm}-{run.stage}"
 
 
-def _file_words(session: str) -> str:
-    """A session as the beginning of a file's name; empty without labels."""
-    return "".join(c if c.isalnum() or c in "._" else "-" for c in session) + "-" if session else ""
+def _file_words(part: str) -> str:
+    """A part as the beginning of a file's name; empty without labels."""
+    return "".join(c if c.isalnum() or c in "._" else "-" for c in part) + "-" if part else ""
 
 
 def _owner(run: PlannedRun, instance: int) -> str:
     """Owner of saved drive states: one target of one arm of one cycle."""
-    return f"{_file_words(run.session)}{run.cycle}-{run.arm}" + (f"-{instance}" if instance else "")
+    return f"{_file_words(run.part)}{run.cycle}-{run.arm}" + (f"-{instance}" if instance else "")
 
 
 def _now() -> str:
@@ -121,7 +121,7 @@ class Cycle:
             if all(stage_key(stage[0]) in self._ended for stage in stages):
                 continue
             # An arm that ended as DNF stays ended: its device failed, and another try would be another experiment.
-            if (arm[0].session, arm[0].cycle, arm[0].arm) in self._unfinished:
+            if (arm[0].part, arm[0].cycle, arm[0].arm) in self._unfinished:
                 continue
             self._now = arm[0]
             try:
@@ -175,12 +175,12 @@ class Cycle:
         return self._targets[self._shared.plan.setting_of(run).instance]
 
     def _places(self, run: PlannedRun) -> list[tuple[Target, str, str]]:
-        """Each target, with the keys of its environment snapshots for a stage and for a session."""
+        """Each target, with the keys of its environment snapshots for a stage and for a part."""
         stage, first = stage_name(run), min(self._targets)
         found = []
         for number, target in self._targets.items():
             which = "" if number == first else f"-target-{number}"
-            found.append((target, stage + which, run.session + which))
+            found.append((target, stage + which, run.part + which))
         return found
 
     def _give_up(self, failure: RunFailed, arm: tuple[PlannedRun, ...]) -> None:
@@ -269,12 +269,12 @@ class Cycle:
             raise Refused.because(*refusals)
 
     def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
-        """Journal that the content of a target is lost, for this arm and for other sessions that will be resumed."""
+        """Journal that the content of a target is lost, for this arm and for other parts that will be resumed."""
         # Journalled before anything is written: if the process dies from here on, the next one starts the rewrite anew.
         if done:
             self._note_rewrite(number, done[0], ended=False)
         plan, content = self._shared.plan, self._shared.content
-        begun = {head.run for head in content.heads if head.kind == "run" and head.session != run.session}
+        begun = {head.run for head in content.heads if head.kind == "run" and head.part != run.part}
         if not begun:
             return
         place = plan.setting_of(run).place
@@ -291,7 +291,7 @@ class Cycle:
                 self._rewritten[arm] = False
 
     def _arm_on(self, number: int, run: PlannedRun) -> tuple[str, int, str, int]:
-        return (run.session, run.cycle, run.arm, number)
+        return (run.part, run.cycle, run.arm, number)
 
     def _note_rewrite(self, number: int, run: PlannedRun, *, ended: bool) -> None:
         """Journal the start and the end of rewriting a target; between the two it must not be measured."""
@@ -513,7 +513,7 @@ def _lacks_files(target: Target, run: PlannedRun) -> bool:
 
 
 def _key_fields(run: PlannedRun) -> dict[str, Any]:
-    return {"session": run.session, "cycle": run.cycle, "arm": run.arm, "stage": run.stage}
+    return {"part": run.part, "cycle": run.cycle, "arm": run.arm, "stage": run.stage}
 
 
 def entry_of(

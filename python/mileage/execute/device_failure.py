@@ -23,7 +23,7 @@ DEVICE_CAUSES: Final = frozenset(
 """Kinds of failure of which the device itself is the cause."""
 
 Arm = tuple[str, int, str]
-"""Session, cycle and arm."""
+"""Part, cycle and arm."""
 
 
 def gave_up(failure: RunFailed) -> bool:
@@ -37,14 +37,14 @@ def unfinished_arms(content: JournalContent) -> dict[Arm, DidNotFinish]:
 
 
 def _arm(entry: Run) -> Arm:
-    return entry.session, entry.cycle, entry.arm
+    return entry.part, entry.cycle, entry.arm
 
 
 def unfinished_lines(content: JournalContent) -> list[str]:
     """One line for each DNF: where it happened, what happened, and how much had been written."""
     lines = []
-    for (session, cycle, arm), entry in unfinished_arms(content).items():
-        done = [run for run in content.of_kind(Run) if _arm(run) == (session, cycle, arm)]
+    for (part, cycle, arm), entry in unfinished_arms(content).items():
+        done = [run for run in content.of_kind(Run) if _arm(run) == (part, cycle, arm)]
         written = sum(run.record.bytes_written for run in (*done, entry))
         lines.append(
             f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry.message} (stage {entry.stage}, "

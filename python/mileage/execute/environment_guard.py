@@ -31,7 +31,7 @@ from mileage.targets.guard import ROOT
 HOST: Path = ROOT
 """Where /proc, /sys and /etc of the machine are looked for; the one seam through which tests change the machine."""
 START = "start"
-"""Name of the snapshot that all others are compared with; each session (each set of labels) has one."""
+"""Name of the snapshot that all others are compared with; each part (each set of labels) has one."""
 
 
 class EnvironmentGuard:
@@ -65,47 +65,47 @@ class EnvironmentGuard:
         self._reported: set[str] = set()
         self._starts: dict[str, dict[str, str]] = {}
 
-    def before(self, target: Target, stage: str, session: str = "") -> None:
-        """Look before a stage. `session` is the labels at which it is done.
+    def before(self, target: Target, stage: str, part: str = "") -> None:
+        """Look before a stage. `part` is the labels at which it is done.
 
         Raises:
             RunFailed: the machine changed in a way that makes runs before and after incomparable.
         """
         with self._lock:
             now, files = self._look(target, stage)
-            start = self._starts.get(session) or self._kept(start_name(session))
-            if start is not None and self._accepts and session not in self._starts:
-                self._journal.append(_accepted(session, start, now))
+            start = self._starts.get(part) or self._kept(start_name(part))
+            if start is not None and self._accepts and part not in self._starts:
+                self._journal.append(_accepted(part, start, now))
                 start = None
             if start is None:
                 start = now
-                files[environment_file(start_name(session))] = encoded(now)
+                files[environment_file(start_name(part))] = encoded(now)
             self._save(files)
-            self._starts[session] = start
+            self._starts[part] = start
         self._weigh(target, f"before {stage}", start, now)
 
-    def expect(self, target: Target, stage: str, session: str = "") -> None:
+    def expect(self, target: Target, stage: str, part: str = "") -> None:
         """Look before a target is prepared for a stage: what changed may be where its content is to be written again.
 
         Keeps nothing. Raises as `before`.
         """
-        if not target.stands or (self._accepts and session not in self._starts):
+        if not target.stands or (self._accepts and part not in self._starts):
             return
         with self._lock:
-            start = self._starts.get(session) or self._kept(start_name(session))
+            start = self._starts.get(part) or self._kept(start_name(part))
         if start is not None:
             now = snapshot(target.place, root=HOST)
             # Use only facts of a plain snapshot: querying a drive may wake it, or take seconds before each stage.
             self._weigh(target, f"before {stage}", {key: start[key] for key in start if key in now}, now)
 
-    def after(self, target: Target, stage: str, session: str = "") -> None:
+    def after(self, target: Target, stage: str, part: str = "") -> None:
         """Look after a stage: device counters have moved on, nothing else should have. Raises as `before`."""
         if target.is_virtual:
             return
         with self._lock:
             now, files = self._look(target, f"{stage}.after")
             self._save(files)
-            start = self._starts.get(session, now)
+            start = self._starts.get(part, now)
         self._weigh(target, f"during {stage}", start, now)
 
     def _kept(self, name: str) -> dict[str, str] | None:
@@ -150,17 +150,17 @@ class EnvironmentGuard:
         )
 
 
-def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> AcceptedChange:
+def _accepted(part: str, before: dict[str, str], after: dict[str, str]) -> AcceptedChange:
     """The journal's entry of an accepted change. The first snapshot is replaced: what it said is kept here."""
     lines = diff(before, after)
     changed = [key_of(line) for line in lines]
     was, now = ({key: found[key] for key in changed if key in found} for found in (before, after))
-    return AcceptedChange(session=session, changes=lines, was=was, now=now)
+    return AcceptedChange(part=part, changes=lines, was=was, now=now)
 
 
-def start_name(session: str) -> str:
-    """The name of a session's first snapshot."""
-    return f"{START}-{session.replace('/', '_')}" if session else START
+def start_name(part: str) -> str:
+    """The name of a part's first snapshot."""
+    return f"{START}-{part.replace('/', '_')}" if part else START
 
 
 _CHANGED_BY: Final = {

@@ -2,7 +2,7 @@
 
 Scope: a plan holds the maximum number of runs; this decides for each run whether it is still needed. A table
 that repeats until precise ends, separately in each stage, after the block at which the pooled interval is narrow
-enough. Blocks are always completed, so runs compared within a stage stay paired. A later session (other labels) does at
+enough. Blocks are always completed, so runs compared within a stage stay paired. A later part (other labels) does at
 least as many blocks as the first.
 Every interim look is journalled before the next run, so that resume makes the same decisions.
 What it refuses: judging. The caller gives the rules; they see values, never a difference between arms.
@@ -40,7 +40,7 @@ class Rules(Protocol):
 class Key(NamedTuple):
     """Identifies one decision to stop: a table of measurements in a stage, or writing in rounds on one target."""
 
-    session: str
+    part: str
     cycle: int
     arm: str
     stage: str
@@ -71,7 +71,7 @@ class StopState:
             if isinstance(measure.repeat, Repeat) and measure.repeat.precision is not None
         }
         self._untils = {name: table.until for name, table in plan.study.torture.items() if table.until}
-        self._sessions = plan.sessions
+        self._parts = plan.parts
         self._tables_of = {
             stage.name: plan.study.measures_of(stage)
             for stage in plan.study.stage
@@ -130,8 +130,8 @@ class StopState:
         return run.block <= self._limits.get(key, run.block)
 
     def _least(self, key: Key, repeat: Repeat) -> int:
-        """Blocks before the first look: in later sessions, as many as the first one did, whose pairs they are."""
-        return max(repeat.min, self._limits.get(key._replace(session=self._sessions[0]), 0))
+        """Blocks before the first look: in later parts, as many as the first one did, whose pairs they are."""
+        return max(repeat.min, self._limits.get(key._replace(part=self._parts[0]), 0))
 
     def _turn_wanted(self, run: PlannedRun) -> bool:
         if run.torture not in self._untils:
@@ -167,8 +167,8 @@ class StopState:
 
 
 def _rounds(run: PlannedRun) -> Key:
-    return Key(run.session, run.cycle, run.arm, run.stage, run.torture, run.setting)
+    return Key(run.part, run.cycle, run.arm, run.stage, run.torture, run.setting)
 
 
 def _repetition(run: PlannedRun, table: str) -> Key:
-    return Key(run.session, run.cycle, run.arm, run.stage, table, 0)
+    return Key(run.part, run.cycle, run.arm, run.stage, table, 0)

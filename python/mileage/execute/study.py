@@ -23,7 +23,7 @@ from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, StopState
 from mileage.execute.workers import ranks_here
-from mileage.model.journal_entries import End, Rank, RankList, SessionEnd, StageEnd, Study
+from mileage.model.journal_entries import End, PartEnd, Rank, RankList, StageEnd, Study
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import FORMAT, Journal, StudyFolder
 from mileage.store.durations import spent_s
@@ -46,15 +46,15 @@ def execute_study(
     progress: Progress,
     *,
     command: str,
-    session: str = "",
+    part: str = "",
     rules: Rules | None = None,
     accept_change: bool = False,
     keeps_states: bool = True,
     pool: CyclePool | None = None,
 ) -> tuple[str, ...]:
-    """Do every run of a session that the journal does not hold yet, each exactly once; returns the sessions left.
+    """Do every run of a part that the journal does not hold yet, each exactly once; returns the parts left.
 
-    `command` repeats the study; a new journal records it. `session` is one of the plan's: the levels of the labels
+    `command` repeats the study; a new journal records it. `part` is one of the plan's: the levels of the labels
     that this machine has now. `rules` end repetition where the plan asks for that. `accept_change`: the present machine
     becomes the reference. `keeps_states`: a study can resume within a cycle of a virtual drive. `pool`: of its cycles.
 
@@ -71,7 +71,7 @@ def execute_study(
             progress.note(f"Dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
         if content.of_kind(End):
             return ()
-        mine = [run for run in plan.runs if run.session == session]
+        mine = [run for run in plan.runs if run.part == part]
         if ranks := ranks_here():
             # Check now, so that a missing program is not found hours later when the first run needs it.
             ranks.workers(tasks_of(mine, content))
@@ -98,10 +98,10 @@ def execute_study(
                 how = (rules, accept_change, loss, keeps_states)
                 shared = _shared(plan, folder, journal, content, progress, *how)
                 _run_cycles(shared, mine, open_target, pool)
-            if session:
-                journal.append(SessionEnd(session=session, finished=_now()))
-            finished = {entry.session for entry in content.of_kind(SessionEnd)} | {session}
-            left = tuple(name for name in plan.sessions if name not in finished)
+            if part:
+                journal.append(PartEnd(part=part, finished=_now()))
+            finished = {entry.part for entry in content.of_kind(PartEnd)} | {part}
+            left = tuple(name for name in plan.parts if name not in finished)
             if not left:
                 journal.append(End(finished=_now()))
             return left

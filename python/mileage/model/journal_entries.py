@@ -19,7 +19,7 @@ Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 SealedFile = Annotated[str, msgspec.Meta(pattern=r"^(plan\.(json|toml)|environment/(raw/)?[^/\x00]+\.json)$")]
 Factor = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
 StageKey = tuple[str, int, str, str]
-"""Session, cycle, arm and stage."""
+"""Part, cycle, arm and stage."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="unknown"):
@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="un
 class _Place(Entry, frozen=True, kw_only=True, tag="unknown"):
     """Position of a journal line in the plan."""
 
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     cycle: Number
     arm: Literal["torture", "sham"]
     stage: str
@@ -37,13 +37,13 @@ class _Place(Entry, frozen=True, kw_only=True, tag="unknown"):
     @property
     def stage_key(self) -> StageKey:
         """The stage that it belongs to."""
-        return self.session, self.cycle, self.arm, self.stage
+        return self.part, self.cycle, self.arm, self.stage
 
 
 class _AnyRun(Entry, frozen=True, kw_only=True, tag="unknown"):
     run: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
     """The number of the run in the plan."""
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     cycle: Number
     arm: Literal["torture", "sham"]
     stage: str
@@ -58,7 +58,7 @@ class _AnyRun(Entry, frozen=True, kw_only=True, tag="unknown"):
     @property
     def stage_key(self) -> StageKey:
         """The stage that it belongs to."""
-        return self.session, self.cycle, self.arm, self.stage
+        return self.part, self.cycle, self.arm, self.stage
 
 
 class Run(_AnyRun, frozen=True, kw_only=True, tag="run"):
@@ -182,7 +182,7 @@ class Finding(Entry, frozen=True, kw_only=True, omit_defaults=True, tag="unknown
 class Look(Finding, frozen=True, kw_only=True, tag="look"):
     """The result of a decision to stop: for a table of a stage, or for rounds of writing on a target."""
 
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     cycle: Number
     arm: Literal["torture", "sham"]
     stage: str
@@ -194,7 +194,7 @@ class Look(Finding, frozen=True, kw_only=True, tag="look"):
     @property
     def stage_key(self) -> StageKey:
         """The stage that it belongs to."""
-        return self.session, self.cycle, self.arm, self.stage
+        return self.part, self.cycle, self.arm, self.stage
 
 
 class Rewrite(_Place, frozen=True, kw_only=True, tag="rewrite"):
@@ -205,10 +205,10 @@ class Rewrite(_Place, frozen=True, kw_only=True, tag="rewrite"):
     at: str = ""
 
 
-class SessionEnd(Entry, frozen=True, kw_only=True, tag="session"):
-    """Entry that follows the last run of a session."""
+class PartEnd(Entry, frozen=True, kw_only=True, tag="session"):
+    """Entry that follows the last run of a part."""
 
-    session: str
+    part: str = msgspec.field(name="session")
     finished: str
 
 
@@ -243,7 +243,7 @@ class Choice(Entry, frozen=True, kw_only=True, tag="choice"):
 class AcceptedChange(Entry, frozen=True, kw_only=True, tag="accepted"):
     """A change of the machine that the user accepted."""
 
-    session: str
+    part: str = msgspec.field(name="session")
     changes: list[str]
     was: dict[str, str] = {}
     now: dict[str, str] = {}
@@ -324,7 +324,7 @@ class SourceFile(Entry, frozen=True, kw_only=True, tag="file"):
 
 ENTRY_TYPES: Final[tuple[type[Entry], ...]] = (
     *(Study, Files, Run, DidNotFinish, FailedRun, StageEnd, SavedPoint, Rewrite, Look, LengthFactor),
-    *(SessionEnd, End, Choice, AcceptedChange, EnvironmentChange, RankList, MergedFolder, SourceFile),
+    *(PartEnd, End, Choice, AcceptedChange, EnvironmentChange, RankList, MergedFolder, SourceFile),
 )
 """The type of each kind of line; of an imported study, `ImportedRun` takes the place of `Run`."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mileage.plan.builtin import builtin_names, builtin_text
     from mileage.plan.custom_workloads import trace_paths
     from mileage.plan.estimate import Estimate
-    from mileage.plan.factors import Setting, session_of
+    from mileage.plan.factors import Setting, part_of
     from mileage.plan.families import WORKLOADS
     from mileage.plan.named_workloads import METRICS, NamedWorkload
     from mileage.plan.one_off_study import MeasurementRequest
@@ -34,7 +34,7 @@ else:
             "mileage.plan.builtin": ("builtin_names", "builtin_text"),
             "mileage.plan.custom_workloads": ("trace_paths",),
             "mileage.plan.estimate": ("Estimate",),
-            "mileage.plan.factors": ("Setting", "session_of"),
+            "mileage.plan.factors": ("Setting", "part_of"),
             "mileage.plan.families": ("WORKLOADS",),
             "mileage.plan.one_off_study": ("MeasurementRequest",),
             "mileage.plan.pattern": ("TraceFile",),
@@ -66,8 +66,8 @@ __all__ = [
     "builtin_names",
     "builtin_text",
     "parse_study",
+    "part_of",
     "places_of",
-    "session_of",
     "to_toml",
     "trace_paths",
 ]

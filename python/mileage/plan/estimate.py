@@ -27,7 +27,7 @@ REPORT_RUN_S: Final = 0.0005
 """Seconds that each run adds to the report."""
 
 StageKey = tuple[str, int, str, str]
-"""Session, cycle, arm and name of a stage."""
+"""Part, cycle, arm and name of a stage."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -127,10 +127,10 @@ def remaining_s(
     """
     left: dict[tuple[str, int], float] = {}
     for run, time_s in _runs_left(plan, spent_s):
-        lane = (run.session, run.cycle)
+        lane = (run.part, run.cycle)
         left[lane] = left.get(lane, 0.0) + time_s
-    for (session, cycle, _, _), time_s in _closings_left(plan, closed_s or {}):
-        left[session, cycle] = left.get((session, cycle), 0.0) + time_s
+    for (part, cycle, _, _), time_s in _closings_left(plan, closed_s or {}):
+        left[part, cycle] = left.get((part, cycle), 0.0) + time_s
     free_s = [0.0] * lanes
     for time_s in left.values():
         free_s[free_s.index(min(free_s))] += time_s
@@ -159,7 +159,7 @@ def _runs_left(plan: Plan, spent_s: Mapping[int, float]) -> Iterable[tuple[Plann
 
 def _closings_left(plan: Plan, closed_s: Mapping[StageKey, float]) -> Iterable[tuple[StageKey, float]]:
     """Every stage that has not ended, with the time that its end takes, in seconds."""
-    stages = dict.fromkeys((run.session, run.cycle, run.arm, run.stage) for run in plan.runs)
+    stages = dict.fromkeys((run.part, run.cycle, run.arm, run.stage) for run in plan.runs)
     for stage in stages:
         if stage in closed_s:
             continue

@@ -1,6 +1,6 @@
 """The runs of a study in the order in which they are done.
 
-Scope: sessions (runs at equal labels) follow each other, since a label cannot change while a study runs; in
+Scope: parts (runs at equal labels) follow each other, since a label cannot change while a study runs; in
 each the cycles; in each cycle the torture arm, then the sham arm, which idles for as long as the torture of its own
 cycle took and therefore cannot come first; in each arm the stages; in a stage that measures, randomised blocks that
 hold each cell once (a cell with fewer repetitions is missing from the last ones). Within a block the cells that differ
@@ -33,7 +33,7 @@ Tortures = Mapping[str, tuple[Workload, Reach | None]]
 class _Place(NamedTuple):
     """Position of a run in the study."""
 
-    session: str
+    part: str
     cycle: int
     arm: Arm
     stage: Stage
@@ -72,18 +72,18 @@ class Expansion:
     def runs(self) -> Iterator[PlannedRun]:
         """Every run, in order."""
         arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
-        for session in dict.fromkeys(setting.session for setting in self._settings):
+        for part in dict.fromkeys(setting.part for setting in self._settings):
             for cycle in range(1, self._study.cycles + 1):
                 for arm in arms:
                     # All stages of the torture arm come before the sham arm: the sham idles as long as they took.
                     for stage in self._study.stage:
-                        yield from self._stage(_Place(session, cycle, arm, stage))
+                        yield from self._stage(_Place(part, cycle, arm, stage))
 
-    def _instances(self, session: str) -> list[int]:
-        """For each target of a session the first setting that has it."""
+    def _instances(self, part: str) -> list[int]:
+        """For each target of a part the first setting that has it."""
         first: dict[int, int] = {}
         for index, setting in enumerate(self._settings):
-            if setting.session == session:
+            if setting.part == part:
                 first.setdefault(setting.instance, index)
         return list(first.values())
 
@@ -92,13 +92,13 @@ class Expansion:
         if stage.measure is not None:
             yield from self._measuring(at)
         if stage.prepare:
-            self._prepared.setdefault((at.session, at.cycle, at.arm), []).append(stage)
+            self._prepared.setdefault((at.part, at.cycle, at.arm), []).append(stage)
             yield from self._preparing(at, stage, 1)
         for name in stage.torture or ():
-            for index in self._instances(at.session):
+            for index in self._instances(at.part):
                 for turn, reads in self._turns(name):
                     instance = self._settings[index].instance
-                    key = (at.session, at.cycle, stage.name, name, instance, turn, reads)
+                    key = (at.part, at.cycle, stage.name, name, instance, turn, reads)
                     # The sham replaces each torture run by rest of equal length, so that time is the same in both arms.
                     if at.arm == "sham":
                         mirrors = self._tortured[key]
@@ -109,12 +109,12 @@ class Expansion:
                         yield self._writing(at, "torture", name, index, turn=turn, reads=reads)
         if stage.idle is not None:
             idle_ns = sizes.parse_time_ns(stage.idle)
-            for index in self._resting(at.session):
+            for index in self._resting(at.part):
                 yield self._run(at, "idle", "idle", setting=index, idle_ns=idle_ns)
 
-    def _resting(self, session: str) -> list[int]:
+    def _resting(self, part: str) -> list[int]:
         """Every virtual drive rests by itself; real targets rest together."""
-        every = self._instances(session)
+        every = self._instances(part)
         virtual = [index for index in every if capabilities_of(self._settings[index].target).simulated]
         real = [index for index in every if index not in virtual]
         return virtual + real[:1]
@@ -124,7 +124,7 @@ class Expansion:
     ) -> Iterator[PlannedRun]:
         """Write what a stage prepares to these instances, or to all; `before`: for which run alone."""
         for name in stage.prepare or ():
-            for index in instances or self._instances(at.session):
+            for index in instances or self._instances(at.part):
                 for turn, reads in self._turns(name):
                     yield self._writing(
                         at, "prepare", name, index, block=block, turn=turn, reads=reads, before=before
@@ -140,11 +140,7 @@ class Expansion:
 
     def _measuring(self, at: _Place) -> Iterator[PlannedRun]:
         tables = self._study.measures_of(at.stage)
-        mine = [
-            (number, setting)
-            for number, setting in enumerate(self._settings)
-            if setting.session == at.session
-        ]
+        mine = [(number, setting) for number, setting in enumerate(self._settings) if setting.part == at.part]
         # In blocked order each setting is finished before the next begins: settings then differ in time as well, and
         # the verdict states that.
         parts = [[number] for number, _ in mine] if self._blocked else [[number for number, _ in mine]]
@@ -207,21 +203,19 @@ class Expansion:
         carryover = self._study.state.carryover
         if carryover in ("none", PURGE_EACH):
             return
-        for index in self._instances(at.session):
+        for index in self._instances(at.part):
             yield self._run(at, "reset", carryover, setting=index, block=block)
         # A trimmed or purged target is empty: what the stages had prepared must be written again.
         if carryover in ("trim", "purge"):
-            for stage in self._prepared.get((at.session, at.cycle, at.arm), []):
+            for stage in self._prepared.get((at.part, at.cycle, at.arm), []):
                 yield from self._preparing(at, stage, block)
 
     def _reset_for(self, at: _Place, block: int, cell: Cell) -> Iterator[PlannedRun]:
         """The reset before a run, so that it does not begin in the state that an earlier run left on its target."""
         instance = self._settings[cell.setting].instance
-        key = (at.session, at.cycle, at.arm, instance)
+        key = (at.part, at.cycle, at.arm, instance)
         if self._study.state.carryover == PURGE_EACH and key in self._measured:
-            on = [
-                index for index in self._instances(at.session) if self._settings[index].instance == instance
-            ]
+            on = [index for index in self._instances(at.part) if self._settings[index].instance == instance]
             yield self._run(at, "reset", "purge", setting=on[0], block=block, before=cell.unit)
             for stage in self._prepared.get(key[:3], []):
                 yield from self._preparing(at, stage, block, on, cell.unit)
@@ -317,7 +311,7 @@ class Expansion:
             reach=reach,
             job=job,
             setting=setting,
-            session=at.session,
+            part=at.part,
             turn=turn,
         )
 

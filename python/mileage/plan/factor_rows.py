@@ -24,7 +24,7 @@ _CHANGES: Final = {
     "profile": "a figure of the virtual drive",
     "state": "the state",
     "workload": "every measure",
-    "label": "not changed by Mileage: one session each",
+    "label": "not changed by Mileage: a part of the study each",
 }
 
 
@@ -42,11 +42,9 @@ def factor_rows(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "order", _order(plan)
     if study.aa:
         yield "A/A", f"{study.baseline} is measured twice under two names, as an audit"
-    if plan.sessions != ("",):
-        parts = [
-            f"mileage run FOLDER --label {session.replace(', ', ' --label ')}" for session in plan.sessions
-        ]
-        yield "sessions", f"{len(parts)}, one at a time: {'; '.join(parts)}"
+    if plan.parts != ("",):
+        parts = [f"mileage run FOLDER --label {part.replace(', ', ' --label ')}" for part in plan.parts]
+        yield "parts", f"{len(parts)}, one at a time: {'; '.join(parts)}"
     if study.state.carryover != "none":
         yield (
             "between runs" if study.state.carryover == PURGE_EACH else "between blocks",
@@ -71,7 +69,7 @@ def _order(plan: Plan) -> str:
     if plan.study.compare.arms not in plan.study.factor:
         return order
     if _is_label(plan):
-        return f"{order}; what is compared is measured in sessions of its own, so it is not paired"
+        return f"{order}; what is compared is measured in parts of their own, so it is not paired"
     return f"{order}; compared arms are paired by block"
 
 

@@ -56,7 +56,7 @@ class Setting(msgspec.Struct, frozen=True):
     workload: dict[str, FactorLevel] = {}
     """Keys of [measure.*] tables, and their levels."""
     labels: dict[str, str] = {}
-    """The levels of labels among `levels`: settings with equal labels make up one session."""
+    """The levels of labels among `levels`: settings with equal labels make up one part."""
     instance: int = 0
     """Settings with equal numbers share one opened target; from 0."""
 
@@ -73,12 +73,12 @@ class Setting(msgspec.Struct, frozen=True):
         return " ".join([self.target, *made])
 
     @property
-    def session(self) -> str:
+    def part(self) -> str:
         """The labels in a few words, "kernel=6.1"; empty without labels."""
-        return session_of(self.labels)
+        return part_of(self.labels)
 
 
-def session_of(labels: Levels) -> str:
+def part_of(labels: Levels) -> str:
     """Labels in a few words: "kernel=6.1, machine=b"."""
     return ", ".join(f"{name}={level}" for name, level in labels.items())
 
@@ -144,7 +144,7 @@ def settings_of(study: Study) -> tuple[Setting, ...]:
         setting = _setting(study, {name: picked[name][1] for name in study.factor}, levels)
         virtual = capabilities_of(setting.target).simulated
         own = tuple(level for name, level in levels.items() if _makes_drive(study, name)) if virtual else ()
-        instance = instances.setdefault((setting.session, setting.place, *own), len(instances))
+        instance = instances.setdefault((setting.part, setting.place, *own), len(instances))
         found.append(msgspec.structs.replace(setting, instance=instance))
     return tuple(found)
 

@@ -110,7 +110,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
     setting: int = 0
     """Index of its setting in the plan; of what is not measured, that of the first setting with its target."""
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
     turn: int = 1
     """For tortures and preparations in rounds: the number of the round, from 1."""
@@ -175,9 +175,9 @@ class Plan(msgspec.Struct, frozen=True):
         return frozenset(state.governor for state in states if state.governor is not None)
 
     @property
-    def sessions(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[str, ...]:
         """The labels under which parts of the study are done, in order; one empty text when it has none."""
-        return tuple(dict.fromkeys(run.session for run in self.runs))
+        return tuple(dict.fromkeys(run.part for run in self.runs))
 
     @property
     def virtual(self) -> bool:

@@ -277,7 +277,7 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     """The first run that reads a work area to which nothing was written since it was made; None if there is none."""
     written: set[tuple[str, int, str]] = set()
     for run in runs:
-        place = (run.session, run.cycle, run.arm)
+        place = (run.part, run.cycle, run.arm)
         if run.role == "reset" and run.cell == "purge":
             written.discard(place)
         if run.workload is not None and run.workload.does.read and place not in written:
@@ -306,7 +306,7 @@ def _memory_refusal(
         return
     written: Counter[tuple[str, int, str]] = Counter()
     for run in runs:
-        written[run.session, run.cycle, run.arm] += run.action.bytes_written
+        written[run.part, run.cycle, run.arm] += run.action.bytes_written
     needed = min(work_bytes, max(written.values(), default=0))
     if needed > facts.free_bytes:
         data, room = sizes.format_bytes(needed), sizes.format_bytes(facts.free_bytes)

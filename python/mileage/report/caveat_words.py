@@ -248,7 +248,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     # The state of the study.
     "running": _text("the study is still running ({left})"),
     "failed": _text("the study stopped at a failure ({message})"),
-    "waiting": _text("the runs at {sessions} are still to be done"),
+    "waiting": _text("the runs at {parts} are still to be done"),
     "interrupted": _text("the study was interrupted"),
     "no-end": _text(
         "the journal has no line for the end of the study: it was cut off after its last run, or the line was removed"

@@ -35,7 +35,7 @@ _CHANGED = {
     "profile": "it changes one figure of the virtual drive",
     "state": "it changes the state in which the target is measured",
     "workload": "it changes how every cell is measured",
-    "label": "Mileage does not change it: each level was measured in a session of its own",
+    "label": "Mileage does not change it: each level was measured by itself",
 }
 
 
@@ -154,7 +154,7 @@ def _order(plan: Plan) -> Iterator[str]:
         yield "Each block held every cell once, in the order of the study, so that any drift looks like a difference."
     else:
         mixed = [name for name, factor in study.factor.items() if kind_of(name, factor) != "label"]
-        whose = "Each block of a session" if len(mixed) < len(study.factor) else "Each block"
+        whose = "Each block of a part" if len(mixed) < len(study.factor) else "Each block"
         mixing = f", the levels of {' and '.join(mixed)} next to each other" if mixed else ""
         yield f"{whose} held every cell once, in an order drawn from the seed{mixing}."
         if any(run.arm == "sham" for run in plan.runs) or len(study.measuring_stages) > 1:
@@ -213,8 +213,8 @@ def _unit(plan: Plan, by_level: bool) -> str:
         )
     if kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label":
         return (
-            "Each level was measured in one session of its own, so the runs are independent (Welch's t on the "
-            "logarithms), and what else differed between the sessions cannot be separated from the level."
+            "Each level was measured by itself (Welch's t on the logarithms). Where that was in a session of its own, "
+            "what else differed between the sessions cannot be separated from the level."
         )
     if study.order == "random":
         return "The unit is the block: Student's t on the log ratios of the two levels in each block."

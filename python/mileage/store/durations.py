@@ -34,7 +34,7 @@ def spent_s(content: JournalContent) -> dict[int, float]:
 
 
 def closed_s(content: JournalContent) -> dict[StageKey, float]:
-    """Seconds from the last run of each finished stage to its end, by session, cycle, arm and stage."""
+    """Seconds from the last run of each finished stage to its end, by part, cycle, arm and stage."""
     last: dict[StageKey, datetime] = {}
     for entry in content.of_kind(Run):
         last[entry.stage_key] = datetime.fromisoformat(entry.finished)

@@ -46,7 +46,7 @@ def _counts(*names: str) -> tuple[Column, ...]:
 
 _IDENTITY: Final = (
     Column("run", "INTEGER", "number of the run in the plan, from 0"),
-    Column("session", "VARCHAR", "the labels at which it was done; empty without labels"),
+    Column("part", "VARCHAR", "the labels at which it was done; empty without labels"),
     Column("cycle", "INTEGER", "from 1"),
     Column("arm", "VARCHAR", "torture or sham"),
     Column("stage", "VARCHAR", "stage of the study"),

@@ -48,7 +48,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     kind: str
     run: int = -1
     role: str = ""
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     cycle: int = 0
     arm: str = ""
     stage: str = ""

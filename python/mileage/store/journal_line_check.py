@@ -42,7 +42,7 @@ _TIMES: Final = ("started", "finished", "at", "imported_at")
 """Members of entries that are times, where an entry has them."""
 _MAY_LACK_TIME: Final = (SavedPoint, Rewrite, FailedRun, End)
 """Entries that early versions wrote without their time."""
-_RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
+_RUN_FIELDS: Final = ("part", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
 
 
 class _PlannedRun(msgspec.Struct):
@@ -55,7 +55,7 @@ class _PlannedRun(msgspec.Struct):
     measure: str
     cell: str
     metrics: list[str] = []
-    session: str = ""
+    part: str = msgspec.field(default="", name="session")
     setting: int = 0
 
 
@@ -96,7 +96,7 @@ class LineCheck:
         self.imported = plan is not None and plan.imported is not None
         self._lines: dict[int, int] = {}
         self._runs = {run.index: run for run in plan.runs} if plan is not None else {}
-        self._stages = {(run.session, run.cycle, run.arm, run.stage) for run in self._runs.values()}
+        self._stages = {(run.part, run.cycle, run.arm, run.stage) for run in self._runs.values()}
         self._cells = {run.cell for run in self._runs.values()}
         self._labels = {cell.label for cell in plan.cells} if plan is not None else set()
 

@@ -1,4 +1,4 @@
-"""Merge several folders of one study whose sessions were done on other boots or machines.
+"""Merge several folders of one study whose parts were done on other boots or machines.
 
 Scope: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
 runs came from stands in its journal. What is still missing can be run on it.
@@ -27,8 +27,8 @@ from mileage.model.journal_entries import (
     LengthFactor,
     Look,
     MergedFolder,
+    PartEnd,
     Run,
-    SessionEnd,
     StageEnd,
     Study,
 )
@@ -42,7 +42,7 @@ from mileage.store.study_folder import FILE_BYTES_MAX, StudyFolder
 _ONCE = (
     Look,
     LengthFactor,
-    SessionEnd,
+    PartEnd,
     DidNotFinish,
     EnvironmentChange,
     AcceptedChange,
@@ -191,7 +191,7 @@ def _write_journal(
         skipped = sum(entry.left_out for entry in added if isinstance(entry, StageEnd | DidNotFinish))
         if len(owner) + skipped >= planned:
             ends = [end.finished for content in contents for end in content.of_kind(End)]
-            ends += [end.finished for content in contents for end in content.of_kind(SessionEnd)]
+            ends += [end.finished for content in contents for end in content.of_kind(PartEnd)]
             ends += [run.finished for content in contents for run in content.runs()] if not ends else []
             journal.extend([End(finished=max(ends))] if ends else [])
     finally:

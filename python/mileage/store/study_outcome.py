@@ -1,4 +1,4 @@
-"""Progress and outcome of a study: running, interrupted, failed, waiting for another session, finished.
+"""Progress and outcome of a study: running, interrupted, failed, waiting for another part, finished.
 
 Scope: what the journal and the folder's lock say at this moment;
 and what is not as it was written: lines of the journal, the plan, the environment.
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from mileage.model.caveat import Caveat, veto
-from mileage.model.journal_entries import End, EnvironmentChange, FailedRun, SessionEnd
+from mileage.model.journal_entries import End, EnvironmentChange, FailedRun, PartEnd
 from mileage.store.journal import JournalContent, skipped_runs
 from mileage.store.study_folder import StudyFolder
 
@@ -29,7 +29,7 @@ class Outcome(msgspec.Struct, frozen=True):
     edited: tuple[str, ...] = ()
     """Files or lines that were changed after they were written, each worded to follow "not conclusive because"."""
     reason: str = ""
-    """The failure of a failed study, the remaining sessions of a waiting one, the remaining time of a running one."""
+    """The failure of a failed study, the remaining parts of a waiting one, the remaining time of a running one."""
 
     @property
     def caveats(self) -> list[Caveat]:
@@ -48,7 +48,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 _LISTED = 3
-_FIGURES = {"running": "left", "failed": "message", "waiting": "sessions"}
+_FIGURES = {"running": "left", "failed": "message", "waiting": "parts"}
 """What the reason of each state is."""
 
 
@@ -56,11 +56,11 @@ def outcome_of(
     folder: StudyFolder,
     content: JournalContent,
     runs_planned: int,
-    sessions: Sequence[str] = (),
+    parts: Sequence[str] = (),
     *,
     left: Callable[[], str] = lambda: "now",
 ) -> Outcome:
-    """Whether a study is running, finished, interrupted or failed, from its journal; `sessions`: of the plan.
+    """Whether a study is running, finished, interrupted or failed, from its journal; `parts`: of the plan.
 
     `left` says how long a running study will take, in words; it is asked of a running one only.
     """
@@ -70,8 +70,8 @@ def outcome_of(
     reason = ""
     if not content.of_kind(End):
         state = "interrupted"
-        finished = {entry.session for entry in content.of_kind(SessionEnd)}
-        waiting = [name for name in sessions if name and name not in finished]
+        finished = {entry.part for entry in content.of_kind(PartEnd)}
+        waiting = [name for name in parts if name and name not in finished]
         last = _last_word(content)
         if folder.is_locked():
             state, reason = "running", left()
