@@ -90,23 +90,44 @@ def virtual(place: Path, name: str, rng: random.Random, **more: Any) -> Path:
 
 
 def imported(
-    place: Path, name: str, rng: random.Random, *, runs: int, jobs: Mapping[str, float], **options: str
+    place: Path,
+    name: str,
+    rng: random.Random,
+    *,
+    runs: int,
+    jobs: Mapping[str, float],
+    session: str = "",
+    gap_s: int = 1000,
+    pattern: Mapping[int, float] | None = None,
+    **options: str,
 ) -> Path:
-    """Runs of fio with some noise, one file each; `jobs` has the rate of each."""
+    """Runs of fio with some noise, one file each; `jobs` has the rate of each.
+
+    Runs are `gap_s` apart; `pattern` has factors for some of them.
+    """
     files = []
+    noise = [[math.exp(-abs(rng.gauss(0, 0.004))) for _ in jobs] for _ in range(runs)]
     for run in range(runs):
+        factor = (pattern or {}).get(run, 1.0)
+        # A factor of 0: the run is a copy of the one three before it.
+        own = noise[run - 3] if factor == 0 else [one * factor for one in noise[run]]
+        noise[run] = own
         done = [
-            fio_report.job(
-                f"job{number}",
-                iops=iops * math.exp(-abs(rng.gauss(0, 0.004))),
-                rw=rw,
-                **options,
-            )
+            fio_report.job(f"job{number}", iops=iops * own[number], rw=rw, **options)
             for number, (rw, iops) in enumerate(jobs.items())
         ]
-        document = fio_report.report(done, at_s=1_700_000_000 + 1000 * run + rng.randrange(500))
+        document = fio_report.report(done, at_s=1_700_000_000 + gap_s * run + rng.randrange(500))
         files.append(place / fio_report.save(place / f"{name}-{run}.json", document))
-    return make_study(read_files(files), place / name).path
+    return make_study(read_files(files, equal=True), place / name, session=session).path
+
+
+REPETITIONS: dict[str, tuple[str, int, dict[int, float]]] = {
+    "copies": ("copied-runs", 9, dict.fromkeys(range(3, 9), 0.0)),
+    "levels": ("two-regimes", 10, dict.fromkeys((1, 2, 5, 8), 0.7)),
+    "outlier": ("one-outlier", 9, {6: 5.0}),
+}
+"""Faults of repetitions: the code that names each, the runs that it needs, and their factors."""
+DAY_S = 86_400
 
 
 def cut(folder: Path, lines: int) -> None:
@@ -126,7 +147,9 @@ def two_imports(place: Path, rng: random.Random) -> Drawn:
     side = rng.randrange(2)
     name = (("baseline",), ("candidate",))[side]
     runs = [rng.choice((2, 3, 5, 9)) for _ in range(2)]
-    for fault in rng.sample(("missing", "setting", "limit", "one run"), rng.choice((1, 2))):
+    patterns: list[dict[int, float]] = [{}, {}]
+    days = rng.choice(("one session", "one session", "one each", "several"))
+    for fault in rng.sample(("missing", "setting", "limit", "one run", *REPETITIONS), rng.choice((1, 2))):
         if fault == "missing":
             del jobs[side]["randwrite"]
             planted.add(("missing-tests", name))
@@ -141,9 +164,22 @@ def two_imports(place: Path, rng: random.Random) -> Drawn:
                 both["rate_iops"] = "9000"
             jobs[side]["randread"], jobs[1 - side]["randread"] = 9000.0, 7000.0
             planted.add(("rate-limited", name))
+        elif runs != [1, 1] and not any(patterns):
+            code, runs[side], patterns[side] = REPETITIONS[fault]
+            days = "one session"
+            planted.add((code, name))
+    if runs == [1, 1]:
+        patterns = [{}, {}]
+        planted = {one for one in planted if one[0] not in {code for code, *_ in REPETITIONS.values()}}
+    if days == "one each" or (days == "several" and max(runs) == 1):
+        planted.add(("one-session", ("baseline", "candidate")))
+    how = {
+        "session": "lab" if days == "one session" else "",
+        "gap_s": 8 * DAY_S if days == "several" else 1000,
+    }
     folders = [
-        imported(place, label, rng, runs=count, jobs=one, **some)
-        for label, count, one, some in zip("ab", runs, jobs, options, strict=True)
+        imported(place, label, rng, runs=count, jobs=one, pattern=pattern, **how, **some)  # type: ignore[arg-type]
+        for label, count, one, some, pattern in zip("ab", runs, jobs, options, patterns, strict=True)
     ]
     return Drawn(str(folders[0]), str(folders[1]), planted)
 
@@ -187,7 +223,8 @@ def real_and_virtual(place: Path, rng: random.Random) -> Drawn:
     )
     sides = [str(study), str(import_of)]
     name = (("baseline",), ("candidate",))[order := rng.randrange(2)]
-    return Drawn(*(sides if order == 0 else sides[::-1]), {("simulated", name)})
+    planted = {("simulated", name), ("one-session", (("candidate",), ("baseline",))[order])}
+    return Drawn(*(sides if order == 0 else sides[::-1]), planted)
 
 
 KINDS: tuple[Callable[[Path, random.Random], Drawn], ...] = (
@@ -256,7 +293,7 @@ def assert_alike(one: Facts, other: Facts) -> None:
 
 def assert_worded(text: str, caveats: tuple[Caveat, ...], found: Comparison) -> None:
     """Each caveat is in the text in its words, but those that a sentence says in words of its own."""
-    own_words = {"simulated", "one-cycle", "one-run", "one-session", "no-complete-cycle"}
+    own_words = {"simulated", "one-cycle", "one-run", "no-complete-cycle"}
     bare = "".join(text.replace("\\", "").replace("%25", "%").split())
     for caveat in caveats:
         if caveat.code not in own_words:
