@@ -133,7 +133,7 @@ def test_an_undecided_interval_contains_no_change(tmp_path: Path) -> None:
             for at in range(15):
                 iops = 10_000 * (1 + shift * (1 + at / 100)) * (factor if at == 7 else 1)
                 jobs.append(fio_report.job(f"j{at}", iops=iops, clat_ns=0.95e9 / iops, bs=f"{4 * (at + 1)}k"))
-            document = fio_report.report(jobs, at_s=1_700_000_000 + run)
+            document = fio_report.report(jobs, at_s=1_700_000_000 + 100 * run)
             names.append(fio_report.save(tmp_path / f"{name}-{run}.json", document))
         ask("import", *names, "--out", name, "--session", "lab", cwd=tmp_path)
     compared = ask("compare", "one", "other", cwd=tmp_path)

@@ -70,7 +70,7 @@ def two(
 def test_tests_that_one_side_lacks_are_in_the_first_sentence(tmp_path: Path) -> None:
     """Is tonight, with one job, as fast as last night with three? Truth: nobody knows of the other two."""
     whole = {"randread": level(9000, 5), "randwrite": level(5000, 5), "read": level(400, 5)}
-    found = two(tmp_path, whole, {"randread": level(9000, 5)})
+    found = two(tmp_path, whole, {"randread": [9010.0, 8990.0, 9004.0, 8999.0, 9013.0]})
     found.says("oth sides have one of three tests:")
     assert found.sides_of("missing-tests") == ("candidate",)
     assert (found.status, found.gate["slower"]) == (1, {"kept"})

@@ -171,3 +171,21 @@ def test_a_slow_decay_is_not_absorbed(tmp_path: Path) -> None:
     (level,) = found["history"]["levels"]
     assert level["first"] == 0
     assert level["end"] < 12
+
+
+@pytest.mark.parametrize(("gap_s", "overlaps"), [(5, True), (60, False)])
+def test_runs_of_one_time_are_no_repetitions(gap_s: int, overlaps: bool, tmp_path: Path) -> None:
+    """Are runs of 30 s repetitions that began five seconds after one another? Truth: no; a minute apart they are."""
+    from tests.answers import fio_report
+
+    for name in ("a", "b"):
+        chance = random.Random(name)
+        files = []
+        for run in range(3):
+            iops = 10_000 * (1 + chance.gauss(0, 0.01))
+            job = fio_report.job("read", iops=iops, clat_ns=0.95e9 / iops, runtime_ms=30_000)
+            document = fio_report.report([job], at_s=1_700_000_000 + gap_s * run)
+            files.append(fio_report.save(tmp_path / f"{name}-{run}.json", document))
+        ask("import", *files, "--out", name, "--session", "lab", cwd=tmp_path)
+    found = app.compare(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert found.has("overlapping-runs") == overlaps

@@ -27,6 +27,7 @@ def repeated(folder: Path, name: str, factor: float, **options: str) -> list[Pat
     paths = []
     for at in range(6):
         output = json.loads(ONE.read_text())
+        output["time"] = f"Wed Jul 12 10:{at:02}:00 2023"
         job = output["jobs"][0]
         job["job options"] |= options
         for key in ("iops", "bw_bytes"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
@@ -40,6 +42,8 @@ from mileage.store.cell_measurements import SHARES
 from mileage.store.tables import latency_count
 
 REPEATS_MIN: Final = 5
+DATE_STEP_S: Final = 1.0
+"""Seconds in which tools print dates."""
 TESTS_MIN: Final = 3
 """Tests of a repetition that can be unlike the others together."""
 ODD_MIN: Final = 0.05
@@ -204,12 +208,33 @@ def study_caveats(plan: Plan, folder: StudyFolder, cells: Collection[str]) -> li
     found += [veto("run-invalid", what=statement) for statement in dict.fromkeys(invalid)][:1]
     served = [statement for statement, certain in memory_rates(runs, files) if certain]
     found += [veto("from-memory", what=statement) for statement in served[:1]]
+    found += _overlaps(runs, files)
     found += _level_changes(runs)
     found += [_trend_caveat(cell, one) for cell, one in _trends(runs)[:1]]
     odd = _odd_repetition(runs)
     found += [veto("odd-repetition", **odd)] if "file" in odd else []
     found += [veto("file-damaged", what=text) for file in files for text in file.lost][:1]
     return found
+
+
+def _overlaps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Caveat]:
+    """Repetitions that were made at the same time, the first two: each was measured under the load of the other.
+
+    Tools print when a run began or when it ended, each its own; two runs of one tool overlap by either date where they
+    are less than the shorter of them apart, but for the seconds in which dates are printed.
+    """
+    dates = {file.path: datetime.fromisoformat(file.began_at) for file in files if file.began_at}
+    by_cell: dict[str, list[tuple[datetime, float, str]]] = {}
+    for run in runs:
+        elapsed_s = run.record.reported.elapsed_s
+        if run.record.file in dates and elapsed_s is not None:
+            by_cell.setdefault(run.cell, []).append((dates[run.record.file], elapsed_s, run.record.file))
+    for cell, made in by_cell.items():
+        for one, other in pairwise(sorted(made)):
+            apart_s = (other[0] - one[0]).total_seconds()
+            if one[2] != other[2] and apart_s < min(one[1], other[1]) - DATE_STEP_S:
+                return [veto("overlapping-runs", tests=(cell,), one=one[2], other=other[2], apart_s=apart_s)]
+    return []
 
 
 def _level_changes(runs: Sequence[ImportedRun]) -> list[Caveat]:

@@ -278,6 +278,9 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         f"{caveat.figures['enough_s']:g} s (the shortest {duration(1e9 * float(caveat.figures['shortest_s']))}), and "
         "short runs are more sensitive to noise"
     ),
+    "overlapping-runs": _text(
+        "{one} and {other} are of the same time, so {test} was measured under the load of both"
+    ),
     "level-change": _level_change,
     "trend": _trend,
     "odd-repetition": _odd,

@@ -58,6 +58,9 @@ def _refuse_name(path: Path) -> None:
         ) from None
 
 
+COMPARES_FOLDERS: Final = "`mileage compare A B` takes such a folder as a side with the sessions of all"
+
+
 def is_study(path: Path) -> bool:
     """Whether a path is a study folder, by its plan; it is not opened."""
     return (path / "plan.json").is_file() and not path.is_symlink()
@@ -135,9 +138,10 @@ class StudyFolder:
             found = (
                 "is not a study folder: it has no plan.json" if os.path.lexists(path) else "does not exist"
             )
-            raise Refused(
-                path, found, advice="give a study folder that `mileage run` made", code="not-found"
-            ) from cause
+            advice = "give a study folder that `mileage run` made"
+            if any(is_study(inside) for inside in path.glob("*")):
+                found, advice = "is a folder of studies", f"give one; {COMPARES_FOLDERS}"
+            raise Refused(path, found, advice=advice, code="not-found") from cause
         refuse_links(path)
         return folder
 
