@@ -119,6 +119,14 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         of_text(tmp_path, "cell,repetition,value,unit,Value\na,1,5,MB/s,6\n")
 
 
+def test_a_session_has_a_name_of_at_most_a_hundred_characters(tmp_path: Path) -> None:
+    text = HEAD.replace("\n", ",session\n") + "a,1,5,MB/s,{}\na,1,7,MB/s,tuesday\n"
+    result = of_text(tmp_path, text.format(100 * "m"))
+    assert [run.session for run in result.runs] == [100 * "m", "tuesday"]
+    with pytest.raises(Refused, match="line 2"):
+        of_text(tmp_path, text.format(101 * "m"))
+
+
 def test_latencies_that_are_not_judged_are_kept(tmp_path: Path) -> None:
     text = HEAD.replace("\n", ",metric\n") + "a,1,5,ms,p50\na,1,7,ms,p99\na,1,4000,us,mean\n"
     (run,) = of_text(tmp_path, text).runs

@@ -32,6 +32,16 @@ CASES = [
     ),
     (
         "seed = 7",
+        'seed = 7\nsession = "monday\\ntuesday"',
+        "small.toml: session: found 'monday\\ntuesday', expected one line of at most 100 characters",
+    ),
+    (
+        "seed = 7",
+        f'seed = 7\nsession = "{101 * "a"}"',
+        f"small.toml: session: found '{101 * 'a'}', expected one line of at most 100 characters",
+    ),
+    (
+        "seed = 7",
         "seed = -1",
         "small.toml: seed: found -1, expected a whole number, 0 or more",
     ),

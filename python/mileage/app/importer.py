@@ -40,6 +40,7 @@ from mileage.plan.planned_runs import Cell, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.toml_literals import toml_value
+from mileage.plan.value_checks import SESSION_NAME_MAX, is_session_name
 from mileage.store import FORMAT, Journal, StudyFolder
 
 STAGE: Final = "imported"
@@ -138,6 +139,13 @@ def make_study(
             raise Refused(
                 f"--{what} {word!r}", expected="letters, digits, '-', '_' and '.'", code="wrong-value"
             )
+    if session and not is_session_name(session):
+        raise Refused(
+            "--session",
+            f"has {len(session)} characters",
+            expected=f"at most {SESSION_NAME_MAX}",
+            code="out-of-range",
+        )
     # Runs without a figure stay in the source entries of the journal, so that the report can list what is missing.
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
     name_settings([[run for run in result.runs if run.measured] for _, result in found])

@@ -26,6 +26,7 @@ from mileage.formats.result import Kind, Result, ToolRun, Unread
 from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S, choice_of
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_settings import INCIDENTAL
+from mileage.plan.value_checks import SESSION_NAME_MAX
 
 LAYOUT: Final = "samples-csv"
 COLUMNS: Final = ("cell", "repetition", "value", "unit")
@@ -147,6 +148,13 @@ def _row(source: Source, at: int, names: list[str], fields: list[str]) -> _Row |
         for name, text in found.items()
         if name and text and name not in (*COLUMNS, METRIC, SESSION)
     }
+    if len(found.get(SESSION, "")) > SESSION_NAME_MAX:
+        raise Refused(
+            f"{source.path}, line {at}",
+            f"the name of the session has {len(found[SESSION]):,} characters",
+            expected=f"at most {SESSION_NAME_MAX}",
+            code="out-of-range",
+        )
     named = f"{metric} [{found['unit']}]"
     return _Row(
         at, found["cell"], repetition, metric, value * scale, (named, value), levels, found.get(SESSION, "")

@@ -43,7 +43,7 @@ from mileage.plan.study import (
     Torture,
     listed,
 )
-from mileage.plan.value_checks import ValueChecks
+from mileage.plan.value_checks import SESSION_NAME_MAX, ValueChecks, is_session_name
 
 STAGES_MAX: Final = 100
 LIST_MAX: Final = 1000
@@ -126,6 +126,13 @@ class _Check(ValueChecks):
                     expected="one line without control characters",
                     code="wrong-value",
                 )
+        if study.session and not is_session_name(study.session):
+            self.refuse(
+                "session",
+                found=f"{study.session!r}",
+                expected=f"one line of at most {SESSION_NAME_MAX} characters",
+                code="wrong-value",
+            )
         self.notes()
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
         if study.report is not None:

@@ -20,9 +20,17 @@ from mileage.plan.study import Repeat, Size, StopRule
 REPEAT_MIN: Final = 5
 """Blocks before the first look at the precision: with fewer, a 95 % interval holds the value less often than that."""
 
+SESSION_NAME_MAX: Final = 100
+"""Characters of the name of a session."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 L = TypeVar("L", int, Size)
+
+
+def is_session_name(text: str) -> bool:
+    """Whether a text can name a session: one line of at most 100 characters, not only spaces."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= SESSION_NAME_MAX
 
 
 class ValueChecks:
