@@ -80,7 +80,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
     },
     "read": {
         "check": "--datasheet",
-        "compare": "--against --published --table <studies>",
+        "compare": "--against --published --spread --table <studies>",
         "dd": "--destroy if",
         "doctor": "<target>",
         "drive array-tests": "<study>",
@@ -178,7 +178,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
 --zero_buffers --zonemode -h
         """,
         "hdparm": "--direct --help --manual --offset -A -B -F -I -S -T -V -W -a -f -h -i -q -t -y",
-        "import": "--equal-files --json --layout --layouts --name --stage --strict",
+        "import": "--equal-files --json --layout --layouts --name --session --stage --strict",
         "iometer": "--help --manual --seconds -m -p",
         "ior": """
 --dryRun --help --manual --random-offset-seed --randomPrefill --tasks --warningAsErrors -A -B -C -D -E -G -H
@@ -205,10 +205,11 @@ taskpernodeoffset transfersize uniquedir useexistingtestfile verbose warningaser
 -X -Y -Z -a -b -c -e -f -g -h -i -k -l -n -p -r -s -t -u -v -w -y -z
         """,
         "measure": """
---api --as-study --block --burst --bytes --cap --cold --content --depth --direct --discards --dsync --fidelity
---files --for --generation --interval --json --latency-target --operations --pin --poisson --power-cut
---processes --rate --reads --record --reorder --repeat --seed --segments --settle --size --start --stride
---sync --sync-every --think --threads --timeout --touch --tree --vary --verify --warm-up
+--api --append --as-study --block --burst --bytes --cap --cold --content --depth --direct --discards --dsync
+--every --fidelity --files --for --generation --interval --json --latency-target --operations --pin --poisson
+--power-cut --processes --rate --reads --record --reorder --repeat --seed --segments --session --sessions
+--settle --size --start --stride --sync --sync-every --think --threads --timeout --touch --tree --vary
+--verify --warm-up
         """,
         "merge": "--json",
         "metarates": "--help --manual --tasks -C -S -U -h -k -n -r -s -u",
@@ -228,39 +229,40 @@ taskpernodeoffset transfersize uniquedir useexistingtestfile verbose warningaser
         "study": """
 Access.lines AccessLine.align_bytes AccessLine.burst AccessLine.delay_ms AccessLine.random_percent
 AccessLine.read_percent AccessLine.share_percent AccessLine.size_bytes AccessRow.align AccessRow.burst
-AccessRow.delay AccessRow.random AccessRow.reads AccessRow.share AccessRow.size Compare.arms Compare.baseline
-Compare.candidate Compare.relevance Factor.found Factor.key Factor.kind HotCold.access_percent
-HotCold.hot_percent Ior.block_bytes Ior.order IorOrder.reordered IozoneStride.step_records
-IozoneSwitches.close IozoneSwitches.compare IozoneSwitches.exactly IozoneSwitches.flush IozoneSwitches.keep
-IozoneSwitches.manner IozoneSwitches.mix_reads IozoneSwitches.mix_sequential IozoneSwitches.name
-IozoneSwitches.osync IozoneSwitches.pause IozoneSwitches.processes IozoneSwitches.retests
-IozoneSwitches.stonewall IozoneSwitches.stride IozoneSwitches.together MannerKeys.compute
-MannerKeys.compute_timed MannerKeys.copied MannerKeys.depth MannerKeys.first_cpu MannerKeys.jitter
-MannerKeys.line MannerKeys.logs MannerKeys.mapped MannerKeys.purge MannerKeys.remount Measure.api
-Measure.block Measure.burst Measure.cache Measure.cap Measure.content Measure.depth Measure.discards
-Measure.dsync Measure.fidelity Measure.files Measure.generation Measure.interval Measure.iozone Measure.log
-Measure.metric Measure.pin Measure.power_cut Measure.processes Measure.ramp_over Measure.ramp_to Measure.rate
-Measure.reads Measure.record Measure.reorder Measure.repeat Measure.segments Measure.settle Measure.spacing
-Measure.span Measure.span_start Measure.stop Measure.stride Measure.sync Measure.sync_every Measure.think
-Measure.threads Measure.timeout Measure.touch Measure.tree Measure.vary Measure.verify Measure.warm_up
-Measure.workload OwnWorkload.access OwnWorkload.api OwnWorkload.block OwnWorkload.burst OwnWorkload.cache
-OwnWorkload.cap OwnWorkload.content OwnWorkload.discards OwnWorkload.dsync OwnWorkload.files
-OwnWorkload.generation OwnWorkload.interval OwnWorkload.like OwnWorkload.log OwnWorkload.pattern
-OwnWorkload.pin OwnWorkload.power_cut OwnWorkload.processes OwnWorkload.ramp_over OwnWorkload.ramp_to
-OwnWorkload.rate OwnWorkload.reads OwnWorkload.reorder OwnWorkload.segments OwnWorkload.settle
-OwnWorkload.spacing OwnWorkload.stride OwnWorkload.sync OwnWorkload.sync_every OwnWorkload.think
-OwnWorkload.timed OwnWorkload.timeout OwnWorkload.title OwnWorkload.touch OwnWorkload.tree OwnWorkload.verify
-OwnWorkload.warm_up PartlySequential.random_percent PatternTable.access PatternTable.hot_cold PatternTable.ior
-PatternTable.iozone_stride PatternTable.partly_sequential PatternTable.stride PatternTable.trace
-PatternTable.trace_file PatternTable.zipf Relevance.iops Relevance.p99 Relevance.throughput Relevance.time
-ReorderedPart.tasks Repeat.max Repeat.min Repeat.precision Stage.idle Stage.measure Stage.name Stage.prepare
-Stage.torture State.aged State.cache State.carryover State.file State.filesystem State.fill State.governor
-State.mkfs State.mount State.on_change State.precondition State.purge State.read_ahead State.scheduler
-State.start State.write_cache StopRule.at_least StopRule.bytes StopRule.operations StopRule.time
-Stride.step_records Study.aa Study.allow_wear Study.band Study.compare Study.cycles Study.exclude Study.factor
+AccessRow.delay AccessRow.random AccessRow.reads AccessRow.share AccessRow.size Apart.baseline Apart.candidate
+Apart.causes Apart.factor Apart.note Compare.arms Compare.baseline Compare.candidate Compare.relevance
+Factor.found Factor.key Factor.kind HotCold.access_percent HotCold.hot_percent Ior.block_bytes Ior.order
+IorOrder.reordered IozoneStride.step_records IozoneSwitches.close IozoneSwitches.compare
+IozoneSwitches.exactly IozoneSwitches.flush IozoneSwitches.keep IozoneSwitches.manner IozoneSwitches.mix_reads
+IozoneSwitches.mix_sequential IozoneSwitches.name IozoneSwitches.osync IozoneSwitches.pause
+IozoneSwitches.processes IozoneSwitches.retests IozoneSwitches.stonewall IozoneSwitches.stride
+IozoneSwitches.together MannerKeys.compute MannerKeys.compute_timed MannerKeys.copied MannerKeys.depth
+MannerKeys.first_cpu MannerKeys.jitter MannerKeys.line MannerKeys.logs MannerKeys.mapped MannerKeys.purge
+MannerKeys.remount Measure.api Measure.block Measure.burst Measure.cache Measure.cap Measure.content
+Measure.depth Measure.discards Measure.dsync Measure.fidelity Measure.files Measure.generation
+Measure.interval Measure.iozone Measure.log Measure.metric Measure.pin Measure.power_cut Measure.processes
+Measure.ramp_over Measure.ramp_to Measure.rate Measure.reads Measure.record Measure.reorder Measure.repeat
+Measure.segments Measure.settle Measure.spacing Measure.span Measure.span_start Measure.stop Measure.stride
+Measure.sync Measure.sync_every Measure.think Measure.threads Measure.timeout Measure.touch Measure.tree
+Measure.vary Measure.verify Measure.warm_up Measure.workload OwnWorkload.access OwnWorkload.api
+OwnWorkload.block OwnWorkload.burst OwnWorkload.cache OwnWorkload.cap OwnWorkload.content OwnWorkload.discards
+OwnWorkload.dsync OwnWorkload.files OwnWorkload.generation OwnWorkload.interval OwnWorkload.like
+OwnWorkload.log OwnWorkload.pattern OwnWorkload.pin OwnWorkload.power_cut OwnWorkload.processes
+OwnWorkload.ramp_over OwnWorkload.ramp_to OwnWorkload.rate OwnWorkload.reads OwnWorkload.reorder
+OwnWorkload.segments OwnWorkload.settle OwnWorkload.spacing OwnWorkload.stride OwnWorkload.sync
+OwnWorkload.sync_every OwnWorkload.think OwnWorkload.timed OwnWorkload.timeout OwnWorkload.title
+OwnWorkload.touch OwnWorkload.tree OwnWorkload.verify OwnWorkload.warm_up PartlySequential.random_percent
+PatternTable.access PatternTable.hot_cold PatternTable.ior PatternTable.iozone_stride
+PatternTable.partly_sequential PatternTable.stride PatternTable.trace PatternTable.trace_file
+PatternTable.zipf Relevance.iops Relevance.p99 Relevance.throughput Relevance.time ReorderedPart.tasks
+Repeat.max Repeat.min Repeat.precision Stage.idle Stage.measure Stage.name Stage.prepare Stage.torture
+State.aged State.cache State.carryover State.file State.filesystem State.fill State.governor State.mkfs
+State.mount State.on_change State.precondition State.purge State.read_ahead State.scheduler State.start
+State.write_cache StopRule.at_least StopRule.bytes StopRule.operations StopRule.time Stride.step_records
+Study.aa Study.allow_wear Study.apart Study.band Study.compare Study.cycles Study.exclude Study.factor
 Study.measure Study.name Study.notes Study.on_failure Study.order Study.published Study.question Study.report
-Study.scale Study.seed Study.sham Study.stage Study.state Study.torture Study.workload Torture.amount
-Torture.api Torture.block Torture.burst Torture.cache Torture.cap Torture.content Torture.depth
+Study.scale Study.seed Study.session Study.sham Study.stage Study.state Study.torture Study.workload
+Torture.amount Torture.api Torture.block Torture.burst Torture.cache Torture.cap Torture.content Torture.depth
 Torture.discards Torture.dsync Torture.files Torture.generation Torture.interval Torture.log Torture.pin
 Torture.power_cut Torture.processes Torture.ramp_over Torture.ramp_to Torture.rate Torture.read_back
 Torture.reads Torture.record Torture.reorder Torture.rounds Torture.segments Torture.settle Torture.spacing

@@ -25,6 +25,8 @@ from mileage.store.journal import JournalContent
 
 GAP_S: Final = 6 * 3600.0
 """Seconds without a run after which another session begins."""
+VISIT_S: Final = 24 * 3600.0
+"""Seconds in which sessions on one boot are one stretch of time, whatever they are called."""
 _DATED_FROM_S: Final = 1e8
 
 
@@ -38,6 +40,8 @@ class RunSession(msgspec.Struct, frozen=True, order=True):
     began_s: float = 0.0
     ended_s: float = 0.0
     name: str = ""
+    boot: str = ""
+    """The boot, with the machine, where it is known."""
 
     @property
     def is_dated(self) -> bool:
@@ -75,6 +79,16 @@ def numbered(sessions: Iterable[RunSession]) -> dict[RunSession, int]:
     return found
 
 
+def visit_s(sessions: Iterable[RunSession]) -> float | None:
+    """The seconds over which all of some sessions were measured, where that was on one boot within a day; else None."""
+    found = list(sessions)
+    boots = {session.boot for session in found}
+    if len(boots) != 1 or "" in boots:
+        return None
+    span_s = max(one.ended_s for one in found) - min(one.began_s for one in found)
+    return span_s if span_s <= VISIT_S else None
+
+
 def _of_study(
     plan: Plan, runs: Sequence[Run], saved: Mapping[str, Mapping[str, str]]
 ) -> dict[int, RunSession]:
@@ -100,6 +114,7 @@ def _of_study(
             min(began for began, _, _ in own),
             max(ended for _, ended, _ in own),
             name,
+            boot,
         )
         found.update({number: session for _, _, number in own})
     return found

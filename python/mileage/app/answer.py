@@ -120,10 +120,10 @@ def _judged(
             fixed_rate=fixed,
         )
     if by_session:
-        left, right, others, level = in_sessions(baseline, candidate, past)
+        left, right, others, level, own = in_sessions(baseline, candidate, past)
     else:
-        left, right, others, level = baseline.samples, candidate.samples, [], None
-    caveats = [*caveats, *level_caveats(level)]
+        left, right, others, level, own = baseline.samples, candidate.samples, [], None, ()
+    caveats = [*caveats, *own, *level_caveats(level)]
     common = {sample.cell for sample in left} & {sample.cell for sample in right}
     found = compare_arms(
         [sample for sample in left if sample.cell in common],

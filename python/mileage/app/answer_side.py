@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.planned_comparison import plan_of_cells
-from mileage.analysis.run_sessions import RunSession, numbered, sessions_of
+from mileage.analysis.run_sessions import RunSession, numbered, sessions_of, visit_s
 from mileage.judge import Sample
 from mileage.judge.history import HistoryLevel, hold_level
 from mileage.judge.samples import SHAM
+from mileage.model.caveat import BOTH, Caveat, Side, note
 from mileage.plan import Plan
 from mileage.store import Outcome, StudyFolder
 from mileage.store.journal import JournalContent
@@ -115,6 +116,8 @@ class SessionSamples(NamedTuple):
     """Of other sessions, which show the spread between sessions."""
     level: HistoryLevel | None
     """The level of the baseline, where it is a history; the baseline is the samples that hold it."""
+    caveats: tuple[Caveat, ...]
+    """That several sessions of a side were on one boot within a day."""
 
 
 def in_sessions(baseline: AnswerSide, candidate: AnswerSide, past: Past) -> SessionSamples:
@@ -127,10 +130,23 @@ def in_sessions(baseline: AnswerSide, candidate: AnswerSide, past: Past) -> Sess
     low, high, others = (
         [*_numbered_samples(*group, numbers)] for group in zip(groups, sessions, strict=True)
     )
+    found = tuple(_visit_caveats(sessions, numbers))
     if not past.is_history:
-        return SessionSamples(low, high, others, None)
+        return SessionSamples(low, high, others, None, found)
     low, level = hold_level(low, _named(baseline, sessions[0], numbers))
-    return SessionSamples(low, high, others, level)
+    return SessionSamples(low, high, others, level, found)
+
+
+def _visit_caveats(
+    sides: Sequence[Sequence[Mapping[int, RunSession]]], numbers: Mapping[RunSession, int]
+) -> Iterator[Caveat]:
+    """A caveat for each side, and for the past of both, whose several sessions were one stretch of time."""
+    whose: tuple[tuple[Side, ...], ...] = (("baseline",), ("candidate",), BOTH)
+    for parts, names in zip(sides, whose, strict=True):
+        own = {session for runs in parts for session in runs.values()}
+        count, span_s = len({numbers[session] for session in own}), visit_s(own)
+        if count > 1 and span_s is not None:
+            yield note("sessions-of-one-visit", sessions=count, span_s=round(span_s)).of(*names)
 
 
 def _run_sessions(part: AnswerSide, *, alone: bool) -> Mapping[int, RunSession]:

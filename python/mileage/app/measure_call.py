@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from mileage.app.kept_history import kept_study, new_place, next_plan
 from mileage.app.measurement import Measurement, planned, refuse_existing
 from mileage.app.measurement import measure as measure_plan
 from mileage.app.measurement_request import requested
@@ -14,7 +17,10 @@ from mileage.errors import Refused
 from mileage.plan.measure_options import OPTIONS, Option
 from mileage.plan.one_off_study import one_off
 
-_OF_THE_COMMAND: Final = ("target", "workload", "destroy", "save", "latency_target", "as_study", "as_json")
+_OF_THE_COMMAND: Final = (
+    *("target", "workload", "destroy", "save", "append", "sessions", "every"),
+    *("latency_target", "as_study", "as_json"),
+)
 """Options that are parameters here, or that only a command has."""
 _NAMES: Final = {
     option.name.replace("-", "_"): option for option in OPTIONS if option.key not in _OF_THE_COMMAND
@@ -27,13 +33,15 @@ def measure(
     *,
     destroy: str | None = None,
     save: Path | str | None = None,
+    append: bool = False,
     **options: object,
 ) -> Measurement:
     """Measure `workload` on `target`, as `mileage measure -t TARGET -w WORKLOAD` does.
 
     Options are those of the command, with `_` for `-`: `record="4KiB"`, `depth=32`, `for_="10s"`, `repeat=5`,
     `vary=["depth=1,2,4"]`, `direct=False`. A size or a time is a text with its unit, or a whole number of bytes.
-    `destroy`: the file or device whose content may be lost. `save`: a new folder that keeps the study.
+    `destroy`: the file or device whose content may be lost. `save`: a new folder that keeps the study, or
+    with `append` one that holds studies of this target, to which it is added.
 
     Raises:
         Refused: no such option, a value that it does not take, or a request that is not possible; nothing was written.
@@ -52,18 +60,20 @@ def measure(
             )
         given[option.key] = _value(name, option, value)
     folder = None if save is None else Path(save)
-    if folder is not None:
-        refuse_existing(folder)
-    plan = planned(one_off(requested(given)), destroy)
     words = [f"{name}={value!r}" for name, value in options.items()]
     call = f"mileage.measure({', '.join([repr(target), repr(workload), *words])})"
-    return measure_plan(
-        plan,
-        destroy=destroy,
-        save=folder,
-        log=given["log"],
-        command=("python", "-c", f"import mileage; {call}"),
+    measured = partial(
+        measure_plan, destroy=destroy, log=given["log"], command=("python", "-c", f"import mileage; {call}")
     )
+    if append:
+        if folder is None:
+            raise Refused("append=True", "adds to a folder", advice="name it with save", code="missing")
+        plan = next_plan(requested(given), folder, partial(planned, destroy=destroy))
+        with kept_study(place := new_place(folder, datetime.now(UTC))):
+            return measured(plan, save=place)
+    if folder is not None:
+        refuse_existing(folder)
+    return measured(planned(one_off(requested(given)), destroy), save=folder)
 
 
 def _default(option: Option) -> Any:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from mileage.app.kept_history import next_plan
 from mileage.app.measurement import OPERATION_LOG, Measurement, measure, refuse_existing
 from mileage.app.measurement_request import requested
 from mileage.cli.foreign_options import refuse_elsewhere
+from mileage.cli.kept_sessions import append, check_options
 from mileage.cli.one_off_plan import plan_of
 from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refused
 from mileage.execute.live_view import Terminal
-from mileage.plan import to_toml
+from mileage.plan import Plan, to_toml
 from mileage.plan.load_model import Spacing
 from mileage.plan.one_off_study import one_off
 from mileage.report.measurement_setup import labels_of, setting_text
@@ -36,10 +40,14 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         )
     given = {**given, "target": chosen_target(given["target"])}
     refuse_elsewhere(given["vary"])
-    asked = requested(given)
+    check_options(given)
     destroy, save = given["destroy"], given["save"]
-    if save is not None:
+    own = partial(plan_of, destroy=destroy)
+    if save is not None and not given["append"]:
         refuse_existing(save)
+    asked = requested(given)
+    if given["append"]:
+        next_plan(asked, save, own)
     if given["log"] is not None:
         check_result("--log", given["log"], OPERATION_LOG)
     found = None
@@ -53,22 +61,28 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         spacing: Spacing = "poisson" if given["poisson"] else "constant"
         how = msgspec.structs.replace(asked.how, rate=found.best.rate, spacing=spacing)
         asked = msgspec.structs.replace(asked, how=how)
-    study = one_off(asked)
-    plan = plan_of(study, destroy)
-    if given["as_study"]:
-        click.echo(to_toml(study), nl=False)
+
+    def measured(plan: Plan, place: Path | None) -> Measurement:
+        with Terminal(labels=labels_of(plan.cells)) as progress:
+            return measure(
+                plan,
+                destroy=destroy,
+                save=place,
+                log=given["log"],
+                progress=progress,
+                command=("mileage", *arguments),
+            )
+
+    if given["append"] and not given["as_study"]:
+        append(asked, given, measured, partial(_print, found=found, given=given))
         return
-    labels = labels_of(plan.cells)
-    with Terminal(labels=labels) as progress:
-        done = measure(
-            plan,
-            destroy=destroy,
-            save=save,
-            log=given["log"],
-            progress=progress,
-            command=("mileage", *arguments),
-        )
-    _print(done, found, given)
+    plan = next_plan(asked, save, own) if given["append"] else own(one_off(asked))
+    if given["as_study"]:
+        click.echo(to_toml(plan.study), nl=False)
+        return
+    _print(measured(plan, save), found, given)
+    if save is not None and not given["as_json"]:
+        click.echo(f"\nStudy folder: {save} (mileage report, mileage compare)")
 
 
 def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:
@@ -91,5 +105,3 @@ def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any])
     click.echo(measured_text(done.cells, done.plan.cells), nl=False)
     for note in done.notes:
         click.echo(textwrap.fill(f"note: {note}", _WIDTH, subsequent_indent="  "))
-    if given["save"] is not None:
-        click.echo(f"\nStudy folder: {given['save']} (mileage report, mileage compare)")

@@ -132,6 +132,10 @@ OPTIONS: Final = (
     Option("seed", "Seed of all random choices; default 1.", "N", "whole", "asked", default=1),
     Option("destroy", "Allow the loss of the content of this file or device.", "PATH", sets=""),
     Option("save", "Keep the study folder.", "DIR", "path", ""),
+    Option("append", "With --save: add the study to those of this target in DIR.", form="flag", sets=""),
+    Option("session", "Name of the session: studies of one name are one session.", "NAME", sets="asked"),
+    Option("sessions", "With --append: measure N times, spread over time.", "N", "whole", ""),
+    Option("every", "With --sessions: from one start to the next, such as 30min.", "TIME", sets=""),
     Option("as-study", "Print the study file that does the same; measure nothing.", form="flag", sets=""),
     Option("json", "Print the result as JSON.", form="flag", sets="", field="as_json"),
 )

@@ -86,6 +86,8 @@ class MeasurementRequest(msgspec.Struct, frozen=True):
     repeat: int = 1
     fidelity: bool = False
     seed: int = 1
+    session: str | None = None
+    """The name of the session; None: as boot and time say."""
     traces: dict[str, TraceFile] = msgspec.field(default_factory=dict)
     """Summaries of the traces that are replayed, by their paths."""
 
@@ -145,6 +147,7 @@ def one_off(asked: MeasurementRequest) -> Study:
         question=f"How fast: {', '.join(words)}?",
         target=asked.target,
         seed=asked.seed,
+        session=asked.session or "",
         # Stop on a device failure: the figures of a device that failed halfway do not answer the question.
         on_failure="stop" if capabilities_of(asked.target).is_real else "dnf",
         state=msgspec.structs.replace(own_state, cache=asked.cache),

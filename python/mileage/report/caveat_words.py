@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from mileage.model.caveat import Caveat
+from mileage.plan import sizes
 from mileage.report.quantity import duration
 from mileage.targets.io_limits import limit_words
 
@@ -311,6 +312,11 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     "one-cycle": _text("there is one cycle on one device"),
     "one-session": _one_session,
     "session-spread": _text("the interval has the spread between {sessions} sessions of this target"),
+    "sessions-of-one-visit": lambda caveat, _: (
+        f"the {caveat.figures['sessions']} sessions were on one boot within "
+        f"{sizes.duration(float(caveat.figures['span_s']))}, so that what differs between boots and days is in no "
+        "interval"
+    ),
     "copied-runs": lambda caveat, _: (
         f"the runs{' of ' + some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
         "a little, so they show no spread"
