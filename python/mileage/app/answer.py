@@ -228,11 +228,15 @@ def _joined(caveats: Sequence[Caveat]) -> list[Caveat]:
 
 def _between(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
     """In what the two sides differ apart from what is compared."""
-    baseline, candidate = sides
     if kind != "studies":
-        return rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
-    pairs = ((one, other) for one in baseline.parts for other in candidate.parts)
-    return _distinct([caveat for one, other in pairs for caveat in _between_studies((one, other))])
+        return rate_limit_caveats(*map(_held_rates, sides))
+    # The journal of each study is read once, and not once for each study of the other side.
+    parts, others = ([(part, _held_rates(part)) for part in side.parts] for side in sides)
+    found: list[Caveat] = []
+    for one, held in parts:
+        for other, held_too in others:
+            found += [*rate_limit_caveats(held, held_too), *_between_studies((one, other))]
+    return _distinct(found)
 
 
 def _distinct(caveats: Sequence[Caveat]) -> list[Caveat]:
@@ -243,7 +247,7 @@ def _distinct(caveats: Sequence[Caveat]) -> list[Caveat]:
 def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
     """In what two studies differ."""
     baseline, candidate = sides
-    found = rate_limit_caveats(_held_rates(baseline), _held_rates(candidate))
+    found: list[Caveat] = []
     studies = [(side, side.study) for side in sides if side.study is not None]
     if len(studies) < len(sides):
         return found

@@ -9,11 +9,13 @@ Refuses cells measured in different blocks, and trends of fewer than four levels
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations, permutations
 from typing import Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mileage.judge.correction import holm
 from mileage.judge.distributions import t_quantile, t_two_sided
@@ -124,9 +126,14 @@ def trend(values: Sequence[float]) -> Trend:
         t = rho * math.sqrt((n - 2) / (1 - rho**2))
         return Trend(rho, t_two_sided(n - 2, t), n, exact=False)
     places = np.arange(n) - (n - 1) / 2
-    orders = np.asarray(list(permutations(ranks)))
     seen = abs(float(places @ np.asarray(ranks))) - 1e-9
-    return Trend(rho, float(np.mean(np.abs(orders @ places) >= seen)), n, exact=True)
+    return Trend(rho, float(np.mean(np.abs(_orders(tuple(sorted(ranks))) @ places) >= seen)), n, exact=True)
+
+
+@cache
+def _orders(ranks: tuple[float, ...]) -> NDArray[np.float64]:
+    """All orders of up to eight ranks, a row each: without ties the same for every series of a length."""
+    return np.asarray(list(permutations(ranks)), dtype=np.float64)
 
 
 def trend_of_runs(levels: Sequence[Sequence[float]]) -> Trend:

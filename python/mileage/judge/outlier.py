@@ -7,7 +7,6 @@ the answer is then that none is.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,8 +26,8 @@ def odd_one(values: Sequence[float], alpha: float = ALPHA) -> int | None:
     count = len(values)
     if count < VALUES_MIN:
         return None
-    spread = statistics.stdev(values)
-    mean = statistics.fmean(values)
+    mean = math.fsum(values) / count
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     at = max(range(count), key=lambda place: abs(values[place] - mean))
     if spread == 0:
         return None

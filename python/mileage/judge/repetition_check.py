@@ -20,6 +20,7 @@ from mileage.judge.repetitions import (
     are_copies,
     are_scaled_copies,
     dependence,
+    holds_scaled_copies,
     outlier,
     two_regimes,
     widened,
@@ -91,23 +92,13 @@ def _sides(found: Evidence) -> tuple[Sessions, Sessions]:
 
 def _copied(sessions: Sessions) -> bool:
     means = [math.exp(math.fsum(map(math.log, runs)) / len(runs)) for runs in sessions]
-    return any(are_copies(runs) for runs in sessions) or are_copies(means) or _is_twice(sessions)
-
-
-def _is_twice(sessions: Sessions) -> bool:
-    """Whether a session of several runs stands twice among the sessions, as such or times a factor."""
-    return any(
-        are_scaled_copies(runs, other)
-        for at, runs in enumerate(sessions)
-        for other in sessions[at + 1 :]
-        if len(runs) > 1
-    )
+    return any(are_copies(runs) for runs in sessions) or are_copies(means) or holds_scaled_copies(sessions)
 
 
 def _are_one(sides: tuple[Sessions, Sessions]) -> bool:
     """Whether a session of the candidate is one of the baseline, as such or changed a little."""
     return any(
-        are_scaled_copies(one, other) and abs(math.log(fmean(other) / fmean(one))) < _NEAR
+        abs(math.log(fmean(other) / fmean(one))) < _NEAR and are_scaled_copies(one, other)
         for one in sides[0]
         for other in sides[1]
     )

@@ -154,6 +154,38 @@ def are_scaled_copies(one: Sequence[float], other: Sequence[float]) -> bool:
     return _are_parallel(logs[0], logs[1], math.fsum(step**2 for step in steps), COPY_ALPHA / 10)
 
 
+def holds_scaled_copies(sessions: Sequence[Sequence[float]]) -> bool:
+    """Whether the values of one of some sessions are those of another times a factor, in the same order.
+
+    As `are_scaled_copies` for each pair; all pairs together have the error rate of ten.
+    """
+    alpha = COPY_ALPHA / max(10, math.comb(len(sessions), 2))
+    of_length: dict[int, list[Sequence[float]]] = {}
+    for runs in sessions:
+        of_length.setdefault(len(runs), []).append(runs)
+    return any(
+        chi_square_below(count - 1, _least_ratio(same)) < alpha
+        for count, same in of_length.items()
+        if count >= REGIME_MIN and len(same) > 1
+    )
+
+
+def _least_ratio(sessions: Sequence[Sequence[float]]) -> float:
+    """The least of all pairs of what `_are_parallel` compares with chi-square; of k sessions from k x k products."""
+    values = np.asarray(sessions, dtype=np.float64)
+    logs = np.log(values)
+    centred = logs - logs.mean(axis=1, keepdims=True)
+    squares, free = (centred**2).sum(axis=1), values.shape[1] - 1
+    spread = np.minimum(squares / free, (np.diff(logs, axis=1) ** 2).mean(axis=1) / 2)
+    rounding = (np.array([resolution_of(runs) for runs in sessions]) / values.mean(axis=1)) ** 2
+    first, second = np.triu_indices(len(values), 1)
+    apart = squares[first] + squares[second] - 2 * (centred @ centred.T)[first, second]
+    noise = free * (rounding[first] + rounding[second])
+    both = spread[first] + spread[second]
+    ratios = (np.maximum(apart, 0.0) + noise)[both > 0] / both[both > 0]
+    return float(ratios.min(initial=math.inf))
+
+
 def _are_parallel(one: Floats, other: Floats, rounding: float, alpha: float) -> bool:
     """Whether two series differ by a constant, more exactly than independent ones do with probability `alpha`.
 
