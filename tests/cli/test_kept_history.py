@@ -151,3 +151,15 @@ def test_interrupted_sessions_keep_the_finished_ones(tmp_path: Path) -> None:
     assert len(kept) == 1 + printed.count("Study folder:")
     assert [app.load(tmp_path / "kept" / name).outcome().caveats for name in kept] == [[]] * len(kept)
     assert os.listdir(tmp_path / "place") == []
+
+
+@pytest.mark.slow
+def test_studies_of_one_session_are_no_history(tmp_path: Path) -> None:
+    """Four calls within minutes on one boot are one session, which shows no spread between sessions."""
+    there = ("-t", f"dir:{tmp_path / 'place'}", "-w", "random_read", "--size", "1MiB", "--operations", "500")
+    (tmp_path / "place").mkdir()
+    for _ in range(4):
+        appended(tmp_path / "kept", *there)
+    done = mileage("compare", "--history", str(tmp_path / "kept"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("mileage: 1 session: a history needs")

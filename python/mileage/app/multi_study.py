@@ -74,23 +74,31 @@ def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -
     is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts.
 
     Raises:
-        Refused: fewer than four studies, or as `compare`.
+        Refused: fewer than three sessions before the last study, or as `compare`.
     """
     from mileage.app.answer import answer
     from mileage.app.answer_side import Past
     from mileage.app.notebook_view import shown
 
     every = [one for text in studies for one in _studies_of(text)]
-    if len(every) <= SPREAD_MIN:
-        raise Refused(
-            f"{len(every)} studies",
-            f"a history needs {SPREAD_MIN} or more, and the one that is judged against it",
-            code="too-few",
-        )
+    if len(every) < 2:
+        raise _too_few(0)
     _check_distinct(every)
     left, right = _sides("the history", every[-1], (every[:-1], every[-1:]), stage)
     past = Past(is_history=True)
-    return shown(answer(replace(left, name="the history"), right, "studies", past=past, by_session=True))
+    found = answer(replace(left, name="the history"), right, "studies", past=past, by_session=True)
+    if found.history is None or len(found.history.sessions) < SPREAD_MIN:
+        raise _too_few(0 if found.history is None else len(found.history.sessions))
+    return shown(found)
+
+
+def _too_few(sessions: int) -> Refused:
+    return Refused(
+        f"{sessions} {'session' if sessions == 1 else 'sessions'}",
+        f"a history needs {SPREAD_MIN} or more, and the study that is judged against it",
+        advice="studies of one boot within six hours are one session",
+        code="too-few",
+    )
 
 
 def _studies_of(study: str | StudyResult) -> list[str | StudyResult]:
