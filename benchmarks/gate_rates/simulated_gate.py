@@ -1,4 +1,4 @@
-"""A gate over simulated results of fio, from the files to the rule."""
+"""A gate over simulated results, from the files to the rule: of fio in one session, or against a history."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import math
 import random
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from mileage.app import compare
+from mileage.app import compare, history
 from mileage.app.importer import make_study, read_files
 from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
 
@@ -28,14 +29,52 @@ def failures(rule: str, *, change: float, noise: float, runs: int, times: int, s
 
 def _breaks(rule: str, change: float, noise: float, runs: int, draw: random.Random) -> bool:
     with tempfile.TemporaryDirectory() as place:
-        for name, ratio in (("baseline", 1.0), ("candidate", 1.0 + change)):
+        for side, (name, ratio) in enumerate((("baseline", 1.0), ("candidate", 1.0 + change))):
             files = []
             for run in range(runs):
                 files.append(Path(place) / f"{name}-{run}.json")
-                files[-1].write_text(json.dumps(result_of(ratio * math.exp(draw.gauss(0.0, noise)))))
-            make_study(read_files(files), Path(place) / name)
+                document = result_of(ratio * math.exp(draw.gauss(0.0, noise)))
+                # The two are measured in turn, one after the other.
+                document["time"] = time.ctime(1_800_000_000 + 100 * (2 * run + side))
+                files[-1].write_text(json.dumps(document))
+            make_study(read_files(files), Path(place) / name, session="lab")
         found = compare(f"{place}/baseline", f"{place}/candidate")
     return any(one.outcome == "broken" for one in results_of(parse_rule(rule), gated_cells(found)))
+
+
+def history_failures(
+    rule: str, *, change: float, between: float, noise: float, sessions: int, runs: int, times: int, seed: int
+) -> int:
+    """How many of `times` candidates of one session break the rule against a history of `sessions`.
+
+    `between`: standard deviation between sessions, of the logarithm of the rate; otherwise as `failures`.
+    """
+    draw = random.Random(f"history {seed} {change} {between} {noise} {sessions} {runs}")
+    found = 0
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as place:
+            for name, count, ratio in (("history", sessions, 1.0), ("candidate", 1, 1.0 + change)):
+                table = Path(place) / f"{name}.csv"
+                table.write_text(_table(name, count, ratio, between, noise, runs, draw))
+                make_study(read_files([table]), Path(place) / name)
+            judged = history([f"{place}/history", f"{place}/candidate"])
+        cells = gated_cells(judged)
+        found += any(one.outcome == "broken" for one in results_of(parse_rule(rule), cells))
+    return found
+
+
+def _table(
+    name: str, sessions: int, ratio: float, between: float, noise: float, runs: int, draw: random.Random
+) -> str:
+    """A table of samples of one test in some sessions."""
+    lines = ["cell,repetition,value,unit,session"]
+    for number in range(sessions):
+        day = ratio * math.exp(draw.gauss(0.0, between))
+        lines += [
+            f"random read,{run},{1e4 * day * math.exp(draw.gauss(0.0, noise)):.4f},IOPS,{name} {number}"
+            for run in range(1, runs + 1)
+        ]
+    return "\n".join([*lines, ""])
 
 
 def result_of(factor: float) -> dict[str, Any]:
