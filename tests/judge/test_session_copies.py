@@ -45,3 +45,8 @@ def test_equal_values_and_short_sessions_are_no_copies() -> None:
     assert not holds_scaled_copies([[1.0, 1.0, 1.0]] * 4)
     assert not holds_scaled_copies([[1.0, 2.0]] * 4)
     assert not holds_scaled_copies([])
+
+
+def test_coarse_sessions_that_agree_are_no_copies() -> None:
+    """Five values of three agree by chance in one of 243 pairs."""
+    assert not holds_scaled_copies([[500.0, 501.0, 500.0, 499.0, 501.0]] * 2)
