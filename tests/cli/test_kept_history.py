@@ -91,8 +91,10 @@ def test_options_that_do_not_fit_each_other_are_refused(tmp_path: Path, words: t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sessions_of_a_real_target_need_a_time_between_them(tmp_path: Path) -> None:
-    appended(tmp_path / "kept", "-t", f"dir:{tmp_path}", "--sessions", "2", status=2)
+@pytest.mark.parametrize("every", [(), ("--every", "soon")])
+def test_sessions_of_a_real_target_need_a_time_between_them(tmp_path: Path, every: tuple[str, ...]) -> None:
+    appended(tmp_path / "kept", "-t", f"dir:{tmp_path}", "--sessions", "2", *every, status=2)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_has_the_name_that_is_given(tmp_path: Path) -> None:

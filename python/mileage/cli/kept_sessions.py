@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,17 +14,18 @@ from typing import Any, Final
 import click
 import msgspec
 
-from mileage.app.kept_history import kept_study, new_place, next_plan, plans_in
+from mileage.app.kept_history import kept_study, new_place, next_plan
 from mileage.app.measurement import Measurement
 from mileage.cli.endurance_values import time_s_of
 from mileage.cli.one_off_plan import plan_of
 from mileage.errors import Refused
-from mileage.model.target_kind import Capabilities, capabilities_of
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import MeasurementRequest, Plan
 from mileage.plan.sizes import duration
 from mileage.targets.page_cache import drop_caches
 
 _SESSIONS_MAX: Final = 1000
+_WIDTH: Final = 80
 
 
 def check_options(given: dict[str, Any]) -> None:
@@ -52,6 +54,8 @@ def check_options(given: dict[str, Any]) -> None:
         raise Refused(
             "--sessions", "need a time from one start to the next", advice="add --every 30min", code="missing"
         )
+    if every is not None:
+        time_s_of("--every", every)
 
 
 def append(
@@ -68,7 +72,7 @@ def append(
     every_s = 0.0 if given["every"] is None else time_s_of("--every", given["every"])
     kind = capabilities_of(asked.target)
     if count > 1:
-        click.echo(_scope(count, every_s, kind), err=True)
+        click.echo(textwrap.fill(_scope(count, every_s, asked), _WIDTH), err=True)
     kept = []
     for number in range(count):
         began = datetime.now(UTC)
@@ -76,7 +80,7 @@ def append(
         if count > 1:
             asked = msgspec.structs.replace(asked, session=place.name)
         plan = next_plan(asked, history, partial(plan_of, destroy=given["destroy"]))
-        if count > 1 and not kind.simulated:
+        if count > 1 and kind.is_real:
             # Without permission the files of this measurement are still its own.
             with suppress(Refused):
                 drop_caches("--sessions")
@@ -93,15 +97,18 @@ def append(
 
 
 def _use(history: Path) -> str:
-    count = len(plans_in(history))
+    count = sum(1 for _ in history.iterdir())
     return f"{count} {'study' if count == 1 else 'studies'} in {history}: mileage compare --history {history} NEW"
 
 
-def _scope(count: int, every_s: float, kind: Capabilities) -> str:
+def _scope(count: int, every_s: float, asked: MeasurementRequest) -> str:
     """What several sessions of one command cover, and what not."""
+    kind = capabilities_of(asked.target)
     if kind.simulated:
         return f"{count} simulations, each with a seed of its own: they show no spread of a machine."
-    made = "a target made anew, " if kind.is_made else "a work file made anew, " if kind.has_work_file else ""
+    made = ""
+    if not asked.kept and (kind.is_made or kind.has_work_file):
+        made = f"a {'target' if kind.is_made else 'work file'} made anew, "
     last = duration((count - 1) * every_s)
     return (
         f"{count} sessions; the last begins in {last}. Each has {made}another seed and, where permitted, an empty page "
