@@ -69,7 +69,7 @@ def test_the_remedy_that_is_named_is_one(tmp_path: Path) -> None:
     assert found, advice
     heeded = FRESH.replace('carryover = "purge"', found[1])
     (tmp_path / "steady.toml").write_text(heeded)
-    done = " ".join(ask("run", "steady.toml", "--out", "steady", cwd=tmp_path).split())
+    done = " ".join(ask("run", "steady.toml", "--out", "steady", "--verbose", cwd=tmp_path).split())
     assert "Not conclusive" not in done
     assert "[✓] rate within runs none of the 6 write runs became" in done
     assert "[✓] erased blocks" in done

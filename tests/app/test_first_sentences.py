@@ -23,10 +23,11 @@ ONE_STAGE = (
 
 
 def said_first(folder: Path) -> tuple[str, str]:
-    """The first sentence of the terminal's report and of the page."""
+    """The first sentence of the verdict, which ends the report of a comparison, and of the page."""
     done = mileage("report", str(folder))
     assert done.returncode == 0, done.stderr
-    terminal = " ".join(done.stdout.split("\n\n")[0].split())
+    paragraphs = done.stdout.split("\n\n")
+    terminal = " ".join(paragraphs[-2 if "Repeat it:" in done.stdout else 0].split())
     page = (folder / "report.html").read_text(encoding="utf-8")
     output = re.search(r'<p class="verdict[^"]*">(.*?)</p>', page, re.S) or re.search(
         r'<p class="caution mild">(.*?)</p>', page

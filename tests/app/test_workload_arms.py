@@ -60,7 +60,7 @@ def test_the_difference_is_that_of_pairs_by_block(study: Path) -> None:
 
 def test_sentence_page_and_method_name_the_workloads(study: Path) -> None:
     result = load(study)
-    sentence = " ".join(result.text(100).partition("\n\n")[0].split())
+    sentence = " ".join(result.text(100).rpartition("\n\n")[2].split())
     assert "pattern.zipf_read does 4 KiB at" in sentence
     assert "and pattern.random_read at" in sentence
     assert "iops.random_write" not in sentence

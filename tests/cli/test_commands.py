@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mileage import app
 from mileage.cli import COMMANDS
+from mileage.report.sentence import verdict_sentence
 from tests.command import mileage
 from tests.execute.conftest import Small
 from tests.house.repository import ROOT
@@ -42,10 +44,14 @@ def test_reports_end_with_the_verdict_and_every_reporting_command_has_json(tmp_p
     folder = tmp_path / "study"
     done = mileage("run", *Small(tmp_path).virtual(), "--out", str(folder))
     assert done.returncode == 0, done.stderr
-    words = " ".join(done.stdout.split())
-    first = words.partition(". ")[0] + "."
-    assert words.endswith(first)
-    assert words.count(first) == 2
+    page = f"Report: {folder / 'report.html'}"
+    assert done.stdout.splitlines()[-1] == page
+    again = mileage("report", str(folder), "--report", "text")
+    assert again.stdout == done.stdout
+    verdict = " ".join(
+        done.stdout.removesuffix(f"{page}\n").rpartition("\n\n")[0].rpartition("\n\n")[2].split()
+    )
+    assert verdict == verdict_sentence(app.load(folder).comparison())
     twin = shutil.copytree(folder, tmp_path / "twin")
     values = [
         mileage("report", str(folder), "--report", "text", "--json"),

@@ -39,7 +39,7 @@ def refusal(words: str) -> str:
         ("import x --format fio", "the layout of the files is set by --layout here"),
         ("report x --format json", "the form of the output is set by --json here"),
         ("doctor --bs 3", "mileage doctor has --json, --repair"),
-        ("run --depth 3", "--target; a study sets it in its file"),
+        ("run --depth 3", "--verbose; a study sets it in its file"),
         ("measure --frob", "mileage measure --help lists the options"),
         ("check / --seconds x", "--seconds: 'x' is not a number"),
         ("export xml q", "FORMAT: 'xml' is not one of 'csv', 'parquet', 'json', 'markdown'"),

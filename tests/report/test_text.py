@@ -10,6 +10,7 @@ import pytest
 from mileage.judge import compare_stages
 from mileage.model.caveat import veto
 from mileage.report import StudyView, comparison_table, render_text
+from mileage.report.sentence import verdict_sentence
 from tests.report.conftest import comparison, example, samples
 
 SNAPSHOT = Path(__file__).with_name("summary.txt")
@@ -55,7 +56,47 @@ def test_the_table_alone_has_every_cell_and_no_trailing_line() -> None:
     table = comparison_table(judged)
     assert all(cell.cell in table for cell in judged.headline)
     assert not table.endswith("\n")
-    assert table in render_text(example(comparison=judged))
+    assert table in render_text(example(comparison=judged), verbose=True)
+
+
+def test_the_verdict_is_the_end_and_what_is_unchanged_a_count(study: StudyView) -> None:
+    brief, verbose = render_text(study), render_text(study, verbose=True)
+    verdict = verdict_sentence(study.comparison)
+    for text in (brief, verbose):
+        words = " ".join(text.split())
+        assert words.endswith(verdict)
+        assert words.count(verdict.partition(". ")[0]) == 1
+    marks = r"[▼▲=?≈] (?:slower|worse|undecided|same|real)"
+    rows = re.findall(marks, brief)
+    assert (len(rows), len(re.findall(marks, verbose))) == (5, 8)
+    assert "3 tests without a relevant change" in brief
+    passed = [check.name for check in study.trust if check.state == "ok"]
+    assert f"[✓] {len(passed)} checks passed" in brief
+    assert all(f"[✓] {name}" in verbose for name in passed)
+    assert study.identity["plan"] in verbose
+    assert study.identity["plan"] not in brief
+    assert study.identity["kernel"] in " ".join(brief.split())
+
+
+def test_undecided_tests_beyond_five_are_a_count() -> None:
+    made = [
+        msgspec.structs.replace(s, run=i * 100_000 + s.run, cell=f"{s.cell}, part {i}")
+        for i in range(7)
+        for s in samples(blocks=2)
+        if s.cell == "throughput.random_write 4 MiB"
+    ]
+    judged = compare_stages(made, baseline="before", candidate="after", relevance={})
+    undecided = [cell for cell in judged.cells if cell.verdict == "undecided"]
+    assert len(undecided) == 7
+    brief = render_text(example(comparison=judged))
+    assert brief.count("? undecided") == 5
+    assert "2 more tests undecided" in brief
+
+
+@pytest.mark.parametrize(("seal", "is_shown"), [("none: the folder is unsealed", True), ("3fa9" * 16, False)])
+def test_a_missing_seal_is_reported_always(study: StudyView, seal: str, is_shown: bool) -> None:
+    sealed = example(identity={**study.identity, "seal": seal})
+    assert (f"seal: {seal}" in " ".join(render_text(sealed).split())) is is_shown
 
 
 def test_a_wide_table_has_both_values() -> None:

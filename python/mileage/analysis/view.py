@@ -161,10 +161,10 @@ def study_view(
             *lost_lines(folder),
             *_of_programs(plan, runs),
             *array_events(targets_of(plan), [*runs, *content.of_kind(DidNotFinish)]),
-            *why(comparison, read.arms.found),
             *read.hidden.notes,
             *notes_of(comparison),
         ],
+        explanations=why(comparison, read.arms.found),
         factor=comparison.factor if comparison.standings else "",
         standings=comparison.standings,
         evidence=replace(

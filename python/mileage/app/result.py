@@ -211,8 +211,11 @@ class StudyResult:
 
         return {"cells": with_estimates(measured_cells(self.content(), self.plan))}
 
-    def text(self, width: int = 80) -> str:
-        """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
+    def text(self, width: int = 80, *, verbose: bool = False) -> str:
+        """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns.
+
+        `verbose`: of a comparison every check, test and explanation; the figures that identify the folder.
+        """
         from mileage.analysis.view import measured_page
         from mileage.report import render_text
         from mileage.report.measurement_setup import setting_text
@@ -224,18 +227,19 @@ class StudyResult:
 
             return imported_text(imported_page(self.plan, self.folder), width)
         if self.compares:
-            return render_text(self.view(), width)
+            return render_text(self.view(), width, verbose=verbose)
         page = measured_page(self.plan, self.folder, self.caveats())
         warnings = "".join(
             "\n".join(wrapped(line, width)) + "\n" for line in (*page.unfinished, page.answer) if line
         )
         warnings += "\n" if warnings else ""
-        seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
+        is_shown = verbose or page.identity["seal"].startswith("none")
+        seal = "\n".join(["", *wrapped(f"seal: {page.identity['seal']}", width), ""]) if is_shown else ""
         if not page.cells:
-            return f"{warnings}No run was measured.\n\n{seal}"
+            return f"{warnings}No run was measured.\n{seal}"
         elsewhere = "the page and tables/measured.csv have all"
         figures = measured_text(page.cells, self.plan.cells, elsewhere=elsewhere)
-        return f"{warnings}{setting_text(self.plan_as_done(), width)}\n{figures}\n{seal}"
+        return f"{warnings}{setting_text(self.plan_as_done(), width)}\n{figures}{seal}"
 
     def expect(self, seal: str) -> None:
         """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.report_output import print_report, print_study
+from mileage.cli.report_output import print_report, print_study, verbose_option
 
 
 @click.command("report")
@@ -41,6 +41,7 @@ from mileage.cli.report_output import print_report, print_study
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the folder and the comparison or cells as JSON.")
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
+@verbose_option
 def command(
     studies: tuple[str, ...],
     stage: str | None,
@@ -50,6 +51,7 @@ def command(
     method: bool,
     datasheet: str | None,
     as_json: bool,
+    verbose: bool,
 ) -> None:
     """Write the report of a study folder again and print the verdict.
 
@@ -80,7 +82,7 @@ def command(
     if len(studies) == 2:
         if expect is not None:
             raise click.UsageError("--expect is the seal of one study")
-        _pair(studies[0], studies[1], stage, out, level, method, as_json)
+        _pair(studies[0], studies[1], stage, out, level, method, as_json, verbose=verbose)
         return
     if stage is not None or out is not None:
         raise click.UsageError(
@@ -96,13 +98,21 @@ def command(
         if as_json:
             print_json({"folder": str(result.folder.path), **result.figures()})
         else:
-            print_study(result, result.folder.report)
+            print_study(result, result.folder.report, verbose=verbose)
     if expect is not None:
         result.expect(expect)
 
 
 def _pair(
-    a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool, as_json: bool
+    a: str,
+    b: str,
+    stage: str | None,
+    out: Path | None,
+    level: str | None,
+    method: bool,
+    as_json: bool,
+    *,
+    verbose: bool,
 ) -> None:
     from mileage.app.comparison_report import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
@@ -116,7 +126,7 @@ def _pair(
     if as_json:
         print_json({"folder": str(page.parent), "comparison": view.comparison})
     else:
-        print_report(render_text(view, width=report_width()), page, view.comparison)
+        print_report(render_text(view, width=report_width(), verbose=verbose), page)
 
 
 def _quoted(study: str, datasheet: str, as_json: bool) -> None:

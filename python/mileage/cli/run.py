@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.report_output import print_study
+from mileage.cli.report_output import print_study, verbose_option
 from mileage.cli.value_types import WholeNumber
 
 
@@ -72,6 +72,7 @@ from mileage.cli.value_types import WholeNumber
     help="What to write at the end: none, text (page and tables without charts) or full (with charts); default: the "
     "study's own, or full.",
 )
+@verbose_option
 def command(
     study: str | None,
     target: str | None,
@@ -86,6 +87,7 @@ def command(
     as_json: bool,
     report: str | None,
     band: bool | None,
+    verbose: bool,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.
@@ -122,7 +124,7 @@ def command(
     written = report_level(report, result.plan.study.report) != "none"
     folder = shlex.quote(str(result.folder.path))
     unwritten = f"No report was written; to write it: mileage report {folder}"
-    print_study(result, result.folder.report if written else unwritten)
+    print_study(result, result.folder.report if written else unwritten, verbose=verbose)
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

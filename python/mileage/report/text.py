@@ -1,12 +1,14 @@
-"""Terminal text of a study: verdict, checks, cells, repetitions.
+"""Terminal text of a study: checks, changed tests, identity, and the verdict as the last lines.
 
 Plain lines, no escape codes.
 
-Scope: a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
-where the table would lose its columns.
+Scope: a page that can be pasted into a letter: nothing is wider than asked. A terminal shows the end of a text, so the
+verdict is there, and what speaks for it (passed checks, unchanged tests) is a count: the page and `verbose` have all.
+Refuses widths under 60 columns, where the table would lose its columns.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from mileage.judge import CellVerdict, Comparison
@@ -15,7 +17,7 @@ from mileage.report.aspects import undrawn_tests
 from mileage.report.effects_apart import effect_lines, effects_sentence
 from mileage.report.model_band import band_lines
 from mileage.report.published_results import brief, published_lines
-from mileage.report.sentence import class_words, design_words, verdict_sentence
+from mileage.report.sentence import class_words, verdict_sentence
 from mileage.report.standings import standing_lines
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
@@ -44,6 +46,8 @@ from mileage.report.wording import (
 )
 from mileage.terminal import columns_of, cut, padded, wrapped
 
+_Groups = Sequence[Sequence[CellVerdict]]
+"""The cells of a table, those of the headline first."""
 NARROWEST: Final = 60
 _CHANGE: Final = 9
 _INTERVAL: Final = 18
@@ -59,56 +63,62 @@ _MOST_ROWS: Final = 60
 _MEANS: Final = "Change: of geometric means, as it is judged; arithm.: of arithmetic means."
 _MOST_CELLS: Final = 12
 """Cells whose levels are listed."""
+_MOST_UNDECIDED: Final = 5
+"""Undecided cells that are listed."""
+_CHANGED: Final = ("faster", "slower", "not conclusive")
+_WITHIN: Final = ("real but irrelevant", "same")
+_INTERNAL: Final = ("plan", "seal", "gap ", "target", "devices", "seed")
+"""Beginnings of the keys of an identity that a verdict does not need, or that its first line and its command have."""
 _FIRST: Final = ("bad", "warn", "unknown", "ok")
 """The checks in the order in which they are read: what speaks against a verdict comes first."""
 
 
-def render_text(view: StudyView, width: int = 80) -> str:
-    """The summary in lines of at most `width` columns, ending in a line feed. ValueError under 60."""
+def render_text(view: StudyView, width: int = 80, *, verbose: bool = False) -> str:
+    """The summary in lines of at most `width` columns, ending in a line feed. ValueError under 60.
+
+    `verbose`: every check, test and explanation, and the figures that identify the study folder.
+    """
     _check_width(width)
     view = cleaned(view)
     if view.apart is not None:
         return _apart_text(view, view.apart, width)
-    comparison, notes = view.comparison, [*view.notes, *undrawn_tests(view)]
-    design = design_words(comparison)
+    comparison = view.comparison
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
+    groups = (headline_of(comparison), beyond_headline_of(comparison))
+    table = _table(comparison, groups, width) if verbose else _changed_tests(comparison, groups, width)
     parts = [
+        [
+            *wrapped(
+                f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width
+            ),
+            *wrapped(f"{view.question} {runs}.", width),
+        ],
+        _checks(view, width, verbose=verbose),
+        table,
+        wrapped(plain(overall(comparison)), width),
+        band_lines(comparison, width),
+        published_lines(view.published, width) if view.published is not None else [],
+        _standings(view, width) if view.standings else [],
+        _inside(view, width) if view.shapes else [],
+        _notes(view, width, verbose=verbose),
+        _changes(view, width) if view.environment_changes else [],
+        [
+            *_identity(view, width, verbose=verbose),
+            *wrapped("Repeat it:", width),
+            *wrapped(view.command, width, first="  ", indent="  "),
+        ],
+        wrapped(plain(brief(view.published)), width) if view.published is not None else [],
         wrapped(verdict_sentence(comparison), width),
-        [],
-        *([[*wrapped(plain(brief(view.published)), width), ""]] if view.published is not None else []),
-        wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
-        wrapped(f"{view.question} {design[:1].upper()}{design[1:]}; {runs}.", width),
-        [],
-        *([[*_checks(view, width), ""]] if view.trust else []),
-        _table(comparison, width),
-        [],
-        *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
-        *([lines] if (lines := band_lines(comparison, width)) else []),
-        *([published_lines(view.published, width)] if view.published is not None else []),
-        *([[*_standings(view, width), ""]] if view.standings else []),
-        *([_inside(view, width)] if view.shapes else []),
-        *([[*[line for note in notes for line in wrapped(note, width)], ""]] if notes else []),
-        *([_changes(view, width)] if view.environment_changes else []),
-        wrapped("Repeat it:", width),
-        wrapped(view.command, width, first="  ", indent="  "),
-        *([[]] if view.identity else []),
-        *(
-            [wrapped("; ".join(f"{k}: {v}" for k, v in view.identity.items()), width)]
-            if view.identity
-            else []
-        ),
     ]
-    rendered = "\n".join(line.rstrip() for part in parts for line in part or [""])
-    return rendered.rstrip("\n") + "\n"
+    lines = chain.from_iterable([*part, ""] for part in parts if any(part))
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 
 def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
     """The separate effects of two causes on one screen; the page has the rest."""
     runs = f"{view.runs_total:,} runs, {view.runs_failed or 'none'} failed"
     lines = [
-        *wrapped(effects_sentence(apart), width),
-        "",
         *wrapped(f"{view.name}: {view.question} {runs}.", width),
         "",
         *effect_lines(apart, width),
@@ -118,6 +128,8 @@ def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
             if check.state == "bad"
             for line in wrapped(f"[!] {check.name}: {check.text}", width)
         ],
+        "",
+        *wrapped(effects_sentence(apart), width),
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -131,18 +143,53 @@ def paragraphs(text: str, width: int = 80) -> str:
 def comparison_table(comparison: Comparison, width: int = 80) -> str:
     """The table of a comparison's cells, worst first, as in the summary. ValueError under 60 columns."""
     _check_width(width)
-    return "\n".join(line.rstrip() for line in _table(cleaned_comparison(comparison), width))
+    comparison = cleaned_comparison(comparison)
+    groups = (headline_of(comparison), beyond_headline_of(comparison))
+    return "\n".join(line.rstrip() for line in _table(comparison, groups, width))
 
 
-def _checks(view: StudyView, width: int) -> list[str]:
-    name_width = min(20, max(columns_of(check.name) for check in view.trust))
+def _checks(view: StudyView, width: int, *, verbose: bool) -> list[str]:
+    """The checks, what speaks against a verdict first; the passed ones as a count, and no tables, unless `verbose`."""
+    passed = [check for check in view.trust if check.state == "ok"]
+    shown = [check for check in view.trust if verbose or check.state != "ok"]
+    name_width = min(20, max((columns_of(check.name) for check in shown), default=0))
     lines: list[str] = []
-    for check in sorted(view.trust, key=lambda check: _FIRST.index(check.state)):
+    for check in sorted(shown, key=lambda check: _FIRST.index(check.state)):
         head = f"[{plain(CHECK_GLYPHS[check.state])}] {padded(check.name, name_width)}  "
         indent = " " * columns_of(head)
-        lines += wrapped(check.text, width, first=head, indent=indent)
-        lines += [f"{indent}{line}" for line in _aligned(check.table, width - len(indent))]
+        text = check.text if verbose or check.state == "bad" else _first_clause(check.text)
+        lines += wrapped(text, width, first=head, indent=indent)
+        lines += [f"{indent}{line}" for line in _aligned(check.table if verbose else [], width - len(indent))]
+    if passed and not verbose:
+        lines.append(
+            f"[{plain(CHECK_GLYPHS['ok'])}] {_counted(len(passed), 'check')} passed; the page lists them"
+        )
     return lines
+
+
+def _first_clause(text: str) -> str:
+    return text.split("; ", 1)[0].removesuffix(".")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _notes(view: StudyView, width: int, *, verbose: bool) -> list[str]:
+    """The notes; of the explanations the first, of the test that changed most, unless `verbose`."""
+    explained = view.explanations if verbose else [f"{_first_clause(one)}." for one in view.explanations[:1]]
+    notes = [*view.notes, *explained, *undrawn_tests(view)]
+    return [line for note in notes for line in wrapped(note, width)]
+
+
+def _identity(view: StudyView, width: int, *, verbose: bool) -> list[str]:
+    """What was measured and with what, on a line or two; a missing seal is always reported."""
+    shown = {
+        key: value
+        for key, value in view.identity.items()
+        if verbose or not key.startswith(_INTERNAL) or (key == "seal" and value.startswith("none"))
+    }
+    return wrapped("; ".join(f"{key}: {value}" for key, value in shown.items()), width)
 
 
 def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
@@ -174,7 +221,7 @@ def _inside(view: StudyView, width: int) -> list[str]:
     lines = ["Rate during the torture:"]
     for line in shape_lines(view.shapes):
         lines += wrapped(line, width, first="  ", indent="    ")
-    return [*lines, ""]
+    return lines
 
 
 def _check_width(width: int) -> None:
@@ -182,7 +229,27 @@ def _check_width(width: int) -> None:
         raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
 
 
-def _table(comparison: Comparison, width: int) -> list[str]:
+def _changed_tests(comparison: Comparison, groups: _Groups, width: int) -> list[str]:
+    """The table of the tests that changed and of a few undecided ones, and the number of the others."""
+    undecided = largest_changes(
+        [c for group in groups for c in group if c.verdict == "undecided"], len(comparison.cells)
+    )
+    listed = undecided[:_MOST_UNDECIDED]
+    shown = [[c for c in group if c.verdict in _CHANGED or c in listed] for group in groups]
+    within = sum(c.verdict in _WITHIN for group in groups for c in group)
+    lines = _table(comparison, shown, width) if any(shown) or not comparison.cells else []
+    counts = [
+        f"{_counted(within, 'test')} without a relevant change" if within else "",
+        f"{_counted(len(undecided) - len(listed), 'more test')} undecided"
+        if len(undecided) > len(listed)
+        else "",
+    ]
+    if any(counts):
+        lines += wrapped(f"{'; '.join(filter(None, counts))}: see the page, or --verbose.", width)
+    return lines
+
+
+def _table(comparison: Comparison, groups: _Groups, width: int) -> list[str]:
     if not comparison.cells:
         return wrapped(
             f"No test was measured in both {comparison.baseline} and {comparison.candidate}.", width
@@ -197,7 +264,6 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
     lines = [*_classes(comparison, width), f"{'test':<{name_width}} {head}"]
     lines.append("-" * width)
-    groups = (headline_of(comparison), beyond_headline_of(comparison))
     for group in groups:
         for cell in largest_changes(group, _MOST_ROWS):
             names = wrapped(row_name(cell) or "-", name_width)
@@ -238,4 +304,4 @@ def _changes(view: StudyView, width: int) -> list[str]:
     lines = ["Changed during the study:"]
     for change in view.environment_changes:
         lines += wrapped(change, width, first="  ", indent="    ")
-    return [*lines, ""]
+    return lines

@@ -70,7 +70,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     date), in the order to be shown. `command` repeats the study. `environments` has one (stage, facts) pair
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
     line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
-    entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves.
+    entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves, `explanations`
+    one for each explained difference, the largest first.
     `factor` is what the arms are levels of, `standings` all of its levels where there are more than two. `evidence` is
     the data of the pictures other than the verdicts.
     """
@@ -91,6 +92,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     capacity_bytes: int | None = None
     shapes: list[RunShape] = []
     notes: list[str] = []
+    explanations: list[str] = []
     factor: str = ""
     harmless: bool = False
     """Whether `cleaned` was applied."""

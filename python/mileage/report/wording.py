@@ -158,9 +158,11 @@ def correction_note(comparison: Comparison) -> str:
 
 
 def groups_words(comparison: Comparison) -> str:
-    """The mean change of each workload; empty where the workloads are not known."""
+    """The mean change of each workload of several tests; empty where none is known. One test is its own mean."""
     return "; ".join(
-        f"{name} {change_and_interval(group.ratio, group.ci95)}" for name, group in comparison.groups.items()
+        f"{name} {change_and_interval(group.ratio, group.ci95)}"
+        for name, group in comparison.groups.items()
+        if group.lowest != group.highest
     )
 
 
@@ -174,7 +176,8 @@ def overall(comparison: Comparison) -> str:
         return ""
     if comparison.groups:
         how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
-        return f"Mean change of each workload over its tests: {groups_words(comparison)} ({how})."
+        words = groups_words(comparison)
+        return f"Mean change of each workload over its tests: {words} ({how})." if words else ""
     cells = len(comparison.headline)
     reach = f"the tests from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
