@@ -30,7 +30,7 @@ from mileage.app.power_cut_result import (
     sentence_of,
 )
 from mileage.errors import Refused
-from mileage.report.power_cut_page import HEADS
+from mileage.report.power_cut_page import HEADS, power_cut_text
 from mileage.targets.ledger import Ledger
 from mileage.targets.profiles import drive_names
 from mileage.targets.queue_settings import Settings, apply_settings
@@ -369,3 +369,11 @@ def test_options_without_effect_and_unknown_buffers_are_refused() -> None:
     for speed in ("unbounded", "x0", "fast", "xnan"):
         with pytest.raises(Refused, match=r"x0\.001 to x1000"):
             check_campaign(["ext4"], [False], PowerCutOptions(speed=speed))
+
+
+def test_text_of_a_campaign_is_not_wider_than_asked_and_has_every_figure() -> None:
+    row = tuple(f"{'x' * (30 if at == 1 else 4)}{at}" for at in range(len(HEADS)))
+    text = power_cut_text("word " * 60, [row, row], 80)
+    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.split())
+    assert all(words.count(f"{head}: {cell}") == 2 for head, cell in zip(HEADS, row, strict=True))

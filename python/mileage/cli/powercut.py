@@ -91,21 +91,30 @@ def command(
     from mileage.app.power_cut import PowerCutOptions, check_campaign, combinations_of, run_campaign
     from mileage.app.power_cut_apps import apps_of
     from mileage.app.power_cut_result import row_of, sentence_of
+    from mileage.execute.live_view import CountedProgress
     from mileage.report.power_cut_page import power_cut_text
+    from mileage.terminal import report_width
 
     kinds = fs.split(",")
     options = PowerCutOptions(drive=drive, cuts=cuts, seed=seed, speed=speed)
     check_campaign(kinds, _POWER[power], options)
     pairs = list(combinations_of(kinds, apps_of(apps), _SWITCH[barriers], _POWER[power], _FLUSH[flush]))
 
-    def note(number: int, name: str, done: int) -> None:
-        if done % 10 == 0 or done == cuts:
-            click.echo(f"{number}/{len(pairs)} {name}: {done} of {cuts} cuts", err=True)
-
     with ExitStack() as stack:
         # Before the cuts: what came out after hours must not be refused then.
         folder = stack.enter_context(new_folder(report, "--report")) if report is not None else None
-        campaign = run_campaign(pairs, options, note)
+        with CountedProgress("power cuts", cuts * len(pairs), unit="cuts") as view:
+            before = 0
+
+            def note(number: int, name: str, done: int) -> None:
+                nonlocal before
+                view.step(f"{number}/{len(pairs)} {name}: {done} of {cuts} cuts")
+                # A combination that ended early leaves no cuts to wait for.
+                now = (number - 1) * cuts + done
+                view.advance(now - before)
+                before = now
+
+            campaign = run_campaign(pairs, options, note)
         if folder is not None:
             _write_page(folder, campaign)
             click.echo(f"page: {folder.path / 'report.html'}", err=True)
@@ -113,7 +122,7 @@ def command(
         click.echo(msgspec.json.format(msgspec.json.encode(campaign), indent=2))
     else:
         rows = [row_of(result) for result in campaign.combinations]
-        click.echo(power_cut_text(sentence_of(campaign), rows), nl=False)
+        click.echo(power_cut_text(sentence_of(campaign), rows, report_width()), nl=False)
     _judge(campaign)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from mileage.report.dark_mode import night_style
 from mileage.report.html import templates
 from mileage.report.view import cleaned_text
+from mileage.terminal import wrapped
 
 HEADS: Final = (
     *(
@@ -34,19 +35,15 @@ HEADS: Final = (
 """Heads of the table's columns."""
 
 
-def power_cut_text(sentence: str, rows: Sequence[Sequence[str]]) -> str:
-    """The sentence, and the table in columns."""
-    table = [HEADS, *rows]
-    widths = [max(len(row[at]) for row in table) for at in range(len(HEADS))]
+def power_cut_text(sentence: str, rows: Sequence[Sequence[str]], width: int = 80) -> str:
+    """For each combination its settings and its figures by name, then the sentence, in lines of at most `width`."""
     numbers = HEADS.index("cuts")
-    lines = [
-        "  ".join(
-            cell.rjust(width) if at >= numbers else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
-    return "\n".join((sentence, "", *lines)) + "\n"
+    lines = []
+    for row in rows:
+        named = [f"{head}: {cell}" for head, cell in zip(HEADS, row, strict=True) if cell]
+        lines += wrapped(", ".join(named[:numbers]), width)
+        lines += [*wrapped("; ".join(named[numbers:]), width, first="  ", indent="  "), ""]
+    return "\n".join([*lines, *wrapped(sentence, width)]) + "\n"
 
 
 def render_power_cuts(drive: str, sentence: str, rows: Sequence[Sequence[str]], command: str) -> str:
