@@ -196,6 +196,34 @@ def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: 
         read_files([ONE], "fish")
 
 
+def test_each_file_has_a_line_with_its_faults(tmp_path: Path) -> None:
+    paths = repeated(tmp_path, "run", 1.0)
+    broken = SAMPLES / "fio-two-groups-plus.json"
+    text = imported([*paths, broken], tmp_path / "study").text()
+    for path in paths:
+        assert [line.split("  ")[-1] for line in text.splitlines() if path.name in line] == [
+            "1 run of fio-json"
+        ]
+    assert "[✓]" in text
+    assert "seal:" not in text
+
+
+def test_all_refused_files_are_listed_together(tmp_path: Path) -> None:
+    twins = [tmp_path / "twin-1.json", tmp_path / "twin-2.json"]
+    for twin in twins:
+        twin.write_text(ONE.read_text())
+    with pytest.raises(Refused) as copies:
+        read_files([ONE, *twins])
+    for at, twin in enumerate(twins):
+        twin.write_text(ONE.read_text() + "\n" * (at + 1))
+    with pytest.raises(Refused) as same:
+        read_files([ONE, *twins])
+    with pytest.raises(Refused) as foreign:
+        read_files([ONE, SAMPLES / "iozone-auto.out", SAMPLES / "bonnie.out"])
+    for refused, code in ((copies, "repeated"), (same, "repeated"), (foreign, "mismatch")):
+        assert [one.code for one in refused.value.refusals] == [code, code]
+
+
 def test_equal_files_are_repetitions_where_the_user_says_so(tmp_path: Path) -> None:
     twin = tmp_path / "twin.json"
     twin.write_text(ONE.read_text())
@@ -207,7 +235,7 @@ def test_equal_files_are_repetitions_where_the_user_says_so(tmp_path: Path) -> N
     assert bytes_of([ONE, twin, tmp_path / "absent"]) == sum(read)
     result = app.load(make_study(found, tmp_path / "out").path)
     assert {cell.blocks for cell in result.plan.cells} == {2}
-    assert "twin.json has the same figures as" in result.text()
+    assert "twin.json: same figures as" in result.text()
     link = tmp_path / "link.json"
     link.symlink_to(ONE)
     with pytest.raises(Refused, match=r"name one of them\Z"):

@@ -34,9 +34,10 @@ from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
 from mileage.report.audit_words import audit_words
 from mileage.report.caveat_words import caveat_words
-from mileage.report.imported_study import ImportedPage, ReportedCell, UnreadLine
+from mileage.report.imported_study import ImportedPage, ReportedCell, ReportedFile, UnreadLine
 from mileage.report.quantity import duration
 from mileage.report.view import CheckState
+from mileage.report.wording import counted
 from mileage.store import StudyFolder, outcome_of
 from mileage.store.cell_measurements import SHARES
 from mileage.store.tables import latency_count
@@ -93,12 +94,33 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         trust=(*(ValidityCheck("seal", "bad", caveat_words(one)) for one in edited), *checks(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
+        files=_reported_files(files, runs),
         lost=tuple(f"{file.path}: {text}" for file in files for text in file.lost),
         unread=tuple(
             UnreadLine(file.path, entry.line, entry.text, entry.why)
             for file in files
             for entry in file.unread
         ),
+    )
+
+
+def _reported_files(files: Sequence[SourceFile], runs: Sequence[ImportedRun]) -> tuple[ReportedFile, ...]:
+    """What was found in each file, in their order; a file that belongs to another has no run of its own."""
+    counts = Counter(run.record.file for run in runs)
+    return tuple(
+        ReportedFile(
+            file.path,
+            file.layout,
+            counts[file.path],
+            "; ".join(
+                [
+                    *([f"{counted(len(file.unread), 'line')} not understood"] if file.unread else []),
+                    *([f"{counted(len(file.left_out), 'run')} without a figure"] if file.left_out else []),
+                    *(["damaged"] if file.lost else []),
+                ]
+            ),
+        )
+        for file in files
     )
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage.errors import Refusal, Refused
 from mileage.formats import elbencho_csv, fio_terse, fio_text, vdbench
 from mileage.formats.input_file import Source
 from mileage.formats.result import Result, ToolRun
@@ -36,10 +36,14 @@ _DIGITS: Final = {
 }
 """Three digits of fio's text; whole KiB of each job and operations of its terse output; whole MiB of elbencho's CSV."""
 _TIME_S: Final = 0.002
+_NAMES_MAX: Final = 3
+"""Files with equal figures whose names a note has."""
 
 
 def check_duplicates(found: list[tuple[Source, Result]], *, equal: bool) -> None:
-    """Raises Refused when two files are of one run; with `equal`, two of one layout get a note instead."""
+    """Raises Refused for all files whose run another has; with `equal`, those of one layout get a note instead."""
+    refused: list[Refusal] = []
+    repeated: dict[Path, list[str]] = {}
     before: list[tuple[Source, Result, list[ToolRun], frozenset[bytes]]] = []
     for source, result in found:
         runs = [run for run in result.runs if run.measured]
@@ -50,12 +54,21 @@ def check_duplicates(found: list[tuple[Source, Result]], *, equal: bool) -> None
             same_layout = other.layout == result.layout
             if not (_overlap(facts, their_facts) if same_layout else _agree(result, runs, other, theirs)):
                 continue
-            text = f"has the same figures as {twin.path}"
             if not equal or not same_layout:
-                raise duplicate(source.path, text, copy=same_layout)
-            runs[0].notes.append(f"{source.path.name} {text}, and counts as a repetition (--equal-files)")
+                text = f"has the same figures as {twin.path}"
+                refused += duplicate(source.path, text, copy=same_layout).refusals
+            else:
+                repeated.setdefault(twin.path, []).append(source.path.name)
             break
         before.append((source, result, runs, facts))
+    if refused:
+        raise Refused.because(*refused)
+    for twin, _, theirs, _ in before:
+        if names := repeated.get(twin.path):
+            more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+            theirs[0].notes.append(
+                f"{', '.join(names[:_NAMES_MAX])}{more}: same figures as {twin.path}, and repetitions (--equal-files)"
+            )
 
 
 def duplicate(path: Path, found: str, *, copy: bool) -> Refused:

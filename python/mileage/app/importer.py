@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from mileage.app.duplicate_results import check_duplicates, duplicate
-from mileage.errors import Refused
+from mileage.errors import Refusal, Refused
 from mileage.formats import fio_logs, samples_csv
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.io500 import SUMMARY
@@ -77,6 +77,7 @@ def read_files(
     Raises Refused; nothing is written.
     """
     sources: list[Source] = []
+    refused: list[Refusal] = []
     for path in paths:
         # fio creates a log for each kind of latency and leaves some empty, which a pattern such as *.log includes.
         if fio_logs.is_empty(path):
@@ -86,23 +87,28 @@ def read_files(
             # Two runs hardly ever agree to the last byte, so equal files are almost surely copies, which would narrow
             # the interval.
             if other.sha256 == source.sha256 and not (equal and not other.path.samefile(source.path)):
-                raise duplicate(path, f"has the same content as {other.path}", copy=not equal)
-        sources.append(source)
+                refused += duplicate(path, f"has the same content as {other.path}", copy=not equal).refusals
+                break
+        else:
+            sources.append(source)
+    if refused:
+        raise Refused.because(*refused)
     if not sources:
         raise Refused(paths[0], "an empty file", advice="the tool wrote nothing", code="empty")
     found = read_sources(sources, layout, advance)
+    first = found[0]
     for source, result in found:
-        if result.tool != found[0][1].tool:
-            raise Refused(
-                source.path,
-                f"is of {result.tool}, {found[0][0].path} of {found[0][1].tool}",
-                advice="import them one by one",
-                code="mismatch",
+        if result.tool != first[1].tool:
+            text, advice = (
+                f"is of {result.tool}, {first[0].path} of {first[1].tool}",
+                "import them one by one",
             )
-        if result.layout != fio_logs.LAYOUT and not any(run.measured for run in result.runs):
-            raise Refused(
-                source.path, f"not one figure was understood{_first_unread(result)}", code="not-understood"
-            )
+            refused.append(Refusal(str(source.path), text=text, advice=advice, code="mismatch"))
+        elif result.layout != fio_logs.LAYOUT and not any(run.measured for run in result.runs):
+            text = f"not one figure was understood{_first_unread(result)}"
+            refused.append(Refusal(str(source.path), text=text, code="not-understood"))
+    if refused:
+        raise Refused.because(*refused)
     if not any(run.measured for _, result in found for run in result.runs):
         raise Refused(sources[0].path, "not one figure was understood", code="not-understood")
     check_duplicates(found, equal=equal)

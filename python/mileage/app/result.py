@@ -225,7 +225,7 @@ class StudyResult:
             from mileage.analysis.imported_study import imported_page
             from mileage.report.imported_study import imported_text
 
-            return imported_text(imported_page(self.plan, self.folder), width)
+            return imported_text(imported_page(self.plan, self.folder), width, verbose=verbose)
         if self.compares:
             return render_text(self.view(), width, verbose=verbose)
         page = measured_page(self.plan, self.folder, self.caveats())

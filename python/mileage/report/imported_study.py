@@ -36,9 +36,10 @@ from mileage.report.quantity import column_width, duration, figure, mb_per_s, mi
 from mileage.report.rate_curves import MOST_BARS, curve_pictures
 from mileage.report.render_pool import svg_of
 from mileage.report.view import ValidityCheck, cleaned_text
-from mileage.report.wording import CHECK_GLYPHS, plain
+from mileage.report.wording import CHECK_GLYPHS, counted, passed_line, plain, shortened
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
+from mileage.terminal import columns_of, cut, padded
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
@@ -50,6 +51,8 @@ _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "time", "mean", "p50", "
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
+_FILE_LENGTH: Final = 40
+"""Characters of a file's path in the terminal's list."""
 _NAME_LENGTH: Final = 48
 """Characters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
@@ -79,6 +82,15 @@ class UnreadLine(msgspec.Struct, frozen=True):
     why: str
 
 
+class ReportedFile(msgspec.Struct, frozen=True):
+    """One file, with the number of its runs and its faults in words; empty: all of it was understood."""
+
+    file: str
+    layout: str
+    runs: int
+    faults: str = ""
+
+
 class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     """Content of the page of an imported study."""
 
@@ -90,13 +102,17 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     identity: dict[str, str]
     lost: tuple[str, ...]
     unread: tuple[UnreadLine, ...]
+    files: tuple[ReportedFile, ...] = ()
     curves: tuple[RateCurve, ...] = ()
     layouts: tuple[Layout, ...] = ()
     """The file layouts that IOR reports."""
 
 
-def imported_text(page: ImportedPage, width: int = 80) -> str:
-    """The figures, the checks and what was not understood, in lines of `width` columns or little more."""
+def imported_text(page: ImportedPage, width: int = 80, *, verbose: bool = False) -> str:
+    """The figures, a line for each file, and what is wrong, in lines of `width` columns or little more.
+
+    `verbose`: the passed checks as well, and the seal.
+    """
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
     first, rest = _split_checks(page.trust)
     lines += ["", *_check_lines(first, width)] if first else []
@@ -109,15 +125,38 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     lines.append("")
     if words := _method_words(page.cells):
         lines += [*textwrap.wrap(words, width), ""]
-    lines += _check_lines(rest, width)
+    lines += _file_lines(page.files, width)
+    shown = [check for check in rest if verbose or check.state != "ok"]
+    lines += _check_lines(shown, width)
+    lines += [passed_line(len(rest) - len(shown))] if len(shown) < len(rest) else []
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
     for text in page.lost:
         lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
     lines += unread_lines(page.unread)
-    if seal := page.identity.get("seal"):
+    seal = page.identity.get("seal", "")
+    if seal and (verbose or seal.startswith("none")):
         lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _file_lines(files: Sequence[ReportedFile], width: int) -> list[str]:
+    """A line for each of several files; the faults of one file have room in the list of lines below."""
+    if len(files) < 2:
+        return []
+    names = [shortened(cleaned_text(own.file), _FILE_LENGTH) for own in files]
+    name_width = max(map(columns_of, names))
+    return [
+        *(
+            cut(f"{padded(name, name_width)}  {counted(own.runs, 'run')} of {own.layout}{_fault(own)}", width)
+            for name, own in zip(names, files, strict=True)
+        ),
+        "",
+    ]
+
+
+def _fault(own: ReportedFile) -> str:
+    return f"; {cleaned_text(own.faults)}" if own.faults else ""
 
 
 def _method_words(cells: Sequence[ReportedCell]) -> str:

@@ -34,10 +34,12 @@ from mileage.report.wording import (
     arithmetic_percent,
     barely_words,
     correction_note,
+    counted,
     distinct_names,
     interval,
     largest_changes,
     overall,
+    passed_line,
     percent,
     plain,
     quantity,
@@ -161,18 +163,12 @@ def _checks(view: StudyView, width: int, *, verbose: bool) -> list[str]:
         lines += wrapped(text, width, first=head, indent=indent)
         lines += [f"{indent}{line}" for line in _aligned(check.table if verbose else [], width - len(indent))]
     if passed and not verbose:
-        lines.append(
-            f"[{plain(CHECK_GLYPHS['ok'])}] {_counted(len(passed), 'check')} passed; the page lists them"
-        )
+        lines.append(passed_line(len(passed)))
     return lines
 
 
 def _first_clause(text: str) -> str:
     return text.split("; ", 1)[0].removesuffix(".")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _notes(view: StudyView, width: int, *, verbose: bool) -> list[str]:
@@ -239,8 +235,8 @@ def _changed_tests(comparison: Comparison, groups: _Groups, width: int) -> list[
     within = sum(c.verdict in _WITHIN for group in groups for c in group)
     lines = _table(comparison, shown, width) if any(shown) or not comparison.cells else []
     counts = [
-        f"{_counted(within, 'test')} without a relevant change" if within else "",
-        f"{_counted(len(undecided) - len(listed), 'more test')} undecided"
+        f"{counted(within, 'test')} without a relevant change" if within else "",
+        f"{counted(len(undecided) - len(listed), 'more test')} undecided"
         if len(undecided) > len(listed)
         else "",
     ]

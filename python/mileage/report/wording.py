@@ -261,6 +261,16 @@ def second_quantity(metric: str, value: float | None) -> str:
     return f"{digits(value / _MIB)}\N{NO-BREAK SPACE}MiB/s"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: "1 check", "2 checks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def passed_line(number: int) -> str:
+    """The line that stands for the passed checks in a text."""
+    return f"[{plain(CHECK_GLYPHS['ok'])}] {counted(number, 'check')} passed; the page lists them"
+
+
 def distinct_names(baseline: str, candidate: str) -> tuple[str, str]:
     """Two arms' names without the words that both begin with, for places where there is little room."""
     low, high = baseline.split(" "), candidate.split(" ")
