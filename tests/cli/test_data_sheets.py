@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.targets.data_sheets import data_sheet_names
+from mileage.targets.data_sheets import data_sheet_folder, data_sheet_names
 from tests.command import mileage
 
 
@@ -58,3 +58,25 @@ def test_faults_of_a_data_sheet_have_their_lines(tmp_path: Path) -> None:
     done = mileage("list", "datasheets", "--show", "x.toml", cwd=tmp_path)
     assert done.returncode == 2
     assert 'medium.value: found "plc"' in done.stderr
+
+
+@pytest.mark.parametrize("words", [("plan", "--target"), ("drive", "show"), ("check",)])
+def test_a_data_sheet_in_place_of_a_drive_is_called_one(words: tuple[str, ...]) -> None:
+    sheet = data_sheet_folder()
+    assert sheet is not None
+    own = str(sheet / "samsung-sm863-120gb.toml")
+    for name in ("samsung-sm863-120gb", own):
+        done = mileage(*words, name if words[0] == "drive" else f"virtual:{name}")
+        assert done.returncode == 2
+        command = f"mileage list datasheets --show {name}"
+        assert command in done.stderr
+        assert mileage(*command.split()[1:]).returncode == 0
+
+
+def test_a_result_of_another_tool_in_place_of_a_study_folder_is_answered_with_import(tmp_path: Path) -> None:
+    result = Path(__file__).parent.parent / "formats" / "samples" / "fio-one-job.json"
+    done = mileage("compare", str(result), str(result))
+    assert done.returncode == 2
+    command = f"mileage import {result}"
+    assert command in done.stderr
+    assert mileage(*command.split()[1:], cwd=tmp_path).returncode == 0

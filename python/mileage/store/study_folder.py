@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -141,6 +142,8 @@ class StudyFolder:
             advice = "give a study folder that `mileage run` made"
             if any(is_study(inside) for inside in path.glob("*")):
                 found, advice = "is a folder of studies", f"give one; {COMPARES_FOLDERS}"
+            elif path.is_file():
+                advice += f"; of a result of another tool `mileage import {shlex.quote(str(path))}` makes one"
             raise Refused(path, found, advice=advice, code="not-found") from cause
         refuse_links(path)
         return folder

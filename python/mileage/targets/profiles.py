@@ -12,10 +12,12 @@ import functools
 import hashlib
 import json
 import math
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from mileage.errors import Refused, closest
 from mileage.model.target_facts import FigureAlternative
@@ -82,6 +84,11 @@ def profile_name(name: str) -> str:
 def virtual_name(target: str) -> str | None:
     """The name of the drive in a target, with what is changed of its figures; None where time is not simulated."""
     return drive_and_host(target.partition(":")[2])[0] if capabilities_of(target).simulated else None
+
+
+_SHEET: Final = re.compile(r"^\[medium\]", re.MULTILINE)
+"""A figure that every data sheet has, and no profile."""
+_PROFILE: Final = re.compile(r"^kind\s*=", re.MULTILINE)
 
 
 def load_profile(name: str, folder: Path | None = None) -> str:
@@ -308,6 +315,8 @@ def _load_own(path: Path) -> str:
         raise Refused(
             f"virtual:{path}", "not UTF-8 text", expected="a TOML drive profile", code="malformed"
         ) from None
+    if _SHEET.search(text) and not _PROFILE.search(text):
+        raise _is_data_sheet(f"virtual:{path}", str(path))
     if key := _endless_figure(text):
         raise Refused(f"virtual:{path}: {key}", expected="a finite number", code="out-of-range")
     return text
@@ -330,8 +339,22 @@ def _endless_figure(text: str) -> str | None:
     return None
 
 
+def _is_data_sheet(where: str, name: str) -> Refused:
+    """The refusal of a data sheet in place of a virtual drive; `name` is what commands call it."""
+    return Refused(
+        where,
+        "a data sheet, which has no figures to simulate",
+        expected="a virtual drive (mileage list drives)",
+        advice=f"to print it: mileage list datasheets --show {shlex.quote(name)}",
+        code="wrong-value",
+    )
+
+
 def unknown_drive(name: str, known: Sequence[str]) -> Refused:
     """The refusal of an unknown drive: what is known, and what was probably meant."""
+    place = profile_folder()
+    if place is not None and (place.with_name("datasheets") / f"{name}{PROFILE_SUFFIX}").is_file():
+        return _is_data_sheet(f"virtual:{name}", name)
     close = closest(name, known)
     hint = f"did you mean virtual:{close}? " if close else ""
     listing = ", ".join(known) if known else "none are installed"
