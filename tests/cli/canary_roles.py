@@ -124,7 +124,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "study": "OwnWorkload.before OwnWorkload.cleanup OwnWorkload.command",
     },
     "none": {
-        "check": "--json --quick --seconds",
+        "check": "--json --max-writes --quick --seconds",
         "compare": """
 --allow-missing --allow-unjudged --fail-if --format --history --json --margin --runs --stage --workloads
         """,
@@ -218,12 +218,12 @@ taskpernodeoffset transfersize uniquedir useexistingtestfile verbose warningaser
 --rank-by --report-bindings --show-progress --tag-output --timestamp-output --use-hwthread-cpus --verbose
 --version -h -host -np -npernode -oversubscribe -x
         """,
-        "plan": "--as --json --quick --scale --schema --seed",
+        "plan": "--as --file --json --quick --scale --schema --seed",
         "powercut": "--barriers --cuts --flush --fs --json --power --seed --speed",
         "query": "--allow-files --json",
-        "report": "--expect --json --method --report --stage",
+        "report": "--expect --json --method --report --stage --verbose",
         "run": """
---accept-change --allow-commands --band --json --label --quick --report --scale --seed
+--accept-change --allow-commands --band --file --json --label --max-writes --quick --report --scale --seed --verbose
         """,
         "selftest": "--json --quick --seed --studies",
         "study": """

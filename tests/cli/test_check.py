@@ -25,7 +25,9 @@ from mileage.analysis import check_text
 from mileage.analysis.check_result import Row
 from mileage.app.check import CheckOptions, plan_of, plan_of_pair
 from mileage.app.check_findings import TargetFindings, falls, memory_below
+from mileage.errors import Refused
 from mileage.model.run_record import Series
+from mileage.store import StudyFolder
 from mileage.store.environment import disk_of
 from mileage.targets.filesystem import look_at
 from tests import smart_answers as answers
@@ -238,6 +240,22 @@ def test_too_little_room_is_refused(tmp_path: Path) -> None:
     assert "a check needs 1 MiB at least" in done.stderr
     if Path("/sys/kernel").is_dir():
         assert "has room for 0 B; a check needs 8 MiB at least" in mileage("check", "/sys/kernel").stderr
+
+
+def test_a_check_states_the_most_that_it_writes_and_keeps_to_it(tmp_path: Path) -> None:
+    limit = 1 << 30
+    plan = plan_of(f"dir:{tmp_path}", CheckOptions(quick=True, max_write_bytes=limit))
+    most = sum(run.action.bytes_written for run in plan.runs)
+    assert 0.5 * limit < most <= limit
+    assert all(cell.workload.stop.bytes for cell in plan.cells if cell.workload is not None)
+    done = mileage("check", str(tmp_path), *FAST, "--max-writes", "3GiB", "--save", str(tmp_path / "kept"))
+    assert re.search(r"writes 2\.\S+ GiB at most to dir:", done.stderr)
+    written = sum(run.record.bytes_written for run in StudyFolder.open(tmp_path / "kept").content().runs())
+    assert 0 < written <= 3 * limit
+    with pytest.raises(Refused) as refused:
+        plan_of(f"dir:{tmp_path}", CheckOptions(max_write_bytes=1 << 20))
+    assert refused.value.refusals[0].code == "out-of-range"
+    assert "at most" not in mileage("check", X25E, *FAST).stderr
 
 
 def test_a_file_with_a_content_is_only_read(tmp_path: Path) -> None:

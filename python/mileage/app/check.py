@@ -50,6 +50,7 @@ from mileage.model.caveat import veto
 from mileage.model.data_sheet import DataSheet
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
+from mileage.plan.estimate import bytes_written
 from mileage.plan.io_options import unused_keys
 from mileage.plan.one_off_study import one_off
 from mileage.plan.sizes import exact_bytes, format_bytes
@@ -77,6 +78,10 @@ ROOM_MIN: Final = 8 << 20
 """Free space below which nothing is written: the work file takes a quarter of what is free."""
 SLOW_BYTES: Final = 256 << 20
 """Size of the file on memory cards and USB, where a whole GiB takes minutes to write."""
+WRITES_MAX_BYTES: Final = 32 << 30
+"""Bytes that a check writes to a real drive at most, unless another limit is given."""
+_RUN_BYTES_MIN: Final = 32 << 20
+"""Bytes of a run of writes at least: one record of each outstanding I/O of the tests, several times."""
 _INTERVALS: Final = 40
 _TESTS: Final = (
     ("sequential-depth-8", "sequential", "1MiB", 8),
@@ -94,6 +99,8 @@ class CheckOptions(msgspec.Struct, frozen=True):
     """Runs of 0.2 s in a file of 64 MiB."""
     seconds: float | None = None
     """Length of each run; None for what makes a minute of all."""
+    max_write_bytes: int = WRITES_MAX_BYTES
+    """Bytes that are written to a real drive at most, the work file included: runs of writes end at an equal share."""
 
 
 def plan_of(target: str, wanted: CheckOptions) -> Plan:
@@ -142,6 +149,8 @@ def plan_of(target: str, wanted: CheckOptions) -> Plan:
 def _study(base: Study, wanted: CheckOptions, *, writes: bool) -> Study:
     """The study of a check: state and filling of a one-off, and its own tests."""
     (first,) = base.measure.values()
+    is_limited = writes and capabilities_of(base.target).is_real
+    run_bytes = _run_bytes(base, wanted.max_write_bytes) if is_limited else None
     runs = 4 * (2 if writes else 1) * REPETITIONS
     seconds = wanted.seconds or (QUICK_S if wanted.quick else MEASURED_S / runs)
     interval_ms = int(1000 * seconds / _INTERVALS)
@@ -153,7 +162,7 @@ def _study(base: Study, wanted: CheckOptions, *, writes: bool) -> Study:
             workload=tuple(f"{order}_{verb}" for verb in verbs),
             record=record,
             repeat=REPETITIONS,
-            stop=StopRule(time=f"{max(round(1000 * seconds), 1)} ms"),
+            stop=StopRule(bytes=run_bytes, time=f"{max(round(1000 * seconds), 1)} ms"),
             **_outstanding(base.target, depth),
             **_possible(base.target, interval=f"{interval_ms} ms" if interval_ms >= 10 else None),
         )
@@ -165,6 +174,21 @@ def _study(base: Study, wanted: CheckOptions, *, writes: bool) -> Study:
         measure=tables,
         stage=(*stages, Stage(name=NAME, measure=tuple(tables))),
     )
+
+
+def _run_bytes(base: Study, most_bytes: int) -> str:
+    """Bytes of each run of writes, so that all of them and the work file are within a limit. Raises Refused."""
+    file_bytes = planned(base, None).work_bytes
+    run_bytes = (most_bytes - file_bytes) // (len(_TESTS) * REPETITIONS)
+    if run_bytes < _RUN_BYTES_MIN:
+        least = file_bytes + len(_TESTS) * REPETITIONS * _RUN_BYTES_MIN
+        raise Refused(
+            "--max-writes",
+            found=format_bytes(most_bytes),
+            expected=f"{format_bytes(least)} at least, with a work file of {format_bytes(file_bytes)}",
+            code="out-of-range",
+        )
+    return exact_bytes(run_bytes // _RUN_BYTES_MIN * _RUN_BYTES_MIN)
 
 
 def _outstanding(target: str, depth: int) -> dict[str, Any]:
@@ -232,6 +256,9 @@ def check(
         RunFailed: a run failed; what Mileage put on the target is removed.
     """
     parts = _parts(plan)
+    if progress is not None and (most := 0 if plan.facts.virtual else bytes_written(plan.runs)):
+        where = " and ".join(part.target for part in parts)
+        progress.note(f"writes {format_bytes(most)} at most to {where}, and removes its work file")
     before = [drive_facts(place_of(part.target)) for part in parts]
     with nullcontext(save) if save is not None else one_off_folder() as folder:
         measured = measure(plan, save=folder, progress=progress, command=command, reports=False)
@@ -322,7 +349,7 @@ def _checked(seen: TargetFindings, sheet: DataSheet | None) -> CheckResult:
         rows=rows,
         fit=fit,
         findings=found,
-        not_tested=tuple(not_tested(plan)),
+        not_tested=tuple(not_tested(plan, rows, known)),
         verdict=verdict_of(noun, own, rows, fit, found),
         status=status_of(own, fit, found),
         sheet=known,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,8 @@ from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
 from mileage.analysis.check_result import Finding, Row, UntestedProperties
+from mileage.app.sustained_advice import sustained_advice
+from mileage.model.data_sheet import DataSheet
 from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
@@ -115,7 +117,11 @@ def identity(seen: TargetFindings) -> Iterator[tuple[str, str]]:
     wrote = f"all runs wrote {format_bytes(written)}" if written else "read only"
     repetitions = len(seen.cells[0][1].iops)
     span = format_bytes(work.span_bytes)
-    yield "Method", f"{repetitions} x {seconds:.3g} s each in random order, {how}, {span} used, {wrote}"
+    limit = f" or {format_bytes(work.stop.bytes)}" if work.stop.bytes else ""
+    yield (
+        "Method",
+        f"{repetitions} x {seconds:.3g} s{limit} each in random order, {how}, {span} used, {wrote}",
+    )
 
 
 def _target_words(plan: Plan, known: dict[str, str]) -> str:
@@ -317,10 +323,16 @@ def _warm(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
             yield f"the drive throttled itself {words} because of its temperature while it was measured"
 
 
-def not_tested(plan: Plan) -> Iterator[UntestedProperties]:
-    """Properties that a check of one minute cannot show, and the commands that test them."""
+def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iterator[UntestedProperties]:
+    """Properties that a check of one minute cannot show, and the commands that test them.
+
+    `rows`: what the check measured; `sheet`: the data sheet of the drive, where it is known.
+    """
     target = shlex.quote(plan.target)
     sustained = "the speed once a write cache (SLC) is full, and after hours of writes."
+    if plan.facts.capabilities.has_files:
+        yield sustained_advice(plan, rows, sheet)
+        return
     if plan.study.state.start != "kept":
         commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
         yield UntestedProperties(f"{sustained} The plan of such a test, and the test:", commands)

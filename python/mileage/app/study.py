@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,12 +20,14 @@ from mileage.execute.concurrent_cycles import cycles_at_once
 from mileage.execute.progress import Progress, Silent
 from mileage.execute.signals import raise_on_signals
 from mileage.model.journal_entries import End
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study
+from mileage.plan.estimate import bytes_written
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.resolver import resolve
 from mileage.plan.scale import scaled
-from mileage.plan.sizes import scale_divisor
+from mileage.plan.sizes import format_bytes, scale_divisor
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, skipped_runs
@@ -77,11 +80,14 @@ def _study_text(name: str) -> str:
         raise Refused(name, f"cannot be read as a study file: {cause}", code="unreadable") from cause
 
 
-def study_of(name: str, target: str | None = None, scale: str | None = None) -> Study:
-    """A built-in study by name or a study file, on another target and at another scale if given. Raises Refused."""
+def study_of(
+    name: str, target: str | None = None, scale: str | None = None, file: str | None = None
+) -> Study:
+    """A built-in study by name or a study file, with another target, scale and work file if given. Raises Refused."""
     target = None if target is None else with_scheme(target)
     wanted = _read_study(name, target)
     wanted = wanted if target is None else _on_target(wanted, target)
+    wanted = wanted if file is None else _with_file(wanted, file)
     if scale is None:
         return scaled(wanted)
     try:
@@ -99,37 +105,53 @@ def plan(
     seed: int | None = None,
     destroy: str | None = None,
     scale: str | None = None,
+    file: str | None = None,
 ) -> Plan:
-    """Resolve a study on its target; nothing is written. `scale`: "1/N", in place of the study's own.
+    """Resolve a study on its target; nothing is written.
+
+    `scale`, "1/N", and `file`, the size of the work file, are in place of the study's own.
 
     Raises:
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
-    return _planned(study or DEFAULT_STUDY, target, quick, seed, destroy, scale=scale)
+    return _planned(study or DEFAULT_STUDY, _Changes(target, quick, seed, destroy, scale, file))
 
 
-def _planned(
-    study: str,
-    target: str | None,
-    quick: bool,
-    seed: int | None,
-    destroy: str | None,
-    resumed: Plan | None = None,
-    scale: str | None = None,
-) -> Plan:
+def _with_file(study: Study, file: str) -> Study:
+    """A study with another size of its work file. Raises Refused where its target has none."""
+    if not capabilities_of(study.target).has_work_file:
+        raise Refused("--file", f"{study.target} has no work file", code="no-effect")
+    return msgspec.structs.replace(study, state=msgspec.structs.replace(study.state, file=file))
+
+
+class _Changes(NamedTuple):
+    """What a call wants in place of the study's own, what it allows to be lost, and how much to be written."""
+
+    target: str | None = None
+    quick: bool = False
+    seed: int | None = None
+    destroy: str | None = None
+    scale: str | None = None
+    file: str | None = None
+    max_write_bytes: int | None = None
+
+
+def _planned(study: str, changes: _Changes, resumed: Plan | None = None) -> Plan:
     """Plan a study as :func:`plan` does.
 
     `resumed`: the plan of the unfinished study whose files may be on the targets.
     """
-    wanted = study_of(study, target, scale)
+    wanted = study_of(study, changes.target, changes.scale, changes.file)
     named = Path(study) if study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
     try:
         _check_published(wanted)
-        facts = _facts(wanted, destroy, resumed)
+        facts = _facts(wanted, changes.destroy, resumed)
         first, *rest = facts
         others = {name: facts[name] for name in rest}
-        resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
+        resolved = resolve(
+            wanted, facts[first], quick=changes.quick, seed=changes.seed, traces=traces, others=others
+        )
         if resolved.governors:
             from mileage.execute.study import refuse_governors
 
@@ -196,6 +218,8 @@ def run(
     report: str | None = None,
     band: bool | None = None,
     scale: str | None = None,
+    file: str | None = None,
+    max_write_bytes: int | None = None,
 ) -> StudyResult:
     """Run a study to its end and write its report; resumes when `out` (or `study`) is an unfinished study folder.
 
@@ -206,6 +230,8 @@ def run(
     `band`: whether the comparison is repeated over the choices that the profile of a virtual drive declares; None: as
     the study says. A finished study in a folder gets the band that it lacks.
     `scale`: "1/N" divides sizes and counts, virtual drives and the memory of their hosts by N; None: as the study says.
+    `file`: the size of the work file, such as "16GiB"; None: as the study says.
+    `max_write_bytes`: refuse a study that would write more.
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used, or there can be no band.
@@ -213,19 +239,11 @@ def run(
     """
     reporter = progress or Silent()
     report_level(report)
+    changes = _Changes(target, quick, seed, destroy, scale, file, max_write_bytes)
     folder, resolved, choices = _folder_and_plan(
-        study,
-        target,
-        quick,
-        out,
-        seed,
-        destroy,
-        labels or {},
-        allow_commands=allow_commands,
-        band=band,
-        scale=scale,
+        study, changes, out, labels or {}, allow_commands=allow_commands, band=band
     )
-    reporter.note(f"study folder: {folder.path}")
+    _announce(reporter, folder, resolved)
     part = part_now(resolved, labels or {})
     here = shlex.quote(str(folder.path))
     try:
@@ -235,7 +253,7 @@ def run(
                 folder,
                 destroy,
                 reporter,
-                command=_command(study, resolved, quick, scale),
+                command=_command(study, resolved, changes),
                 part=part,
                 accept_change=accept_change,
                 pool=variants.pool,
@@ -251,6 +269,13 @@ def run(
     for other in left:
         reporter.note(f"Still to do at {other}: mileage run {here}{_label_options(other)}")
     return result
+
+
+def _announce(reporter: Progress, folder: StudyFolder, resolved: Plan) -> None:
+    """Print where the study is, and before a real target is written how much will be written."""
+    reporter.note(f"study folder: {folder.path}")
+    if not resolved.facts.virtual:
+        reporter.note(f"writes {format_bytes(bytes_written(resolved.runs))} at most to {resolved.target}")
 
 
 def _report(result: StudyResult, report: str | None, reporter: Progress) -> None:
@@ -283,28 +308,25 @@ def _label_options(part: str) -> str:
     return "".join(f" --label {shlex.quote(label)}" for label in part.split(", ") if label)
 
 
-def _command(study: str | None, resolved: Plan, quick: bool, scale: str | None) -> str:
+def _command(study: str | None, resolved: Plan, changes: _Changes) -> str:
     """The command that repeats a new study."""
     parts = ["mileage", "run", study or DEFAULT_STUDY]
     if not any(kind_of(name, factor) == "target" for name, factor in resolved.study.factor.items()):
         parts += ["--target", resolved.target]
     parts += ["--seed", str(resolved.study.seed)]
-    parts += ["--scale", scale] if scale else []
-    return shlex.join(parts + (["--quick"] if quick else []))
+    parts += ["--scale", changes.scale] if changes.scale else []
+    parts += ["--file", changes.file] if changes.file else []
+    return shlex.join(parts + (["--quick"] if changes.quick else []))
 
 
 def _folder_and_plan(
     study: str | None,
-    target: str | None,
-    quick: bool,
+    changes: _Changes,
     out: Path | str | None,
-    seed: int | None,
-    destroy: str | None,
     labels: Mapping[str, str],
     *,
     allow_commands: bool,
     band: bool | None,
-    scale: str | None,
 ) -> tuple[StudyFolder, Plan, Choices]:
     """The folder to work in, its plan (an unfinished study's own, or a new one) and those of its model band."""
     given = Path(out) if out is not None else None
@@ -312,7 +334,8 @@ def _folder_and_plan(
     if unfinished is None and given is not None and os.path.lexists(given / "plan.json"):
         unfinished = str(given)
     if unfinished is None:
-        resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy, scale=scale)
+        resolved = _planned(study or DEFAULT_STUDY, changes)
+        _refuse_writes(resolved, changes.max_write_bytes)
         part_now(resolved, labels)
         check_commands(resolved, allowed=allow_commands)
         choices = choice_plans(resolved, asked=band)
@@ -322,13 +345,10 @@ def _folder_and_plan(
     resolved = load_plan(folder)
     check_runnable(resolved, folder)
     check_commands(resolved, allowed=allow_commands)
-    asked = {"target": target, "seed": seed, "quick": quick or None, "scale": scale}
-    if any(value is not None for value in asked.values()) or (
-        study and study != unfinished and given is not None
-    ):
-        again = _planned(
-            study or resolved.study.name, target, quick, seed, destroy, resumed=resolved, scale=scale
-        )
+    _refuse_writes(resolved, changes.max_write_bytes)
+    is_changed = changes._replace(destroy=None, max_write_bytes=None) != _Changes()
+    if is_changed or (study and study != unfinished and given is not None):
+        again = _planned(study or resolved.study.name, changes, resumed=resolved)
         if again.hash != resolved.hash:
             raise Refused(
                 folder.path,
@@ -337,6 +357,18 @@ def _folder_and_plan(
                 code="mismatch",
             )
     return folder, resolved, choice_plans(resolved, asked=band)
+
+
+def _refuse_writes(resolved: Plan, most_bytes: int | None) -> None:
+    """Raise Refused for a plan that may write more than `most_bytes`."""
+    written = bytes_written(resolved.runs)
+    if most_bytes is not None and written > most_bytes:
+        raise Refused(
+            "--max-writes",
+            f"the study writes {format_bytes(written)} at most, and {format_bytes(most_bytes)} are allowed",
+            advice="--quick writes less, and so does a smaller --file",
+            code="too-large",
+        )
 
 
 def _fresh_path(name: str) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.value_types import Number
+from mileage.cli.value_types import Number, Size
 
 if TYPE_CHECKING:
     from mileage.app.check import CheckRun
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET [TARGET]")
 @click.option("--quick", is_flag=True, help="Ten seconds: short runs in a small file.")
 @click.option("--seconds", type=Number(0.02, 600), metavar="S", help="Length of each run.")
+@click.option(
+    "--max-writes",
+    type=Size(),
+    default="32GiB",
+    metavar="SIZE",
+    help="Bytes written at most; default: 32 GiB.",
+)
 @click.option("--datasheet", "-d", metavar="NAME", help="Compare with this data sheet, or FILE.toml.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -28,6 +35,7 @@ def command(
     targets: tuple[str, ...],
     quick: bool,
     seconds: float | None,
+    max_writes: int,
     datasheet: str | None,
     save: Path | None,
     as_json: bool,
@@ -37,8 +45,9 @@ def command(
 
     TARGET is a directory, a block device, a file or virtual:NAME. A device,
     and a file with content, is only read; in a directory one work file is
-    made and removed. Two targets are measured in turn and printed side by
-    side. Health needs smartctl or nvme, and root.
+    made and removed; the most that is written is printed before. Two targets
+    are measured in turn and printed side by side. Health needs smartctl or
+    nvme, and root.
 
     \b
     mileage check /mnt/ssd
@@ -59,17 +68,14 @@ def command(
     from mileage.cli.target_choice import chosen_target
     from mileage.execute.live_view import Terminal
     from mileage.report.measurement_setup import labels_of
+    from mileage.targets.data_sheets import load_data_sheet
 
     if len(targets) > 2:
         raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")
     if datasheet is not None and len(targets) == 2:
         raise click.UsageError("--datasheet is of one target; found two")
-    sheet = None
-    if datasheet is not None:
-        from mileage.targets.data_sheets import load_data_sheet
-
-        sheet = load_data_sheet(datasheet)
-    wanted = CheckOptions(quick=quick, seconds=seconds)
+    sheet = None if datasheet is None else load_data_sheet(datasheet)
+    wanted = CheckOptions(quick, seconds, max_writes)
     names = [chosen_target(target) for target in targets]
     shared = plan_of_pair(names, wanted) if len(names) == 2 else None
     plans = [plan_of(name, wanted) for name in names] if shared is None else [shared]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.value_types import WholeNumber
+from mileage.cli.value_types import WholeNumber, file_option
 
 
 @click.command("plan")
@@ -27,6 +27,7 @@ from mileage.cli.value_types import WholeNumber
     help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
     "study's own, or 1.",
 )
+@file_option
 @click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(
     "--as",
@@ -47,6 +48,7 @@ def command(
     quick: bool,
     seed: int | None,
     scale: str | None,
+    file: str | None,
     destroy: str | None,
     other: str | None,
     as_json: bool,
@@ -79,7 +81,7 @@ def command(
         )
         return
     resolved = app.plan(
-        study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy, scale=scale
+        study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy, scale=scale, file=file
     )
     if other is not None:
         from mileage.formats.equivalents import in_words_of

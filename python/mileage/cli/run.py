@@ -9,7 +9,7 @@ import click
 
 from mileage.cli.json_output import print_json
 from mileage.cli.report_output import print_study, verbose_option
-from mileage.cli.value_types import WholeNumber
+from mileage.cli.value_types import Size, WholeNumber, file_option
 
 
 @click.command("run")
@@ -36,6 +36,7 @@ from mileage.cli.value_types import WholeNumber
     help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
     "study's own, or 1.",
 )
+@file_option
 @click.option("--destroy", metavar="PATH", help="Allow the loss of the content of this file or device.")
 @click.option(
     "--allow-commands",
@@ -72,6 +73,9 @@ from mileage.cli.value_types import WholeNumber
     help="What to write at the end: none, text (page and tables without charts) or full (with charts); default: the "
     "study's own, or full.",
 )
+@click.option(
+    "--max-writes", type=Size(), metavar="SIZE", help="Refuse a study that may write more bytes than this."
+)
 @verbose_option
 def command(
     study: str | None,
@@ -80,6 +84,7 @@ def command(
     out: Path | None,
     seed: int | None,
     scale: str | None,
+    file: str | None,
     destroy: str | None,
     accept_change: bool,
     allow_commands: bool,
@@ -87,6 +92,7 @@ def command(
     as_json: bool,
     report: str | None,
     band: bool | None,
+    max_writes: int | None,
     verbose: bool,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
@@ -117,6 +123,8 @@ def command(
             report=report,
             band=band,
             scale=scale,
+            file=file,
+            max_write_bytes=max_writes,
         )
     if as_json:
         print_json({"folder": str(result.folder.path), **result.figures()})
