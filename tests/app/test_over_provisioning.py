@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from mileage.app.over_provisioning import bytes_of, divisor_of, over_provisioning
 from tests.command import mileage
 
 #: The Intel X25-E at a sixty-fourth of its size, with its share of spare flash.
@@ -83,3 +84,30 @@ def test_what_has_no_spare_is_refused(words: str, message: str) -> None:
     done = mileage("endurance", "over-provisioning", *words.split())
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
+
+
+def test_a_part_of_a_drive_stands_for_the_whole_and_progress_ends_at_the_total() -> None:
+    done: list[int] = []
+
+    def polled(count: int, _operations: int) -> bool:
+        done.append(count)
+        return False
+
+    (whole,), (part,) = (
+        over_provisioning(SMALL, [0.0], depth=32, seed=1, divisor=divisor, seen=lambda _: polled)
+        for divisor in (1, 2)
+    )
+    assert part.usable_bytes == pytest.approx(whole.usable_bytes, rel=0.01)
+    assert part.spare_share == pytest.approx(whole.spare_share, rel=0.05)
+    assert part.write_amplification == pytest.approx(whole.write_amplification, rel=0.1)
+    assert part.written_bytes == pytest.approx(whole.written_bytes, rel=0.1)
+    # Each of the six runs counts from 0.
+    ends = [count for count, then in zip(done, [*done[1:], 0], strict=True) if then < count]
+    assert sum(ends) == pytest.approx(bytes_of(whole.usable_bytes, []) * 1.5, rel=0.1)
+
+
+def test_large_drives_are_scaled_down_unless_the_name_has_a_scale() -> None:
+    assert divisor_of("x", 64e9) == 1
+    assert divisor_of("x", 64.1e9) == 2
+    assert divisor_of("x", 1e12) == 16
+    assert divisor_of("x,scale=1/1", 1e12) == 1

@@ -2,7 +2,8 @@
 
 Scope: the host leaves a share of the capacity unused, never written, so that all of its pages are spare. For
 each share a new drive is filled once in order, overwritten at random until garbage collection is steady, and measured
-over one more pass of overwrites. Life is that of the cells: cycles x flash / write amplification, relative to nothing
+over one more pass of overwrites. A large drive is simulated at a part of its size, by which ratios do not change,
+unless its name states a scale. Life is that of the cells: cycles x flash / write amplification, relative to nothing
 given up, and in bytes where the profile states the cycles.
 What it refuses: drives without flash, shares at which nothing is left, and content of another kind: what is written is
 incompressible.
@@ -10,6 +11,7 @@ incompressible.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -19,6 +21,7 @@ from mileage._core import Drive, drive_figures
 from mileage.endurance.conversions import bytes_of_cycles
 from mileage.errors import Refused
 from mileage.model.run_record import RunRecord
+from mileage.model.target_kind import SCALE
 from mileage.plan.workload import Stop, Workload
 from mileage.targets.profiles import load_profile
 
@@ -27,9 +30,13 @@ SHARES: Final = (0.0, 0.07, 0.15, 0.28)
 WARM_PASSES: Final = 2.0
 """Overwrites of the used part before the measured one."""
 RECORD_BYTES: Final = 4096
+WHOLE_MAX_BYTES: Final = 64_000_000_000
+"""Capacity up to which a drive is simulated whole; each share of it takes some ten seconds."""
 _GEOMETRY: Final = (
     *("page_bytes", "pages_per_block", "blocks_per_plane", "planes_per_die", "dies_per_channel", "channels"),
 )
+
+Poll = Callable[[int, int], bool]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -48,10 +55,31 @@ class Step(msgspec.Struct, frozen=True):
     """Bytes that the host can write in the life of the cells; None where the profile states no cycles."""
 
 
+def divisor_of(name: str, capacity_bytes: float) -> int:
+    """N of the scale 1/N at which a drive is simulated, a power of two; 1 where its name states a scale."""
+    if f",{SCALE}=" in name:
+        return 1
+    return 1 << max(math.ceil(math.log2(capacity_bytes / WHOLE_MAX_BYTES)), 0)
+
+
+def bytes_of(capacity_bytes: float, shares: Sequence[float]) -> int:
+    """Bytes that are written to the simulated drives of a capacity, one for each share."""
+    return round(sum((2 + WARM_PASSES) * capacity_bytes * (1 - share) for share in {0.0, *shares}))
+
+
 def over_provisioning(
-    name: str, shares: Sequence[float], *, depth: int, seed: int, seen: Callable[[float], None]
+    name: str,
+    shares: Sequence[float],
+    *,
+    depth: int,
+    seed: int,
+    divisor: int = 1,
+    seen: Callable[[float], Poll | None] = lambda _: None,
 ) -> list[Step]:
-    """Simulate each share on a drive of its own. `seen` is called with each share before it is simulated.
+    """Simulate each share on a drive of its own, of 1/`divisor` of its size.
+
+    `seen` is called with each share before it is simulated; it returns a function for each of the three runs to call
+    with the bytes and operations that are done, or None.
 
     Raises Refused for a drive without flash, and for shares outside 0 to below 1.
     """
@@ -60,6 +88,7 @@ def over_provisioning(
             expected = "a share of the capacity from 0 to below 100 %"
             raise Refused("--give-up", found=f"{100 * share:g} %", expected=expected, code="out-of-range")
     profile = load_profile(name)
+    simulated = profile if divisor == 1 else load_profile(f"{name},{SCALE}=1/{divisor}")
     figures = {row[0]: row[1] for row in drive_figures(profile)}
     if not set(_GEOMETRY) <= set(figures):
         raise Refused(
@@ -73,14 +102,13 @@ def over_provisioning(
     wanted = sorted({0.0, *shares})
     found: dict[float, tuple[int, float, float]] = {}
     for share in wanted:
-        seen(share)
-        found[share] = _simulated(profile, name, share, depth, seed)
+        found[share] = _simulated(simulated, name, share, depth, seed, seen(share))
     reference = found[0.0][1]
     return [
         Step(
             share,
-            usable,
-            (raw_bytes - usable) / usable,
+            usable * divisor,
+            raw_bytes / (usable * divisor) - 1,
             amplification,
             rate,
             reference / amplification,
@@ -96,7 +124,9 @@ def _cycles(figures: Mapping[str, str]) -> float | None:
     return float(text) if text.replace(".", "", 1).isdecimal() else None
 
 
-def _simulated(profile: str, name: str, share: float, depth: int, seed: int) -> tuple[int, float, float]:
+def _simulated(
+    profile: str, name: str, share: float, depth: int, seed: int, poll: Poll | None
+) -> tuple[int, float, float]:
     """Usable bytes, write amplification and bytes per second of a drive of which a share is given up."""
     try:
         drive = Drive(profile)
@@ -104,11 +134,11 @@ def _simulated(profile: str, name: str, share: float, depth: int, seed: int) -> 
         if not usable:
             expected = "a share that leaves 1 MiB or more"
             raise Refused("--give-up", found=f"{100 * share:g} %", expected=expected, code="out-of-range")
-        drive.run(_writes("sequential", 1 << 20, usable, usable, 8, seed))
+        drive.run(_writes("sequential", 1 << 20, usable, usable, 8, seed), poll)
         warm = int(usable * WARM_PASSES) // RECORD_BYTES * RECORD_BYTES
-        drive.run(_writes("random", RECORD_BYTES, usable, warm, depth, seed))
+        drive.run(_writes("random", RECORD_BYTES, usable, warm, depth, seed), poll)
         record = RunRecord.from_json(
-            drive.run(_writes("random", RECORD_BYTES, usable, usable, depth, seed + 1))
+            drive.run(_writes("random", RECORD_BYTES, usable, usable, depth, seed + 1), poll)
         )
     except ValueError as error:
         raise Refused(name, str(error), code="wrong-value") from error

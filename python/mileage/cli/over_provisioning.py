@@ -10,7 +10,8 @@ from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
-    from mileage.app.over_provisioning import Step
+    from mileage.app.over_provisioning import Poll, Step
+    from mileage.execute.live_view import CountedProgress
     from mileage.targets.door import ResultPlace
 
 
@@ -48,19 +49,21 @@ def command(
     mileage endurance over-provisioning intel-x25e-64gb
     mileage endurance over-provisioning plain-64gib --give-up 10 --chart op.svg
     """
-    from mileage.app.over_provisioning import SHARES, over_provisioning
+    from mileage.app.over_provisioning import SHARES, bytes_of, divisor_of, over_provisioning
     from mileage.cli.endurance_values import rate_of
+    from mileage.execute.live_view import CountedProgress
 
     wanted = [share / 100 for share in shares] or list(SHARES)
     full = _capacity(drive)
     rate = None if writes is None else rate_of("--writes", writes, full)
-    steps = over_provisioning(
-        drive,
-        wanted,
-        depth=depth,
-        seed=seed,
-        seen=lambda share: click.echo(f"simulating {100 * share:g} % given up", err=True),
-    )
+    divisor = divisor_of(drive, full)
+    with CountedProgress("over-provisioning", bytes_of(full / divisor, wanted), unit="bytes") as view:
+
+        def seen(share: float) -> Poll:
+            view.step(f"simulating {100 * share:g} % given up")
+            return _advance_through(view)
+
+        steps = over_provisioning(drive, wanted, depth=depth, seed=seed, divisor=divisor, seen=seen)
     if chart is not None:
         from mileage.report.over_provisioning_chart import over_provisioning_svg
 
@@ -77,9 +80,24 @@ def command(
     if as_json:
         from mileage.cli.json_output import print_json
 
-        print_json([{**_fields(step), "years": _years(step, rate)} for step in steps])
+        print_json(
+            [{**_fields(step), "scale": f"1/{divisor}", "years": _years(step, rate)} for step in steps]
+        )
         return
-    click.echo(_text(drive, steps, rate, depth), nl=False)
+    click.echo(_text(drive, steps, rate, depth, divisor), nl=False)
+
+
+def _advance_through(view: CountedProgress) -> Poll:
+    """A function for runs one after the other to call with their bytes, of which each counts from 0."""
+    last = 0
+
+    def poll(byte_count: int, _operations: int) -> bool:
+        nonlocal last
+        view.advance(byte_count - last if byte_count >= last else byte_count)
+        last = byte_count
+        return False
+
+    return poll
 
 
 def _capacity(drive: str) -> float:
@@ -103,7 +121,7 @@ def _years(step: Step, rate: float | None) -> float | None:
     return None if rate is None or step.written_bytes is None else step.written_bytes / (rate * 365 * 86_400)
 
 
-def _text(drive: str, steps: list[Step], rate: float | None, depth: int) -> str:
+def _text(drive: str, steps: list[Step], rate: float | None, depth: int, divisor: int) -> str:
     from mileage.endurance.life_text import columns_of_rows
     from mileage.report.quantity import figure
     from mileage.report.quoted_figures import decimal_bytes
@@ -111,6 +129,8 @@ def _text(drive: str, steps: list[Step], rate: float | None, depth: int) -> str:
 
     width = report_width()
     first = f"{drive}: random writes of 4 KiB at depth {depth} over what is left of it, garbage collection steady."
+    if divisor > 1:
+        first += f" Simulated at 1/{divisor} of its size; {drive},scale=1/1 is simulated whole."
     rows = [("given up", "usable", "spare", "WA", "MB/s", "life", "can be written", "years")]
     for step in steps:
         years = _years(step, rate)
