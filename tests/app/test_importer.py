@@ -224,6 +224,18 @@ def test_all_refused_files_are_listed_together(tmp_path: Path) -> None:
         assert [one.code for one in refused.value.refusals] == [code, code]
 
 
+def test_files_of_ior_and_mdtest_are_one_campaign(tmp_path: Path) -> None:
+    names = ("ior-plain.out", "mdtest.out")
+    alone = [imported([SAMPLES / name], tmp_path / name).plan.cells for name in names]
+    both = imported([SAMPLES / name for name in names], tmp_path / "both")
+    assert {cell.label for cell in both.plan.cells} == {cell.label for own in alone for cell in own}
+    assert (both.plan.study.name, both.plan.target) == ("ior-mdtest", "imported:ior-mdtest")
+    versus = app.compare(str(tmp_path / names[0]), str(tmp_path / "both"))
+    assert {cell.cell for cell in versus.cells} == {cell.label for cell in alone[0]}
+    with pytest.raises(Refused):
+        read_files([SAMPLES / "mdtest.out", ONE])
+
+
 def test_equal_files_are_repetitions_where_the_user_says_so(tmp_path: Path) -> None:
     twin = tmp_path / "twin.json"
     twin.write_text(ONE.read_text())

@@ -2,8 +2,9 @@
 
 Scope: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
 the order of the files. The plan says where it comes from and has no workload that could be run.
-What it refuses: files of different tools, one file named twice, two files of one run (copies, unless they are said to
-be repetitions; a text and its spreadsheet), and files without any figure. Nothing is written then.
+What it refuses: files of different tools, except of IOR and mdtest, one file named twice, two files of one run (copies,
+unless they are said to be repetitions; a text and its spreadsheet), and files without any figure. Nothing is written
+then.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ from mileage.store import FORMAT, Journal, StudyFolder
 
 STAGE: Final = "imported"
 """The one stage of an imported study, unless it is named."""
+_CAMPAIGN: Final = frozenset({"ior", "mdtest"})
+"""Tools whose files are imported together: they come as one, and a campaign measures with both."""
 RUNS_MAX: Final = 100_000
 _HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
     "throughput": ("throughput", "iops", "time"),
@@ -98,7 +101,7 @@ def read_files(
     found = read_sources(sources, layout, advance)
     first = found[0]
     for source, result in found:
-        if result.tool != first[1].tool:
+        if result.tool != first[1].tool and not {result.tool, first[1].tool} <= _CAMPAIGN:
             text, advice = (
                 f"is of {result.tool}, {first[0].path} of {first[1].tool}",
                 "import them one by one",
@@ -158,9 +161,7 @@ def make_study(
     _separate_metrics(runs)
     if len(runs) > RUNS_MAX:
         raise Refused("", f"{len(runs):,} runs", advice=f"a study has at most {RUNS_MAX:,}", code="too-large")
-    plan = _plan(
-        found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage, session
-    )
+    plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or _tool_of(found), stage, session)
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)
     try:
@@ -173,6 +174,11 @@ def make_study(
     finally:
         journal.close()
     return folder
+
+
+def _tool_of(found: Sequence[tuple[Source, Result]]) -> str:
+    """The tool of the files, or the tools of a campaign: "ior-mdtest"."""
+    return "-".join(sorted({result.tool for _, result in found}))
 
 
 def _separate_metrics(runs: Sequence[tuple[Source, Result, ToolRun]]) -> None:
@@ -306,12 +312,12 @@ def _plan(
     session: str,
 ) -> Plan:
     """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files have none."""
-    first = found[0][1]
     files = tuple(
         ImportedFile(words_of(source.path), source.sha256, source.size, result.layout)
         for source, result in found
     )
-    imported = ImportOrigin(first.tool, next((r.version for _, r in found if r.version), None), files)
+    versions = dict.fromkeys(result.version for _, result in found if result.version)
+    imported = ImportOrigin(_tool_of(found), " and ".join(versions) or None, files)
     cells: dict[str, ToolRun] = {}
     for run in runs:
         cells.setdefault(run.cell, run)
