@@ -19,6 +19,23 @@ READS = '[measure.reads]\nworkload = "iops.random_read"\nrecord = "4KiB"\nstop =
 FILL = '[torture.fill]\nworkload = "throughput.write"\nrecord = "1MiB"\namount = "1x"\n'
 
 
+COMPARED = """
+[[stage]]
+name = "before"
+measure = ["reads"]
+[[stage]]
+name = "stress"
+torture = ["fill"]
+[[stage]]
+name = "after"
+measure = "before"
+[factor.page-cache]
+kind = "target"
+levels = { "7.2 GiB" = "virtual:plain-64gib", "1.5 GiB" = "virtual:plain-64gib,read_us=90" }
+"""
+"""Stages with a stress between them, and a factor, for what needs both."""
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
     names = re.findall(r"^\[measure\.(\w+)\]", example, re.M)
@@ -30,6 +47,8 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
         example = example.replace(place, str(own))
     if not names:
         stages, example = MEASURED.replace("NAME", "reads"), example + READS
+    if "[apart]" in example:
+        stages = COMPARED
     path = tmp_path / "page.toml"
     complete = example.startswith("# complete.toml")
     text = example if complete else HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL
@@ -38,5 +57,5 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
 
 
 def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
     assert EXAMPLES[0].startswith("# complete.toml"), "the complete study comes first"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -32,6 +31,7 @@ def binomial_tail(
     counts: NDArray[np.int_], totals: NDArray[np.int_], probability: float
 ) -> NDArray[np.float64]:
     """The probabilities of `counts` (each 1 or more) or more successes in `totals` trials."""
+    import numpy as np
     from scipy.special import bdtrc  # type: ignore[import-untyped, unused-ignore]
 
     return np.asarray(bdtrc(counts - 1, totals, probability), dtype=np.float64)
