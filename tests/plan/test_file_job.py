@@ -120,6 +120,12 @@ def test_metadata_operations_are_done_on_a_number_of_files(directory: Facts) -> 
             'record = "4KiB"\nstop = { time = "1 s" }\nblock = "1MiB"',
             "block: has no effect on",
         ),
+        ('"iozone.read"', 'record = "64KiB"\ncache = "dropped"', "cache: IOzone's tests follow each other"),
+        (
+            '"iozone.read"',
+            'record = "64KiB"\ncache = "cold"\nfidelity = true',
+            "cache: cold, which IOzone has not",
+        ),
         ('"iozone.read"', 'record = "64KiB"\nspan = "1MiB"', "span: iozone.read uses its file whole"),
         ('"iozone.mix"', 'record = "64KiB"', "threads: found 1; iozone.mix divides"),
         (
@@ -128,7 +134,6 @@ def test_metadata_operations_are_done_on_a_number_of_files(directory: Facts) -> 
             "iozone.processes: found true for a single stream, expected children",
         ),
         ('"iozone.read"', 'record = "64KiB"\nvary = { span = ["1MiB"] }', "span: iozone.read uses its file"),
-        ('"iozone.read"', 'record = "64KiB"\ncache = "cold"', "cache: IOzone's tests follow each other"),
         ('"iozone.read"', "", "record: missing; it must be given"),
         ('"metadata.stat"', "fidelity = true", "fidelity: has no effect on metadata.stat"),
         ('"metadata.stat"', 'api = "uring"', "api: has no effect on metadata operations"),

@@ -206,9 +206,10 @@ class _WorkloadMaker:
                     code="no-effect",
                 )
         problems: dict[str, Refusal] = {}
+        own_cache = msgspec.structs.replace(measure, cache=measure.cache or self._study.state.cache)
         for job in dict.fromkeys(named.job for named in found if named.job is not None):
             first = next(named.name for named in found if named.job is job)
-            for fault in job.refusals(first, measure):
+            for fault in job.refusals(first, own_cache):
                 problems.setdefault(fault.where, fault)
         for fault in problems.values():
             self._faults.add_refusal(fault.below(path))

@@ -140,6 +140,8 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     """The keys of a stop rule that it knows."""
     stop_advice: ClassVar[str] = ""
     """Advice on another stop rule; `{name}` is the workload."""
+    can_read_cold: ClassVar[bool] = False
+    """Whether its reads can begin with nothing of the file in the page cache."""
     keeps_cache: ClassVar[str] = ""
     """Reason why the page cache cannot be brought into a state before the run.
 
@@ -197,11 +199,12 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
                     advice="remove it",
                     code="no-effect",
                 )
-        if cls.keeps_cache and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
+        kept = ("dropped", "hot") if cls.can_read_cold else ("cold", "dropped", "hot")
+        if cls.keeps_cache and read_cache(how.cache or cache).mode in kept:
             yield Refusal(
                 "cache",
                 text=f"{cls.keeps_cache}",
-                expected="direct, warm or limited:SIZE",
+                expected=f"direct, warm{', cold' if cls.can_read_cold else ''} or limited:SIZE",
                 code="unsupported",
             )
         if "sync" in cls.keys and "dsync" not in cls.keys and how.sync == "fdatasync":
@@ -221,7 +224,9 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         mode = read_cache(how.cache or cache).mode
         if mode == "limited":
             yield MEMORY_OF_A_HOST
-        elif mode in ("cold", "dropped", "hot") and not cls.keeps_cache:
+        elif mode in (
+            ("cold",) if cls.can_read_cold else () if cls.keeps_cache else ("cold", "dropped", "hot")
+        ):
             yield Refusal(
                 "cache",
                 text=f"{mode} has no effect on {cls.noun}, which make their files first",

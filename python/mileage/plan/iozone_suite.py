@@ -16,6 +16,7 @@ from mileage.plan.content import Content, read_content
 from mileage.plan.file_job import Job, JobOptions, JobRequest
 from mileage.plan.iozone_manner import Manner
 from mileage.plan.iozone_switches import problem_of, value_of
+from mileage.plan.page_cache_state import read_cache
 from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import Measure, listed
 
@@ -61,6 +62,8 @@ class SuiteValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     retests: bool
     flush_timed: bool
     direct: bool
+    cold: bool | UnsetType = UNSET
+    """Reads begin with nothing of the file in the page cache; rereads with what the reads left there."""
     dsync: bool
     content: Content | None
     timeout_ns: int
@@ -89,6 +92,7 @@ class Suite(Job, tag="iozone", frozen=True):
     keys: ClassVar = ("content", "cache", "dsync", "sync", "timeout")
     stop_advice: ClassVar = "IOzone's tests end with the file; leave it out"
     keeps_cache: ClassVar = "IOzone's tests follow each other, so the cache is left as it is"
+    can_read_cold: ClassVar = True
     has_record: ClassVar = True
     has_size: ClassVar = True
     is_set: ClassVar = True
@@ -126,6 +130,7 @@ class Suite(Job, tag="iozone", frozen=True):
             retests=retests,
             flush_timed=how.sync != "none",
             direct=(how.cache or asked.cache) == "direct",
+            cold=True if read_cache(how.cache or asked.cache).mode == "cold" else UNSET,
             dsync=how.dsync or False,
             content=None if how.content is None else read_content(how.content),
             timeout_ns=asked.timeout_ns,
@@ -167,6 +172,13 @@ class Suite(Job, tag="iozone", frozen=True):
                 expected="children: two threads or more, or together = true",
                 code="no-effect",
             )
+        if table.cache is not None and table.fidelity and read_cache(table.cache).mode == "cold":
+            yield Refusal(
+                "cache",
+                text="cold, which IOzone has not",
+                expected="manner.remount, or without fidelity",
+                code="unsupported",
+            )
         yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:
@@ -185,5 +197,6 @@ class Suite(Job, tag="iozone", frozen=True):
             *(("each in a process of its own",) if self.options.processes is True else ()),
             "IOzone's own calls" if value.mode == "fidelity" else "as the tests' names say",
             bypassed if value.direct else "page cache used",
+            *(("reads begin with a cold cache",) if value.cold is True else ()),
             "flush in the time" if value.flush_timed else "flush not in the time",
         ]

@@ -141,7 +141,8 @@ impl Job<'_> {
         let made = OpenHow { create: true, truncate: true, ..OpenHow::default() };
         match action {
             // A phase of its own; only a real file's.
-            Action::Unlink | Action::Extend => Vec::new(),
+            // A modelled host is not asked for it: a study refuses a cold cache there.
+            Action::Unlink | Action::Extend | Action::DropCache => Vec::new(),
             Action::Empty | Action::Create => {
                 vec![FileCall::Open { path, handle: other, how: made }, FileCall::Close { handle: other }]
             }

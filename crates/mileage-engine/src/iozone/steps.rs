@@ -22,6 +22,8 @@ pub(super) enum Action {
     Extend,
     /// `read` of the first record, `lseek` back to it.
     ReadFirst,
+    /// Drop what was opened from the page cache.
+    DropCache,
     /// A second `open(O_RDONLY)`, `fsync`, `close`, while the first stays open.
     FsyncBeside,
 }
@@ -120,7 +122,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
     Step {
         test,
         unreported: false,
-        before: if fidelity { around_faithful(suite, test) } else { intended(test) },
+        before: if fidelity { around_faithful(suite, test) } else { intended(suite, test) },
         workload: workload_of(suite, test),
         moves,
         ending: TestEnd {
@@ -176,10 +178,13 @@ fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
 
 /// Actions that the test's name asks for. Data that an earlier test left in the cache is written back first, so that
 /// it is not written back inside this clock.
-fn intended(test: Test) -> Vec<Action> {
-    use Action::{Fsync, Open, Unlink};
+fn intended(suite: &Iozone, test: Test) -> Vec<Action> {
+    use Action::{DropCache, Fsync, Open, Unlink};
     match test {
         Test::Write | Test::Fwrite | Test::Pwrite => vec![Unlink, Open(Access::Create)],
+        // A second pass reads what the first one left in the cache.
+        Test::Reread | Test::Freread | Test::Repread => vec![Open(Access::Read), Fsync],
+        test if test.only_reads() && suite.cold => vec![Open(Access::Read), Fsync, DropCache],
         test if test.only_reads() => vec![Open(Access::Read), Fsync],
         _ => vec![Open(Access::ReadWrite), Fsync],
     }

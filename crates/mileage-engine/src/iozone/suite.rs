@@ -251,6 +251,9 @@ pub struct Iozone {
     pub close_timed: bool,
     /// Past the page cache (`-I`); the streams go through it all the same.
     pub direct: bool,
+    /// Reads begin with nothing of the file in the page cache, a second pass (reread) with what the first left there.
+    /// Refused in fidelity, where IOzone has `remount` for that.
+    pub cold: bool,
     /// Every write is durable with its metadata when it completes (`-o`); refused together with `dsync`.
     pub osync: bool,
     /// Every write is durable when it completes (`-+D`).
@@ -294,6 +297,7 @@ impl Default for Iozone {
             flush_timed: false,
             close_timed: false,
             direct: false,
+            cold: false,
             osync: false,
             dsync: false,
             stonewall: true,
@@ -324,6 +328,9 @@ impl Iozone {
         self.manner.check(fidelity)?;
         if self.manner.remount.is_some() && self.workers.is_some() {
             return refused("remount", "given", "a single stream");
+        }
+        if self.cold && (fidelity || self.direct) {
+            return refused("cold", true, "the mode intended, through the page cache");
         }
         if self.stride_records == 0 {
             return refused("stride_records", 0, "1 or more");

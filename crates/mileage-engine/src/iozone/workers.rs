@@ -202,6 +202,8 @@ impl Workers {
             Action::Extend => self.extend(current()?).map_err(failed("extend", path))?,
             Action::Open(access) => *opened = Some(self.open_as(access, path)?),
             Action::Fsync => rustix::fs::fsync(current()?).map_err(failed("fsync", path))?,
+            Action::DropCache => rustix::fs::fadvise(current()?, 0, None, rustix::fs::Advice::DontNeed)
+                .map_err(failed("fadvise", path))?,
             Action::ReadFirst => {
                 let mut buffer = Pages::new(self.suite.record_bytes as usize)?;
                 rustix::io::read(current()?, buffer.bytes_mut()).map_err(failed("read", path))?;
