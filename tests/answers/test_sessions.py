@@ -147,7 +147,7 @@ def test_a_history_is_the_baseline_of_a_gate(tmp_path: Path) -> None:
     assert [ways[name].returncode for name in ("usual", "worse")] == [0, 1], ways
     text = " ".join(ways["worse"].stdout.split())
     assert "One session of five runs against 14 sessions of five runs" in text
-    assert "Sessions needed for a loss" in text
+    assert "that find a loss in a later one" in text
 
 
 def test_a_slow_decay_is_not_absorbed(tmp_path: Path) -> None:

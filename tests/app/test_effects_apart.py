@@ -115,7 +115,8 @@ def test_a_study_without_a_source_counts_the_tests_that_each_cause_changes(study
     assert apart is not None
     said = effects_sentence(apart)
     assert said.startswith(
-        "The link alone (link slow instead of fast) changes 2 of 2 tests, the drive alone (stress) none: "
+        "In this simulation the link alone (link slow instead of fast) changes 2 of 2 tests, "
+        "the drive alone (stress) none: "
     )
     text = study.text()
     assert " ".join(text.split()).endswith(said)
@@ -137,7 +138,9 @@ def test_effects_of_levels_are_separated_as_those_of_stages(tmp_path: Path) -> N
     assert second.ratio is not None
     assert first.ratio > 1 > second.ratio
     assert both.mean_baseline == first.mean_baseline == second.mean_baseline
-    assert "\n\nFrom one cycle only: the link alone (link slow instead of fast)" in result.text()
+    assert "From one cycle only: in this simulation the link alone (link slow instead of fast)" in " ".join(
+        result.text().split()
+    )
 
 
 @pytest.mark.parametrize(

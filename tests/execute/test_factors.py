@@ -74,7 +74,7 @@ def test_a_counterfactual_drive_is_slower_where_it_was_made_slower_and_nowhere_e
     assert found["iops.random_read 4 KiB"].verdict == "slower"
     assert found["iops.random_write 4 KiB"].ratio == pytest.approx(1.0, abs=1e-3)
     assert design_words(result.comparison()) == "four paired blocks"
-    assert "A/A" in result.text()
+    assert "A/A" in result.text(verbose=True)
 
 
 def test_a_study_of_two_drives_resumes_where_it_was_cut_off(tmp_path: Path) -> None:

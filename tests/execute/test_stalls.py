@@ -68,4 +68,4 @@ def test_the_open_loop_shows_who_waited(tmp_path: Path) -> None:
     # Of every 30 s the arrivals of one wait evenly 0 to 1 s, 3.3 % of all: 1 % waits longer than 0.7 s.
     assert float(found[1]) == pytest.approx(700, rel=0.05)
     assert float(found[2]) < 10
-    assert "the requested rate" in text
+    assert "its latency is judged and not its rate" in text

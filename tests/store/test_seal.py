@@ -267,7 +267,7 @@ def test_an_imported_study_is_sealed(tmp_path: Path) -> None:
     result = app.load(folder)
     result.write_report()
     seal = result.content().seal or "none"
-    assert re.search(seal, result.text().replace("\n", "")), "on the terminal"
+    assert re.search(seal, result.text(verbose=True).replace("\n", "")), "on the terminal"
     assert seal in result.folder.report.read_text(encoding="utf-8")
     edited(folder, lambda entries: entries[1]["record"]["reported"].update({"ops_per_s": 1.0}))
     text = " ".join(app.load(folder).text().split())

@@ -145,7 +145,7 @@ def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
     found = {}
     for side, (name, result) in zip(("baseline", "candidate"), sides, strict=True):
         head, plan = result.content().study, result.plan
-        written = f"mileage {head.mileage}, {head.started}" if head is not None else "not begun"
+        written = f"mileage {head.mileage}, {head.started or 'no date'}" if head is not None else "not begun"
         found[side] = (
             f"{name}, {plan.study.name} on {plan.study.target}, seed {plan.study.seed}, plan {plan.hash[:16]}, "
             f"{written}"

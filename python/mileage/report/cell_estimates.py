@@ -65,7 +65,10 @@ def point(found: Summary, words: Words) -> str:
 def with_interval(found: Summary, words: Words) -> str:
     """The geometric mean, with the interval where there is one: "512 (498 to 521)"."""
     ends = found.mean_ci95
-    return point(found, words) + (f" ({words(ends[0])} to {words(ends[1])})" if ends else "")
+    if ends is None:
+        return point(found, words)
+    low, high = map(words, ends)
+    return f"{point(found, words)} ({'no spread' if low == high else f'{low} to {high}'})"
 
 
 def is_wide(found: Summary) -> bool:

@@ -108,7 +108,10 @@ def effects_sentence(apart: EffectsApart, emphasis: str = "") -> str:
     number = [str(count) if count else "none" for count in counts]
     does = "reproduces" if moved else "changes"
     what = f"{len(counted)} {'published changes' if moved else 'tests'}"
-    start = "The" if apart.first.unit == "cycle" else "From one cycle only: the"
+    where = "in this simulation the" if apart.first.simulated else "the"
+    start = (
+        f"{where[0].upper()}{where[1:]}" if apart.first.unit == "cycle" else f"From one cycle only: {where}"
+    )
     claim = (
         f"{emphasis}{start} {names[lead]} {does} {number[lead]} of {what}, the {names[other]} "
         f"{number[other]}{emphasis}"
@@ -120,6 +123,10 @@ def effects_sentence(apart: EffectsApart, emphasis: str = "") -> str:
         claim += f": {largest.name} {one} by the {apart.causes[lead]}, {two} by the {apart.causes[other]}{published}"
     still = sum(row.moved and not row.given for row in rows)
     claim += f"; {still} remain{'s' if still == 1 else ''} open" if still else ""
+    against = [row for row in rows if row.against]
+    if against:
+        causes = " and the ".join(dict.fromkeys(apart.causes[at] for row in against for at in row.against))
+        claim += f", {len(against)} speak{'s' if len(against) == 1 else ''} against the {causes}"
     vetoes = _caveats(apart, veto=True)
     if vetoes:
         return f"Not conclusive because {listed(vetoes)}. What was measured: {claim}."
@@ -145,7 +152,8 @@ def _change(cell: CellVerdict | None) -> str:
         return "not measured"
     if cell.ci95 is None:
         return plain(percent(cell.ratio))
-    return plain(f"{percent(cell.ratio)} (95 % CI {interval(cell.ci95, cell.ratio)})")
+    ends = interval(cell.ci95, cell.ratio)
+    return plain(f"{percent(cell.ratio)} ({'' if cell.ci95[0] == cell.ci95[1] else '95 % CI '}{ends})")
 
 
 def _caveats(apart: EffectsApart, *, veto: bool) -> list[str]:
@@ -193,7 +201,7 @@ def effect_paragraphs(apart: EffectsApart) -> list[str]:
         against = next((apart.causes[row.against[0]] for row in rows if row.against), None)
         also = f"; not {against}: published as unchanged, but the {against} changes it" if against else ""
         found.append(
-            f"Cause: its effect alone has the sign and, within a factor of 2, the size; open: none has{also}."
+            f"Cause: its effect alone has the sign and, within a factor of 2, the size; open: none{also}."
         )
     if apart.note:
         found.append(apart.note)
@@ -233,7 +241,7 @@ def effect_lines(apart: EffectsApart, width: int) -> list[str]:
     return [
         *lines,
         "",
-        *(line for words in effect_paragraphs(apart) for line in wrapped(plain(words), width)),
+        *wrapped(plain(" ".join(effect_paragraphs(apart))), width),
     ]
 
 

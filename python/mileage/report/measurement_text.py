@@ -341,7 +341,9 @@ def _rate_words(cell: RatedCell, *, counted: bool, alone: bool = False) -> str:
     interval = ""
     if found.mean_ci95 is not None:
         low, high = found.mean_ci95
-        interval = f" (95 % interval {words(low)} to {words(high)} {unit}, {cell.runs} runs)"
+        ends = f"95 % interval {words(low)} to {words(high)} {unit}"
+        spread = "no spread between the runs" if words(low) == words(high) else ends
+        interval = f" ({spread}, {cell.runs} runs)"
     return f"{point(found, words)} {unit}{moved}{interval}"
 
 

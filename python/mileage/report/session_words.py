@@ -49,15 +49,18 @@ def history_lines(comparison: Comparison) -> list[str]:
         return []
     counts = sorted({one.end - one.first for one in level.levels})
     held = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}, by test,"
+    whole = counts == [len(level.sessions)]
+    baseline = f"all {counts[0]} sessions" if whole else f"{held} of {len(level.sessions)} sessions"
     between, within = (
         max((getattr(one, name) or 0.0) for one in level.levels) for name in ("between", "within")
     )
     tests = len(comparison.headline or comparison.cells)
-    all_tests = f"in any of {tests} tests together (Holm)" if tests > 1 else "in this test"
-    rate = f'Worse is asked one-sided; "slower" is wrong {all_tests} in 5 % of cases.'
+    rate = 'The chance of a wrong "slower" is at most 5 %'
+    among = f", among all {tests} tests together (one-sided, Holm)" if tests > 1 else " (one-sided)"
     lines = [
-        f"The level is that of {held} of {len(level.sessions)} sessions. {rate}",
-        f"Sessions needed for a loss (80 % power; spread {between:.1%} between sessions, {within:.1%} between runs):",
+        f"The baseline is {baseline}. {rate}{among}.",
+        "Sessions of a history that find a loss in a later one four times in five (by the test that varies most: "
+        f"{between:.1%} between sessions, {within:.1%} between runs):",
     ]
     return [*lines, *_needed_table(between, within, tests)]
 
