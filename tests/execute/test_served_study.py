@@ -97,7 +97,7 @@ def test_file_systems_meet_drives_of_their_own(tmp_path: Path, monkeypatch: pyte
     assert all((record.write_amplification or 0) >= 1 for record in counted)
     identity = profile_identity((tmp_path / "drive.toml").read_text())
     assert identity in planned.facts.identity
-    for text in (result.text(), (result.folder.path / "report.html").read_text()):
+    for text in (result.text(verbose=True), (result.folder.path / "report.html").read_text()):
         # Without spaces: a long path is broken where the line ends.
         plain = "".join(text.split())
         said = f"The drive {planned.study.target} ({identity}) is simulated: its answers reach the real"
