@@ -116,19 +116,10 @@ def prepare(folder: Path) -> None:
     """Make the files and the studies that the listed commands name and none of them makes."""
     for name in ("scratch", "ssd", "junk"):
         (folder / name).mkdir()
+    study = ("measure", "-t", "virtual:plain-64gib", "--operations", "100", "--repeat", "3", "--save")
     for name in ("old-study", "new-study", "disk-a", "disk-b"):
-        ask(
-            "measure",
-            "-t",
-            "virtual:plain-64gib",
-            "--operations",
-            "100",
-            "--repeat",
-            "3",
-            "--save",
-            name,
-            cwd=folder,
-        )
+        ask(*study, name, cwd=folder)
+    ask(*study, "baseline", "--append", "--sessions", "4", cwd=folder)
     kernels = written(folder, KERNELS)
     for name, kernel in (("one", "6.1"), ("two", "6.8")):
         ask("run", kernels, "--out", name, "--label", f"kernel={kernel}", cwd=folder)
