@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,30 @@ def test_a_new_baseline_begins_where_the_user_says(tmp_path: Path) -> None:
         ask("import", f"{name}.csv", "--out", name, cwd=tmp_path)
     ask("compare", "--history", *old, "tonight", "--fail-if", "slower", cwd=tmp_path, status=1)
     ask("compare", "--history", *new, "tonight", "--fail-if", "slower", cwd=tmp_path)
+
+
+def test_only_studies_of_the_same_target_show_its_spread(tmp_path: Path) -> None:
+    """How sure is the difference of two days? Truth: other days of this disk show it, those of another folder do not"""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+
+    def measure(target: str, day: str, home: str) -> None:
+        how = ("-w", "sequential_read", "--size", "1MiB", "--operations", "20", "--repeat", "2")
+        save = ("--save", f"{home}/{day}", "--session", day)
+        ask("measure", "-t", f"dir:{tmp_path / target}", *how, *save, cwd=tmp_path)
+
+    def codes() -> set[str]:
+        found = ask_json("compare", "kept/d0", "new/today", cwd=tmp_path)
+        return {caveat["code"] for caveat in found["caveats"]} & {"one-session", "session-spread"}
+
+    for home in ("kept", "new"):
+        (tmp_path / home).mkdir()
+    for day in ("d0", "d1", "d2"):
+        measure("one", day, "kept")
+    measure("one", "today", "new")
+    assert codes() == {"session-spread"}
+    (tmp_path / "kept" / "d2" / "plan.json").write_text("damaged")
+    assert codes() == {"one-session"}, "a study that nobody can read takes nothing from the comparison"
+    shutil.rmtree(tmp_path / "kept" / "d2")
+    measure("other", "d3", "kept")
+    assert codes() == {"one-session"}

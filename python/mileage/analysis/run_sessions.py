@@ -110,7 +110,8 @@ def _of_study(
     for boot, own in clusters:
         name = plan.study.session
         session = RunSession(
-            f"named {name}" if name else f"boot {boot}",
+            # A boot that is not known is no other one.
+            f"named {name}" if name else f"boot {boot}" if boot else f"plan {plan.hash} at {own[0][0]}",
             min(began for began, _, _ in own),
             max(ended for _, ended, _ in own),
             name,

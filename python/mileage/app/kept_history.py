@@ -66,7 +66,7 @@ def next_plan(asked: MeasurementRequest, history: Path, planned: Callable[[Study
     seed = max([asked.seed, *(plan.study.seed + 1 for plan in before)])
     plan = planned(one_off(msgspec.structs.replace(asked, seed=seed)))
     for other in before:
-        if not _is_of(plan, other):
+        if not is_of(plan, other):
             found = other.target if other.imported is None else other.imported.words
             raise Refused(
                 f"--save {history}",
@@ -78,7 +78,7 @@ def next_plan(asked: MeasurementRequest, history: Path, planned: Callable[[Study
     return plan
 
 
-def _is_of(plan: Plan, other: Plan) -> bool:
+def is_of(plan: Plan, other: Plan) -> bool:
     """Whether another plan is of the same target: by its identity where both have one, else by its text."""
     ours, theirs = plan.facts.identity, other.facts.identity
     same = ours == theirs if ours and theirs else plan.target == other.target

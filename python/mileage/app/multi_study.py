@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
+from mileage.app.kept_history import is_of
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample
@@ -60,10 +61,8 @@ def compare(
                 )
             return shown(stages_answer(first.plan, first.samples(), first, (one, other)))
     left, right = _sides(a, b, sides, stage)
-    shows = [*spread] or [*_kept_with(left, right)]
-    past = Past(
-        spread=tuple(_sessions_like(left, [one for text in shows for one in _studies_of(text)], stage))
-    )
+    shows = [one for text in spread for one in _studies_of(text)] or _kept_with(left, right)
+    past = Past(spread=tuple(_sessions_like(left, shows)))
     return shown(answer(left, right, "studies", past=past, by_session=True))
 
 
@@ -161,30 +160,40 @@ def _side(ours: Plan, studies: Sequence[tuple[StudyResult, str]], name: str) -> 
     return replace(parts[0], name=name, further=tuple(parts[1:]))
 
 
-def _sessions_like(
-    side: AnswerSide, studies: Sequence[str | StudyResult], stage: str | None
-) -> list[AnswerSide]:
-    """Studies as sides that show the spread of the tests of a side."""
-    return [_side(side.plan, [stage_of(study, stage)], _name(study)) for study in studies]
+def _sessions_like(side: AnswerSide, studies: Sequence[str | StudyResult]) -> list[AnswerSide]:
+    """Studies as sides that show the spread of a side: the stage that is named, or the side's own, or the last."""
+    found = []
+    for study in studies:
+        result, stage = stage_of(study, None)
+        is_named = isinstance(study, str) and not Path(study).exists()
+        if not is_named and _has_stage(result, side.stage):
+            stage = side.stage
+        found.append(_side(side.plan, [(result, stage)], _name(study)))
+    return found
+
+
+def _has_stage(result: StudyResult, stage: str) -> bool:
+    return any(run.role == "measure" and run.stage == stage for run in result.plan.runs)
 
 
 def _kept_with(left: AnswerSide, right: AnswerSide) -> list[str | StudyResult]:
     """The history of a side: the folder that it lies in, where all studies in it are of its target, but the other side.
 
-    Empty where there are fewer than three, or where a side has several sessions.
+    Empty where there are fewer than three of the same stage, or one that cannot be read, where a side has several
+    sessions, and for simulations and imports.
     """
-    if left.further or right.further:
+    sides = [side.study for side in (left, right) if side.run_sessions and not side.is_imported]
+    if left.further or right.further or len(sides) < 2:
         return []
-    mine, other = (side.study.folder.path.resolve() for side in (left, right) if side.study is not None)
-    for home, excluded in ((mine.parent, other), (other.parent, mine)):
-        found = [load(str(one)) for one in sorted(home.glob("*")) if is_study(one)]
-        targets = {result.plan.facts.identity for result in found}
+    places = [study.folder.path.resolve() for study in sides if study is not None]
+    for side, home, excluded in ((left, places[0].parent, places[1]), (right, places[1].parent, places[0])):
+        try:
+            found = [load(str(one)) for one in sorted(home.glob("*")) if is_study(one)]
+        except Refused:
+            continue
         kept = [result for result in found if result.folder.path.resolve() != excluded]
-        if (
-            len(targets) == 1
-            and all(result.plan.imported is None for result in found)
-            and len(kept) >= SPREAD_MIN
-        ):
+        same = all(is_of(side.plan, result.plan) and _has_stage(result, side.stage) for result in kept)
+        if same and len(kept) >= SPREAD_MIN:
             return [*kept]
     return []
 
