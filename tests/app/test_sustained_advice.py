@@ -90,3 +90,17 @@ def test_a_study_states_what_it_writes_and_its_command_has_the_size_of_its_file(
     planned = app.plan("degradation", target=f"dir:{tmp_path}", file="16MiB", quick=True)
     assert f"writes {format_bytes(bytes_written(planned.runs))} at most" in done.stderr
     assert "--file 16MiB" in " ".join(done.stdout.split())
+
+
+def test_a_limit_of_bytes_needs_runs_that_end_by_bytes(tmp_path: Path) -> None:
+    """Nobody knows before how much is written until a time is over, so a limit of it is none."""
+    study, out = tmp_path / "timed.toml", tmp_path / "out"
+    study.write_text(
+        f'name = "timed"\ntarget = "dir:{tmp_path}"\n[state]\nfile = "16MiB"\n'
+        '[[stage]]\nname = "measured"\nmeasure = ["writes"]\n'
+        '[measure.writes]\nworkload = "iops.random_write"\nrecord = "4KiB"\nstop = { time = "50 ms" }\n'
+    )
+    with pytest.raises(Refused) as refused:
+        app.run(str(study), out=out, max_write_bytes=1 << 50)
+    assert refused.value.refusals[0].code == "conflict"
+    assert not out.exists()

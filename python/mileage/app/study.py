@@ -275,7 +275,9 @@ def _announce(reporter: Progress, folder: StudyFolder, resolved: Plan) -> None:
     """Print where the study is, and before a real target is written how much will be written."""
     reporter.note(f"study folder: {folder.path}")
     if not resolved.facts.virtual:
-        reporter.note(f"writes {format_bytes(bytes_written(resolved.runs))} at most to {resolved.target}")
+        most = format_bytes(bytes_written(resolved.runs))
+        how_much = f"about {most}, by assumed rates," if _timed_writes(resolved) else f"{most} at most"
+        reporter.note(f"writes {how_much} to {resolved.target}")
 
 
 def _report(result: StudyResult, report: str | None, reporter: Progress) -> None:
@@ -359,10 +361,28 @@ def _folder_and_plan(
     return folder, resolved, choice_plans(resolved, asked=band)
 
 
+def _timed_writes(resolved: Plan) -> str:
+    """The first cell whose runs write until a time is over, and nothing else ends them; empty without one."""
+    for run in resolved.runs:
+        work = run.workload
+        if work is not None and work.changes and work.stop.bytes is None and work.stop.operations is None:
+            return run.cell
+    return ""
+
+
 def _refuse_writes(resolved: Plan, most_bytes: int | None) -> None:
-    """Raise Refused for a plan that may write more than `most_bytes`."""
+    """Raise Refused for a plan that may write more than `most_bytes`, or of which nobody knows it before."""
+    if most_bytes is None:
+        return
+    if timed := _timed_writes(resolved):
+        raise Refused(
+            "--max-writes",
+            f"{timed} writes until a time is over, and nobody knows how much that is",
+            advice="give it stop = { bytes = ... } too, or leave --max-writes out",
+            code="conflict",
+        )
     written = bytes_written(resolved.runs)
-    if most_bytes is not None and written > most_bytes:
+    if written > most_bytes:
         raise Refused(
             "--max-writes",
             f"the study writes {format_bytes(written)} at most, and {format_bytes(most_bytes)} are allowed",

@@ -61,6 +61,10 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
         ]
         text = msgspec.json.encode({"seed": found.seed, "studies": found.studies, "shares": rows})
         click.echo(msgspec.json.format(text, indent=2))
+    else:
+        click.echo(
+            f"\n{len(found.shares)} rows; BROKEN is printed beyond the chance that all of them together leave (5 %)."
+        )
     if not found.kept:
         broken = next(share for share in found.shares if not share.kept)
         raise JudgedFailure(
