@@ -60,7 +60,7 @@ def test_an_import_with_too_few_has_none(tmp_path: Path, counts: list[int], judg
     result = load(make_study(read_files(paths), tmp_path / "study").path)
     assert p99_of(result) == judged
     found = read(result.plan, result.content()).few_operations
-    assert found == ({} if judged else {"fio.randread 4 KiB": min(counts)})
+    assert found == ({} if judged else {("fio.randread 4 KiB", "p99"): min(counts)})
     result.write_report("text")
     with (tmp_path / "study" / "tables" / "imported.csv").open(newline="") as file:
         (row,) = DictReader(file)
@@ -80,7 +80,7 @@ def test_a_study_with_too_few_judges_its_rates_alone(tmp_path: Path, operations:
         *(["latency_p99_ns"] if judged else []),
     }
     found = result.reading().few_operations
-    assert found == ({} if judged else {cell.label: operations for cell in result.plan.cells})
+    assert found == ({} if judged else {(cell.label, "p99"): operations for cell in result.plan.cells})
 
 
 @pytest.mark.parametrize("operations", [200, 199])

@@ -17,7 +17,7 @@ use crate::runner_device::{AtOnce, RunnerDevice};
 use crate::single_host::SingleHost;
 use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{
-    CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
+    CommitTimes, CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
 };
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, PerKind, Step, Sync, Verify, Workload};
 
@@ -135,6 +135,8 @@ struct Thread {
     /// First counted submission.
     first_ns: u64,
     last_ns: u64,
+    /// Of a thread that syncs between its writes.
+    commits: Option<Box<CommitTimes>>,
 }
 
 /// A run in progress. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
@@ -190,12 +192,14 @@ struct RunLoop<'a, S, O, const PLAIN: bool> {
 impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAIN> {
     fn new(device: S, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
         let start_ns = device.now_ns();
+        let durable = workload.sync == Sync::Fua || device.writes_durably();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
                 let mut execution = Execution::new(workload, thread)?;
                 execution.look_further();
                 let (record, foretold) = (ThreadRecord::default(), Announcements::default());
-                Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns })
+                let commits = CommitTimes::of_thread(workload.syncs_on_the_way(), durable);
+                Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns, commits })
             })
             .collect();
         let at_once = |thread| match workload.load.warm_up_ns {
@@ -447,7 +451,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
     fn complete(&mut self, place: u32) -> u32 {
         let OutstandingOp { op, thread, failed, counted, submit_ns, complete_ns, .. } =
             self.outstanding[place as usize];
-        let Thread { execution, record, last_ns, .. } = &mut self.threads[thread as usize];
+        let Thread { execution, record, last_ns, commits, .. } = &mut self.threads[thread as usize];
         execution.complete(complete_ns);
         if failed {
             self.fail(complete_ns);
@@ -465,6 +469,9 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
         let (mut bytes_read, mut bytes_written) = (0, 0);
         if op.kind == OpKind::Sync {
             self.latency[op.kind].record(latency_ns);
+            if let Some(commits) = commits {
+                commits.synced(complete_ns);
+            }
             if self.sync_timed {
                 *last_ns = complete_ns;
             }
@@ -477,6 +484,9 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             record.ops_written += 1;
             record.bytes_written += bytes;
             bytes_written = bytes;
+            if let Some(commits) = commits {
+                commits.written(due_ns, complete_ns);
+            }
         } else {
             let (operations, total) = &mut self.commands[op.kind];
             *operations += 1;
@@ -537,6 +547,11 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             thread.record.elapsed_ns = thread.last_ns.saturating_sub(thread.first_ns);
             thread.record
         };
+        let latency = LatencyData {
+            response: self.response.to_data(),
+            ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), self.latency[kind].to_data())))
+                .with_commits(self.threads.iter().filter_map(|thread| thread.commits.as_deref()))
+        };
         let threads: Vec<ThreadRecord> = self.threads.into_iter().map(close).collect();
         let sum = |pick: fn(&ThreadRecord) -> u64| threads.iter().map(pick).sum();
         RunRecord {
@@ -549,10 +564,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             submit_ns,
             durable_ns,
             elapsed_ns: if workload.sync_timed { durable_ns } else { submit_ns },
-            latency: LatencyData {
-                response: self.response.to_data(),
-                ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), self.latency[kind].to_data())))
-            },
+            latency,
             series: self.series.to_data(),
             warm_up: self.warm_up.map(|(_, series)| series.to_data()),
             counters: names.iter().map(|name| (*name).to_owned()).zip(self.counters_now).collect(),

@@ -21,6 +21,11 @@ pub trait RunnerDevice {
     fn sector_bytes(&self) -> u32;
     /// The clock, in nanoseconds.
     fn now_ns(&self) -> u64;
+    /// Whether every write is durable when it completes, whatever the workload asks for.
+    fn writes_durably(&self) -> bool {
+        false
+    }
+
     /// Let time pass until this instant.
     fn advance_to(&mut self, now_ns: u64);
 

@@ -125,6 +125,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         latency: LatencyData {
             response: together(&|part: &Part| Cow::Borrowed(&part.response)),
             ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), latency(kind))))
+                .with_commits(parts.iter().filter_map(|part| part.commits.as_deref()))
         },
         split_latency: split_latency(parts),
         series: joined(|part| Some(&part.series)).unwrap_or_default(),

@@ -7,7 +7,8 @@ use crate::host::Host;
 use crate::written_content::JobContents;
 use mileage_drive::PageSizes;
 use mileage_measure::{
-    CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord, Usage,
+    CommitTimes, CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
+    Usage,
 };
 use mileage_workload::{FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FileStep};
 use serde::{Deserialize, Serialize};
@@ -219,6 +220,7 @@ fn words(call: &FileCall) -> String {
 struct Part {
     record: ThreadRecord,
     series: Series,
+    commits: CommitTimes,
     spans: TaskSpans,
     /// End of the last read or write.
     moved_ns: u64,
@@ -241,6 +243,7 @@ impl Phase {
         let part = Part {
             record: ThreadRecord::default(),
             series: Series::new(INTERVAL_NS, &[]),
+            commits: CommitTimes::default(),
             spans: TaskSpans::default(),
             moved_ns: 0,
         };
@@ -281,9 +284,12 @@ impl Phase {
         record.bytes_read += operation.bytes_read;
         record.bytes_written += operation.bytes_written;
         match operation.kind {
-            FileOperationKind::Sync => return,
+            FileOperationKind::Sync => return part.commits.synced(ended_ns),
             FileOperationKind::Read => record.ops_read += 1,
-            FileOperationKind::Write => record.ops_written += 1,
+            FileOperationKind::Write => {
+                record.ops_written += 1;
+                part.commits.written(began_ns, ended_ns);
+            }
             _ => record.ops_metadata += 1,
         }
         record.calls += 1;
@@ -312,6 +318,10 @@ impl Phase {
             all.merge(&part);
             all
         });
+        let mut data = |kind| latency.remove(kind).unwrap_or_default().to_data();
+        let kinds = ["read", "write", "sync", "metadata"];
+        let latency =
+            LatencyData::of(kinds.map(|kind| (kind, data(kind)))).with_commits(parts.iter().map(|part| &part.commits));
         let threads: Vec<ThreadRecord> = parts
             .into_iter()
             .map(|part| {
@@ -330,8 +340,6 @@ impl Phase {
         if entries > 0 {
             counters.insert("entries".to_owned(), entries);
         }
-        let mut data = |kind| latency.remove(kind).unwrap_or_default().to_data();
-        let kinds = ["read", "write", "sync", "metadata"];
         let record = RunRecord {
             bytes_read: sum(|thread| thread.bytes_read),
             bytes_written: sum(|thread| thread.bytes_written),
@@ -341,7 +349,7 @@ impl Phase {
             submit_ns,
             durable_ns,
             elapsed_ns,
-            latency: LatencyData::of(kinds.map(|kind| (kind, data(kind)))),
+            latency,
             series: series.map(|series| series.to_data()).unwrap_or_default(),
             counters,
             threads,

@@ -157,6 +157,7 @@ pub fn run<O: Observer>(
     let driven = WorkFileDriver {
         host,
         data_only,
+        dsync,
         ended: Vec::new(),
         sector_bytes: if opening.direct { sector_bytes } else { 1 },
     };
@@ -171,6 +172,7 @@ pub fn run<O: Observer>(
 struct WorkFileDriver<'a> {
     host: &'a mut Host,
     data_only: bool,
+    dsync: bool,
     sector_bytes: u32,
     ended: Vec<(u32, u64, Result<(), CallError>)>,
 }
@@ -195,6 +197,10 @@ impl RunnerDevice for WorkFileDriver<'_> {
 
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
+    }
+
+    fn writes_durably(&self) -> bool {
+        self.dsync
     }
 
     fn now_ns(&self) -> u64 {

@@ -11,11 +11,13 @@ mod readme {}
 
 #[macro_use]
 mod schema;
+mod commit_times;
 mod histogram;
 mod record;
 mod series;
 mod sparse_histogram;
 
+pub use commit_times::CommitTimes;
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
 pub use record::{
     Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, SplitLatencyData,

@@ -1,6 +1,6 @@
 //! The run record: all results of one run, as it is written to the journal.
 
-use crate::{HistogramData, SeriesData};
+use crate::{CommitTimes, Histogram, HistogramData, SeriesData};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,13 @@ stored! {
         /// Latencies of reads and writes from their intended start, waiting included; empty in the closed loop.
         #[serde(default)]
         pub response: HistogramData,
+        /// Latencies of commits: from the start of the first write that no sync covered yet to the return of the sync that
+        /// covers it. Where each write is durable by itself, those of writes. Only where a workload syncs between writes.
+        #[serde(default)]
+        pub commit: HistogramData,
+        /// Latencies of writes from their start to the return of the sync that covers them; likewise.
+        #[serde(default)]
+        pub durable_write: HistogramData,
     }
 }
 
@@ -46,6 +53,18 @@ impl LatencyData {
             *member = histogram;
         }
         found
+    }
+
+    /// These latencies with the commits and durable writes of all threads.
+    #[must_use]
+    pub fn with_commits<'a>(mut self, timed: impl IntoIterator<Item = &'a CommitTimes>) -> Self {
+        let (mut commit, mut durable_write) = (Histogram::default(), Histogram::default());
+        for times in timed {
+            commit.merge(&times.commit);
+            durable_write.merge(&times.durable_write);
+        }
+        (self.commit, self.durable_write) = (commit.to_data(), durable_write.to_data());
+        self
     }
 }
 

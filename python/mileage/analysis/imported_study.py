@@ -26,9 +26,9 @@ from mileage.model.caveat import Caveat, veto
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.imported_settings import INCIDENTAL
 from mileage.model.journal_entries import ImportedRun, SourceFile
+from mileage.model.metrics import METRICS, QUANTILES
 from mileage.plan import Plan
 from mileage.plan.iozone_suite import Suite
-from mileage.plan.named_workloads import METRICS
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes, whole_number
 from mileage.report import ValidityCheck
@@ -40,7 +40,7 @@ from mileage.report.view import CheckState
 from mileage.report.wording import counted
 from mileage.store import StudyFolder, outcome_of
 from mileage.store.cell_measurements import SHARES
-from mileage.store.tables import latency_count
+from mileage.store.tables import quantile_count
 
 REPEATS_MIN: Final = 5
 DATE_STEP_S: Final = 1.0
@@ -132,7 +132,7 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
     for label, records in by_cell.items():
         quantiles: dict[str, list[float]] = {}
         for record in records:
-            count = latency_count(record)
+            count = quantile_count(record, METRICS["p99"])
             for name, value in record.quantiles_ns.items():
                 share = SHARES.get(f"{name}_ns")
                 if share is None or count is None or quantile_is_supported(count, share):
@@ -354,7 +354,8 @@ def _trends(runs: Sequence[ImportedRun]) -> list[tuple[str, RepetitionTrend]]:
     values: dict[str, list[float]] = {}
     for run in runs:
         for metric in run.metrics[:1]:
-            values.setdefault(run.cell, []).append(getattr(run.record.reported, METRICS[metric]))
+            if (value := run.record.reported.figure(metric)) is not None:
+                values.setdefault(run.cell, []).append(value)
     found = [(cell, one) for cell, rates in values.items() if (one := repetition_trend(rates, len(values)))]
     return sorted(found, key=lambda entry: -abs(math.log1p(entry[1].change)))
 
@@ -427,11 +428,12 @@ def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
 
 
 def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
-    """Check whether each judged p99 has enough operations beyond it."""
+    """Check whether each judged quantile has enough operations beyond it."""
     counts = [
-        (count, run.cell)
+        (word, count, run.cell)
         for run in runs
-        if "p99" in run.metrics and (count := latency_count(run.record)) is not None
+        for word in run.metrics
+        if word in QUANTILES and (count := quantile_count(run.record, QUANTILES[word])) is not None
     ]
     return percentile_checks(counts)
 

@@ -15,6 +15,7 @@ from mileage.analysis.run_variation import Arms
 from mileage.analysis.stage_times import StageTimes
 from mileage.judge import Sample
 from mileage.model.journal_entries import AnyRun, Run
+from mileage.model.metrics import METRICS, MetricWord
 from mileage.plan import Plan
 from mileage.store.journal import JournalContent
 from mileage.store.tables import StagedTables, each_test, few_operations, measured_of
@@ -32,8 +33,8 @@ class JournalContents:
     arms: Arms
     hidden: HiddenLatency
     times: StageTimes
-    few_operations: dict[str, int] = field(default_factory=dict)
-    """Tests without a p99, since a run has too few operations for it: label, and the fewest operations of a run."""
+    few_operations: dict[tuple[str, MetricWord], int] = field(default_factory=dict)
+    """Tests without a quantile, since a run has too few operations: label and metric, and the fewest of a run."""
 
 
 def read(plan: Plan, content: JournalContent, staging: StagedTables | None = None) -> JournalContents:
@@ -42,20 +43,22 @@ def read(plan: Plan, content: JournalContent, staging: StagedTables | None = Non
     look, arms, hidden, times = FactCollector(plan), Arms(plan), HiddenLatency(), StageTimes()
     takers: list[FactCollector | Arms | HiddenLatency | StageTimes] = [look, times]
     takers += [arms, hidden] if plan.study.baseline is not None else []
-    few: dict[str, int] = {}
+    few: dict[tuple[str, MetricWord], int] = {}
     for entry in content.any_runs():
         for one in each_test(entry):
             samples += samples_of(one)
-            if (count := few_operations(one)) is not None:
-                few[one.cell] = min(count, few.get(one.cell, count))
+            for metric, count in few_operations(one).items():
+                place = (one.cell, metric)
+                few[place] = min(count, few.get(place, count))
             if staging is not None:
                 staging.add(one)
         if isinstance(entry, Run):
             for taker in takers:
                 taker.add(entry)
-    # The runs that still have a p99 have the most operations: judged alone, they would favour the faster ones.
+    # The runs that still have the quantile have the most operations: judged alone, they would favour the faster ones.
     if few:
-        samples = [one for one in samples if one.metric != "latency_p99_ns" or one.cell not in few]
+        without = {(cell, METRICS[metric].figure) for cell, metric in few}
+        samples = [one for one in samples if (one.cell, one.metric) not in without]
     return JournalContents(samples, look.found, arms, hidden, times, few)
 
 

@@ -16,6 +16,7 @@ from mileage.execute.machine_monitor import BACKING_READ, GROUP
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run
+from mileage.model.metrics import QUANTILES, MetricWord
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
 from mileage.store.tables import each_test
@@ -35,8 +36,8 @@ class RunReading:
     """Inputs of the audits, where it has a workload."""
     lasted_s: tuple[tuple[float, str], ...]
     """Seconds of each test, with its cell."""
-    counts: tuple[tuple[int, str], ...]
-    """Operations of each test that is judged by its p99, with its cell."""
+    counts: tuple[tuple[MetricWord, int, str], ...]
+    """Operations behind each quantile that a test is judged by, with its cell."""
     unwritten_share: float = 0.0
     """Share of what it read that nothing had written, on virtual flash."""
 
@@ -65,8 +66,8 @@ class JournalReading:
         return [one for run in self.each for one in run.lasted_s]
 
     @property
-    def counts(self) -> list[tuple[int, str]]:
-        """Operations of every test that is judged by its p99, with its cell."""
+    def counts(self) -> list[tuple[MetricWord, int, str]]:
+        """Operations behind every quantile that a test is judged by, with its cell."""
         return [one for run in self.each for one in run.counts]
 
     @property
@@ -113,7 +114,7 @@ class FactCollector:
             found.courses.add(cell, entry.stage, entry.record, sham=entry.arm == SHAM)
             bypasses = self._caches.get(cell, self._cache) == "direct"
             facts = _facts(entry, workload, bypasses=bypasses)
-        counted = "p99" in entry.metrics
+        quantiles = [QUANTILES[word] for word in entry.metrics if word in QUANTILES]
         found.each.append(
             RunReading(
                 cell=cell,
@@ -123,7 +124,11 @@ class FactCollector:
                 watch=entry.watch,
                 facts=facts,
                 lasted_s=tuple((one.record.elapsed_s, one.cell) for one in tests),
-                counts=tuple((one.record.judged_latency.count, one.cell) for one in tests if counted),
+                counts=tuple(
+                    (row.word, one.record.latencies_for(row).count, one.cell)
+                    for one in tests
+                    for row in quantiles
+                ),
                 unwritten_share=self._unwritten.share(entry),
             )
         )
@@ -132,14 +137,16 @@ class FactCollector:
 def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:
     record, watch, due = entry.record, entry.watch, workload.load.open
     device = record.usage.device
+    # A thread that waits for a sync between its writes has nothing else outstanding: all its places wait with it.
+    synced_ns = record.latency_of("sync").sum_ns * workload.depth if workload.sync_every else 0
     moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
     if device:
         moved = [device["read_bytes"], device["write_bytes"]]
     return RunFacts(
         cell=entry.cell,
         bypasses=bypasses,
-        latency_sum_ns=record.latency_of("read", "write").sum_ns,
-        elapsed_ns=record.submit_ns,
+        latency_sum_ns=record.latency_of("read", "write").sum_ns + synced_ns,
+        elapsed_ns=record.durable_ns if synced_ns else record.submit_ns,
         outstanding=workload.depth * workload.threads,
         offered_per_s=None if due is None or due.ramp is not None else float(due.operations_per_s),
         operations=record.ops_read + record.ops_written + record.ops_discarded,

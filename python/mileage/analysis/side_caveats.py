@@ -15,12 +15,13 @@ from mileage.analysis.planned_comparison import plan_of_cells
 from mileage.analysis.run_facts import JournalReading
 from mileage.analysis.steady_state_checks import changing
 from mileage.analysis.unwritten_reads import unwritten_caveats
-from mileage.analysis.validity_checks import P99, audits, grave_changes
+from mileage.analysis.validity_checks import audits, grave_changes
 from mileage.analysis.view import environment_changes
 from mileage.execute.device_failure import unfinished_lines
 from mileage.judge import Sample
 from mileage.judge.overload import ACHIEVED_MIN
 from mileage.model.caveat import BOTH, Caveat, limit, veto
+from mileage.model.metrics import QUANTILES, MetricWord
 from mileage.plan import Plan
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.workload import Workload
@@ -50,14 +51,19 @@ def study_caveats(
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
 
 
-def few_operations_caveats(few: Mapping[str, int]) -> list[Caveat]:
-    """Tests without a p99. `few`: the fewest operations of a run of each."""
-    if not few:
-        return []
-    needed = operations_needed(P99)
-    return [
-        limit("few-operations", tests=tuple(sorted(few)), fewest_operations=min(few.values()), needed=needed)
-    ]
+def few_operations_caveats(few: Mapping[tuple[str, MetricWord], int]) -> list[Caveat]:
+    """Tests without a quantile. `few`: the fewest operations of a run of each test and metric."""
+    found = []
+    for metric, row in QUANTILES.items():
+        counts = {cell: count for (cell, word), count in few.items() if word == metric}
+        if counts:
+            needed = operations_needed(row.quantile)
+            tests = tuple(sorted(counts))
+            fewest = min(counts.values())
+            found.append(
+                limit("few-operations", tests=tests, metric=metric, fewest_operations=fewest, needed=needed)
+            )
+    return found
 
 
 def model_caveats(plan: Plan) -> list[Caveat]:

@@ -19,6 +19,7 @@ from mileage.judge.disturbance import disturbances
 from mileage.judge.steady_state import drift
 from mileage.model.caveat import veto
 from mileage.model.journal_entries import FailedRun, Look, StageKey
+from mileage.model.metrics import QUANTILES, MetricWord
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import ValidityCheck
@@ -26,13 +27,13 @@ from mileage.report.audit_words import audit_words
 from mileage.report.quantity import duration
 from mileage.report.sentence import design_words
 from mileage.report.view import CheckState
+from mileage.report.wording import counted
 from mileage.store import skipped_runs
 from mileage.store.environment import key_of, weighty
 from mileage.store.journal import JournalContent
 
 Environment = dict[str, str]
 
-P99: Final = 0.99
 
 RUN_MIN_S: Final = 60.0
 """Seconds below which a run may have seen only what a device does at first: a cache that fills, spare space."""
@@ -129,17 +130,25 @@ def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> Vali
     return ValidityCheck("run length", "warn", f"{text}; {rule} ({advice})")
 
 
-def percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:
-    """Check whether the p99 of each judged run has enough operations beyond it."""
-    if not counts:
-        return []
-    fewest, cell = min(counts)
-    statement = f"at least {fewest:,} operations in each run ({cell})"
-    if quantile_is_supported(fewest, P99):
-        return [ValidityCheck("p99", "ok", statement)]
-    short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
-    rule = f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} are slower than the p99, which is then not judged"
-    return [ValidityCheck("p99", "warn", f"{statement}; {rule}")]
+def percentile_checks(every: Sequence[tuple[MetricWord, int, str]]) -> list[ValidityCheck]:
+    """Check whether each judged quantile of each run has enough operations beyond it.
+
+    `every`: the metric, its operations in a run, and the cell.
+    """
+    found = []
+    for row in QUANTILES.values():
+        counts = [(count, cell) for word, count, cell in every if word == row.word]
+        if not counts:
+            continue
+        fewest, cell = min(counts)
+        name = row.word.replace("_", " ")
+        statement = f"at least {counted(fewest, row.unit)} in each run ({cell})"
+        short = sum(not quantile_is_supported(count, row.quantile) for count, _ in counts)
+        if short:
+            rule = f"fewer than {BEYOND_MIN} are slower than the {name}, which is then not judged"
+            statement += f"; in {short} of {len(counts)} runs {rule}"
+        found.append(ValidityCheck(name, "warn" if short else "ok", statement))
+    return found
 
 
 def _repetition_checks(content: JournalContent) -> list[ValidityCheck]:

@@ -183,7 +183,7 @@ def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Cavea
 def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
     """What speaks against a conclusion from the runs of some cells in some stages of a study, or limits it."""
     reading = study.reading()
-    few = {cell: count for cell, count in reading.few_operations.items() if cell in cells}
+    few = {place: count for place, count in reading.few_operations.items() if place[0] in cells}
     found = few_operations_caveats(few)
     if study.plan.imported is not None:
         return [*imported_caveats(study.plan, study.folder, cells), *found]

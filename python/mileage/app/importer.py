@@ -33,10 +33,10 @@ from mileage.model.imported_record import ImportedRecord, ImportedSeries, Report
 from mileage.model.imported_settings import INCIDENTAL, NO_SETTINGS
 from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
 from mileage.model.journal_entries import Study as JournalHead
+from mileage.model.metrics import METRICS, QUANTILES, MetricWord
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
 from mileage.plan.import_origin import ImportedFile, ImportOrigin
-from mileage.plan.named_workloads import METRICS, Metric
 from mileage.plan.planned_runs import Cell, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State
@@ -49,7 +49,7 @@ STAGE: Final = "imported"
 _CAMPAIGN: Final = frozenset({"ior", "mdtest"})
 """Tools whose files are imported together: they come as one, and a campaign measures with both."""
 RUNS_MAX: Final = 100_000
-_HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
+_HEADLINE: Final[dict[Kind, tuple[MetricWord, ...]]] = {
     "throughput": ("throughput", "iops", "time"),
     "iops": ("iops", "throughput", "time"),
     "time": ("time", "throughput", "iops"),
@@ -188,7 +188,7 @@ def _separate_metrics(runs: Sequence[tuple[Source, Result, ToolRun]]) -> None:
     """
     first: dict[str, tuple[str, Source, ToolRun]] = {}
     for source, result, run in runs:
-        for metric in [word for word in metrics_of(run) if word != "p99"]:
+        for metric in [word for word in metrics_of(run) if word not in QUANTILES]:
             other, before, twin = first.setdefault(run.cell, (metric, source, run))
             if other == metric:
                 continue
@@ -280,15 +280,20 @@ def words_of(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
-    """The metrics that judge a run: the headline of its kind, and the 99th percentile where the file has it.
+def metrics_of(run: ToolRun) -> tuple[MetricWord, ...]:
+    """The metrics that judge a run: the headline of its kind, and the quantiles that the file has.
+
+    Where what was written was synced, the syncs are judged and not the writes into the page cache.
 
     Empty where the file has only a mean latency: the length of a log is no result.
     """
-    headline = [word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None][:1]
+    headline = [word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word].figure) is not None][:1]
     if headline == ["time"] and run.kind != "time" and run.quantiles_ns:
         headline = []
-    return (*headline, "p99") if run.latency_p99_ns is not None else tuple(headline)
+    synced = [word for word, row in QUANTILES.items() if row.figure in run.latencies_ns]
+    has_own = run.latency_p99_ns is not None and not (synced and not run.ops_read)
+    own: list[MetricWord] = ["p99"] if has_own else []
+    return (*headline, *own, *synced)
 
 
 def blocks_of(runs: Sequence[tuple[Source, Result, ToolRun]]) -> list[int]:
@@ -470,7 +475,9 @@ def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> ImportedRun:
         metrics=list(metrics_of(run)),
         levels=run.levels,
         record=ImportedRecord(
-            reported=ReportedFigures(run.rate_bytes_per_s, run.ops_per_s, run.latency_p99_ns, run.elapsed_s),
+            reported=ReportedFigures(
+                run.rate_bytes_per_s, run.ops_per_s, run.latency_p99_ns, run.elapsed_s, run.latencies_ns
+            ),
             bytes_read=run.bytes_read,
             bytes_written=run.bytes_written,
             ops_read=run.ops_read,

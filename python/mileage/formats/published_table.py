@@ -19,7 +19,8 @@ from mileage.errors import Refused
 from mileage.formats.number_parser import whole
 from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S
 from mileage.judge.published_differences import PublishedCell
-from mileage.judge.published_means import METRICS, PrintedArm, PrintedCell
+from mileage.judge.published_means import PrintedArm, PrintedCell
+from mileage.model.metrics import METRICS
 from mileage.regular_file import read_regular
 
 DIFFERENCE: Final = "diff_percent"

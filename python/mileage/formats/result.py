@@ -58,6 +58,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
     ops_per_s: float | None = None
     latency_p99_ns: float | None = None
     elapsed_s: float | None = None
+    latencies_ns: dict[str, float] = {}
+    """Quantiles of syncs and commits, by the names in `model.metrics`."""
     bytes_read: int | None = None
     bytes_written: int | None = None
     ops_read: int | None = None

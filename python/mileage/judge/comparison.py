@@ -1,8 +1,9 @@
 """From samples to a judged table: families, adjusted p values and one verdict per cell and metric.
 
 Two families, as declared here and nowhere else: the headline (one rate per cell: bytes per second for
-throughput, operations per second for iops) is corrected by Holm; the grid (every cell and metric, latency
-included) by Benjamini-Hochberg. A headline cell is judged by its Holm p, every other by its BH p.
+throughput, operations per second for iops; commit times where commits were timed) is corrected by Holm; the grid
+(every cell and metric, latency included) by Benjamini-Hochberg. A headline cell is judged by its Holm p, every other by
+its BH p.
 Refuses nothing that a study can hold: a cell that cannot be tested is undecided, stays out of the families,
 and its note says why. ValueError is for misuse by the caller only.
 """
@@ -35,12 +36,14 @@ from mileage.judge.standings import CellStandings
 from mileage.judge.summary import superiority
 from mileage.judge.verdict import Verdict, decide, relevance_of
 from mileage.model.caveat import BOTH, Caveat, Side, limit, note, veto
+from mileage.model.metrics import METRICS
 
 Interval = tuple[float, float]
 
 RESAMPLING_SEED: Final = 1
 """From which blocks are drawn for the interval of the mean ratio, so that a report is the same each time."""
 HEADLINE_METRICS: Final = RATE_METRICS
+COMMIT_METRICS: Final = tuple(row.figure for row in METRICS.values() if row.latency == "commit")
 HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
     "throughput": "rate_bytes_per_s",
     "iops": "ops_per_s",
@@ -376,12 +379,12 @@ def judged(
         for i, found in enumerate(evidence)
         if found.estimate is not None and is_tested
     }
-    family = [i for i in p_raw if _is_headline(evidence[i].sample, fixed_rate)]
+    committed = {one.sample.cell for one in evidence if one.sample.metric in COMMIT_METRICS}
+    is_first = [_is_headline(one.sample, fixed_rate, committed) for one in evidence]
+    family = [i for i in p_raw if is_first[i]]
     cells = _cells(evidence, relevance, alpha, p_raw, family)
     counts = _most_units(evidence)
-    headline = tuple(
-        c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample, fixed_rate)
-    )
+    headline = tuple(c for c, first in zip(cells, is_first, strict=True) if first)
     family_cells = headline or tuple(cells)
     if family_cells and max(max(cell.n_baseline, cell.n_candidate) for cell in family_cells) == 1:
         caveats = (*caveats, limit("one-run"))
@@ -513,7 +516,10 @@ def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bo
     return (p_raw <= alpha) != (found.exact.p <= alpha)
 
 
-def _is_headline(sample: Sample, fixed_rate: Collection[str]) -> bool:
+def _is_headline(sample: Sample, fixed_rate: Collection[str], committed: Collection[str]) -> bool:
+    """Whether a test is judged by it first. `committed`: the tests whose commits are timed."""
+    if sample.cell in committed:
+        return sample.metric in COMMIT_METRICS
     if sample.cell in fixed_rate:
         return sample.metric.startswith("latency")
     return sample.metric in HEADLINE_METRICS and (

@@ -2,7 +2,8 @@
 
 Scope: a rule as words of the verdict: `slower`, `faster`, `different` (either) or `undecided`; by more than a share,
 `slower > 5%`; or `not shown within 5%`, which is broken by every cell that has not been shown to be at most that much
-worse. Before it a metric (`rate`, `p99` or `time`) may stand, and before that a pattern of cells: `iops.*: p99 slower`.
+worse. Before it a metric (`rate`, `p99`, `commit_p99`, `time` ...) may stand, and before that a pattern of cells:
+`iops.*: p99 slower`.
 A rule is broken, kept, or cannot be judged: of a cell that has no interval, or when a caveat forbids conclusions.
 Such a cell is undecided, so that `undecided` is broken by it.
 Refuses (ValueError) what is no rule, and a rule that no cell answers to: a gate that guards nothing must not be green.
@@ -18,17 +19,17 @@ import msgspec
 
 from mileage.judge.comparison import CellVerdict, Comparison
 from mileage.judge.verdict import Verdict
+from mileage.model.metrics import METRICS
 
 Outcome = Literal["broken", "kept", "cannot be judged"]
 
-_METRICS: Final = {
+_METRICS: Final[dict[str, tuple[str, ...]]] = {
     "rate": ("rate_bytes_per_s", "ops_per_s"),
-    "p99": ("latency_p99_ns",),
-    "time": ("elapsed_s",),
+    **{word: (row.figure,) for word, row in METRICS.items() if not row.higher_is_better},
 }
 _NUMBER: Final = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%"
 _RULE: Final = re.compile(
-    r"\s*(?:(?P<cells>\S.*?)\s*:\s+)?(?:(?P<metric>rate|p99|time)\s+)?"
+    rf"\s*(?:(?P<cells>\S.*?)\s*:\s+)?(?:(?P<metric>{'|'.join(_METRICS)})\s+)?"
     rf"(?:(?P<word>slower|faster|different)(?:\s*>\s*{_NUMBER})?|(?P<undecided>undecided)|not\s+shown\s+within\s+{_NUMBER})\s*"
 )
 

@@ -8,7 +8,7 @@ Refuses what no table can mean: a mean of 0 or below, a negative deviation, fewe
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import cast
 
 import msgspec
 
@@ -17,14 +17,7 @@ from mileage.judge.evidence import Evidence
 from mileage.judge.ratio import Moments, welch_of_moments
 from mileage.judge.samples import TORTURE, Sample
 from mileage.judge.verdict import DEFAULT_RELEVANCE
-
-METRICS: Final = {
-    "throughput": ("rate_bytes_per_s", True),
-    "iops": ("ops_per_s", True),
-    "p99": ("latency_p99_ns", False),
-    "time": ("elapsed_s", False),
-}
-"""Words for what a row measures: the metric, and whether more of it is better. Any unit will do, both arms in one."""
+from mileage.model.metrics import METRICS, MetricWord
 
 
 class PrintedArm(msgspec.Struct, frozen=True):
@@ -36,7 +29,7 @@ class PrintedArm(msgspec.Struct, frozen=True):
 
 
 class PrintedCell(msgspec.Struct, frozen=True):
-    """One row: the words that name the cell, a word of `METRICS`, and both arms."""
+    """One row: the words that name the cell, a word of `model.metrics.METRICS`, and both arms."""
 
     name: str
     metric: str
@@ -82,11 +75,11 @@ def compare_printed(
 
 def _evidence(cell: PrintedCell) -> Evidence:
     low, high = _moments(cell, cell.baseline), _moments(cell, cell.candidate)
-    metric, higher_is_better = METRICS[cell.metric]
+    row = METRICS[cast(MetricWord, cell.metric)]
     measure = cell.metric if cell.metric == "iops" else "throughput"
     known = cell.has_unit or cell.metric == "iops"
     place = Sample(
-        0, 1, TORTURE, "printed", 1, measure, cell.name, metric, cell.baseline.mean, higher_is_better
+        0, 1, TORTURE, "printed", 1, measure, cell.name, row.figure, cell.baseline.mean, row.higher_is_better
     )
     return Evidence(
         sample=place,

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+from mileage.model.metrics import METRICS
+
 Verdict = Literal["faster", "slower", "real but irrelevant", "same", "undecided", "not conclusive"]
 """The last stands in a report in the place of each verdict that a veto makes void; `decide` never gives it."""
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)[:-1]
@@ -20,7 +22,7 @@ DEFAULT_RELEVANCE: Final[Mapping[str, float]] = MappingProxyType(
 """Smallest relative change that matters, by kind of metric."""
 
 _KIND_OF_METRIC: Final[Mapping[str, str]] = MappingProxyType(
-    {"rate_bytes_per_s": "throughput", "ops_per_s": "iops", "latency_p99_ns": "p99", "elapsed_s": "time"}
+    {row.figure: row.margin for row in METRICS.values()}
 )
 
 

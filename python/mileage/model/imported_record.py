@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from mileage.model.histogram import Histogram
+from mileage.model.metrics import METRICS, MetricWord
 from mileage.model.number_ranges import Count, Figure
 
 
@@ -39,6 +40,13 @@ class ReportedFigures(msgspec.Struct, frozen=True):
     ops_per_s: Figure | None
     latency_p99_ns: Figure | None
     elapsed_s: Figure | None
+    latencies_ns: dict[str, Figure] = {}
+    """Quantiles of commits and syncs, by the names in `model.metrics`."""
+
+    def figure(self, word: MetricWord) -> float | None:
+        """The value of a metric; None where the tool does not print it."""
+        name = METRICS[word].figure
+        return self.latencies_ns[name] if name in self.latencies_ns else getattr(self, name, None)
 
 
 class ImportedRecord(msgspec.Struct, frozen=True, kw_only=True):

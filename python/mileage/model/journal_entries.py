@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from mileage.model.imported_record import ImportedRecord
+from mileage.model.metrics import MetricWord
 from mileage.model.number_ranges import COUNT_MAX, Count, Number, Total
 from mileage.model.run_record import RunRecord
 
@@ -52,7 +53,7 @@ class _AnyRun(Entry, frozen=True, kw_only=True, tag="unknown"):
     measure: str
     cell: str
     levels: dict[str, str] = {}
-    metrics: list[Literal["throughput", "iops", "p99", "time"]]
+    metrics: list[MetricWord]
     seed: Total = 0
 
     @property

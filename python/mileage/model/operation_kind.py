@@ -30,8 +30,13 @@ OPERATION_KINDS: Final[dict[OperationKind, LatencyKind]] = {
 }
 """In the order of reports."""
 LATENCY_KINDS: Final[dict[str, LatencyKind]] = dict(
-    [*OPERATION_KINDS.items(), ("metadata", LatencyKind("metadata"))]
+    [
+        *OPERATION_KINDS.items(),
+        ("metadata", LatencyKind("metadata")),
+        ("commit", LatencyKind("commit", is_waited_for=False)),
+        ("durable_write", LatencyKind("durable write", is_waited_for=False)),
+    ]
 )
-"""Those of a workload, and work on names: every kind of a run record but `response`."""
+"""Those of a workload, work on names, and the two that end with a sync: every kind of a run record but `response`."""
 WAITED_FOR: Final = tuple(name for name, kind in LATENCY_KINDS.items() if kind.is_waited_for)
 """Kinds of operations that a user waits for."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mileage.model.histogram import Histogram
+from mileage.model.metrics import Metric
 from mileage.model.number_ranges import Count
 from mileage.model.operation_kind import WAITED_FOR
 from mileage.model.write_amplification import write_amplification
@@ -338,6 +339,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The latencies that a run is judged by: in the open loop from when operations were due, else `service`."""
         response = self.latency.get("response", EMPTY)
         return response if response.count else self.service
+
+    def latencies_for(self, metric: Metric) -> Histogram:
+        """The latencies that a quantile is of."""
+        return self.judged_latency if metric.latency == "judged" else self.latency_of(metric.latency)
 
     @property
     def operations(self) -> int:

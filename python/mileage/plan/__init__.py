@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from mileage.model.metrics import METRICS
     from mileage.model.target_facts import TargetFacts
     from mileage.plan.builtin import builtin_names, builtin_text
     from mileage.plan.custom_workloads import trace_paths
     from mileage.plan.estimate import Estimate
     from mileage.plan.factors import Setting, part_of
     from mileage.plan.families import WORKLOADS
-    from mileage.plan.named_workloads import METRICS, NamedWorkload
+    from mileage.plan.named_workloads import NamedWorkload
     from mileage.plan.one_off_study import MeasurementRequest
     from mileage.plan.pattern import TraceFile
     from mileage.plan.planned_runs import Cell, Plan, PlannedRun
@@ -44,7 +45,8 @@ else:
             "mileage.plan.study_reader": ("parse_study",),
             "mileage.plan.toml_writer": ("to_toml",),
             "mileage.plan.workload": ("Stop", "Workload"),
-            "mileage.plan.named_workloads": ("METRICS", "NamedWorkload"),
+            "mileage.plan.named_workloads": ("NamedWorkload",),
+            "mileage.model.metrics": ("METRICS",),
         },
     )
 

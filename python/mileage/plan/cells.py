@@ -13,6 +13,7 @@ from typing import Final, cast
 import msgspec
 
 from mileage.errors import Refusal, Refused
+from mileage.model.metrics import METRICS, MetricWord
 from mileage.model.target_facts import TargetFacts
 from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
@@ -23,10 +24,11 @@ from mileage.plan.faults import BrokenStudy, Faults
 from mileage.plan.file_job import JobRequest
 from mileage.plan.io_options import IoOptions, Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
-from mileage.plan.named_workloads import METRICS, Kind, Metric, NamedWorkload, as_done, on_target
+from mileage.plan.named_workloads import Kind, NamedWorkload, as_done, on_target
 from mileage.plan.page_cache_state import read_cache
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
+from mileage.plan.quantiles import operations_needed
 from mileage.plan.run_action import FileJob
 from mileage.plan.study import Measure, Size, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of
@@ -104,22 +106,33 @@ class _WorkloadMaker:
                     )
         sound = self._are_jobs_sound(path, measure, [named for named in found if named.job is not None])
         # Faults of a job are reported once for the table, not once for each of its combinations of levels.
+        unused = {word for word in listed(measure.metric) if word in _OF_COMMITS}
         for slot in slots(measure, found):
             if slot.named.job is not None and not sound:
                 continue
-            metrics = _metrics(measure, slot.named)
             cell = Cell(
                 label="",
                 table=name,
-                kind=_kind(slot.named, metrics),
-                metrics=metrics,
+                kind=slot.named.kind,
+                metrics=(),
                 blocks=blocks_of(measure.repeat),
                 workload=None,
                 title=slot.named.title,
                 key=slot.key,
             )
             work = self._job_of if slot.named.job is not None else self._io_of
-            yield msgspec.structs.replace(cell, **work(path, measure, found, slot))
+            cell = msgspec.structs.replace(cell, **work(path, measure, found, slot))
+            metrics = _metrics(measure, slot.named, cell)
+            unused -= set(metrics)
+            yield msgspec.structs.replace(cell, metrics=metrics, kind=_kind(slot.named, metrics))
+        if unused:
+            refuse(
+                self._study,
+                f"{path}.metric",
+                found=", ".join(sorted(unused)),
+                advice="sync between writes (sync_every) or write with dsync, so that there are commits to time",
+                code="no-effect",
+            )
 
     def _io_of(
         self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
@@ -416,12 +429,32 @@ def _processes_problem(processes: int, workload: Workload) -> Refusal | None:
     return None
 
 
-def _kind(named: NamedWorkload, metrics: Sequence[Metric]) -> Kind:
+_OF_COMMITS: Final = frozenset(word for word, row in METRICS.items() if row.latency not in ("", "judged"))
+"""Metrics that only a workload with commits has."""
+
+
+def _kind(named: NamedWorkload, metrics: Sequence[MetricWord]) -> Kind:
     """Kind of the judged rate: the workload's own, or the single rate that a study asks for."""
     asked = [kind for kind in _RATES if kind in metrics]
     return asked[0] if len(asked) == 1 else named.kind
 
 
-def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:
-    wanted = listed(measure.metric)
-    return tuple(metric for metric in METRICS if metric in wanted) if wanted else named.metrics
+def _metrics(measure: Measure, named: NamedWorkload, cell: Cell) -> tuple[MetricWord, ...]:
+    """What the table asks for; otherwise the workload's own, where commits replace the writes that they contain."""
+    work = cell.workload
+    commits = work is not None and _has_commits(work, cell.reach)
+    if wanted := listed(measure.metric):
+        return tuple(word for word in METRICS if word in wanted and (commits or word not in _OF_COMMITS))
+    if work is None or not commits or "time" in named.metrics:
+        return named.metrics
+    own: list[MetricWord] = [word for word in named.metrics if word != "p99"]
+    # A run that ends before it has commits enough is not asked for their p99.
+    needed = operations_needed(METRICS["commit_p99"].quantile) * max(1, work.sync_every)
+    enough = work.stop.operations is None or work.stop.operations >= needed
+    return (*own, "commit_p50", "commit_p99") if enough else (*own, "commit_p50")
+
+
+def _has_commits(work: Workload, reach: Reach | None) -> bool:
+    """Whether a run has times of commits: it syncs between its writes, or each write is durable when it completes."""
+    durable = work.sync == "fua" or (reach is not None and reach.options.dsync)
+    return work.changes and (work.sync_every > 0 or durable)

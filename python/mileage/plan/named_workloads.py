@@ -10,24 +10,16 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.model.metrics import MetricWord
 from mileage.model.target_kind import Capabilities
 from mileage.plan.file_job import Job, Programs
 from mileage.plan.io_options import IoOptions, merged, unused_keys
 from mileage.plan.pattern import OperationShares, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
-Metric = Literal["throughput", "iops", "p99", "time"]
 Kind = Literal["throughput", "iops", "time"]
 
-METRICS: Final[dict[Metric, str]] = {
-    "throughput": "rate_bytes_per_s",
-    "iops": "ops_per_s",
-    "p99": "latency_p99_ns",
-    "time": "elapsed_s",
-}
-"""The words of a study file, and the names that samples carry; the unit is last."""
-
-METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {
+METRICS_OF: Final[dict[Kind, tuple[MetricWord, ...]]] = {
     "throughput": ("throughput",),
     "iops": ("iops", "p99"),
     "time": ("time",),
@@ -47,7 +39,7 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """0..100 percent of the operations."""
     kind: Kind
     """Relevance margin by which it is judged."""
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MetricWord, ...]
     """Metrics recorded by default."""
     how: IoOptions = IoOptions()
     """The keys that it sets; `reads` is in `read_percent`."""

@@ -373,12 +373,15 @@ def _table(
     """The [measure] table for one set of record sizes; `shared` has the keys that all tables share."""
     named = [found for members in meant.values() for found in members]
     words = tuple(meant)
+    # Commits, where there are any, are judged by default, in place of the writes that they contain.
+    commits = shared.sync_every or shared.dsync or shared.sync == "fua" or "sync_every" in shared.vary
+    is_rate = all(found.kind == "throughput" for found in named)
     return msgspec.structs.replace(
         shared,
         workload=words if len(words) > 1 else words[0],
         record=records if len(records) > 1 else next(iter(records), None),
         stop=_stop(asked, named),
-        metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
+        metric=("throughput", "p99") if is_rate and not commits else None,
     )
 
 

@@ -15,11 +15,11 @@ import msgspec
 
 from mileage.json_text import decode_json
 from mileage.model.cell_key import CellKey
+from mileage.model.metrics import MetricWord
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.factors import Setting
 from mileage.plan.import_origin import ImportOrigin
 from mileage.plan.io_options import Reach
-from mileage.plan.named_workloads import Metric
 from mileage.plan.run_action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.study import Study
 from mileage.plan.toml_writer import plan_to_toml
@@ -47,8 +47,8 @@ class Cell(msgspec.Struct, frozen=True):
     """NAME of the table."""
     kind: Literal["throughput", "iops", "time"]
     """Which relevance margin its rates are judged by."""
-    metrics: tuple[Metric, ...]
-    """Recorded metrics: words of `named_workloads.METRICS`."""
+    metrics: tuple[MetricWord, ...]
+    """Recorded metrics: words of `model.metrics.METRICS`."""
     blocks: int
     """Number of measurements in each stage of each cycle and arm."""
     workload: Workload | None
@@ -93,7 +93,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """For role "measure" the kind, "throughput" or "iops"; "" for others."""
     cell: str
     """Label of the cell; NAME of the [torture.NAME] table for torture, prepare and the sham's idling."""
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MetricWord, ...]
     """Recorded metrics; empty for runs that are not measured."""
     workload: Workload | None
     """The I/O, with this run's seed; None for role "idle"."""

@@ -208,7 +208,8 @@ class Measure(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     repeat: Blocks | Repeat = 5
     """How often."""
     metric: str | tuple[str, ...] | None = None
-    """"throughput", "iops", "p99"; None means those of the workload."""
+    """Words of `model.metrics.METRICS`, such as "iops" and "commit_p99"; None means those of the workload, and where it
+    syncs between its writes its commits."""
     fidelity: bool = False
     """IOzone's tests make the calls of IOzone 3.471 rather than do what their names say."""
     iozone: IozoneSwitches | None = None

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refusal
+from mileage.model.metrics import METRICS
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.conversion import mismatch_of, with_ranges_checked
@@ -25,7 +26,7 @@ from mileage.plan.families import find_workloads
 from mileage.plan.faults import Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
 from mileage.plan.io_options import HOW_KEYS, IoOptions, check_how
-from mileage.plan.named_workloads import METRICS, NamedWorkload
+from mileage.plan.named_workloads import NamedWorkload
 from mileage.plan.profiles import PROFILES
 from mileage.plan.study import (
     REPORT_LEVELS,

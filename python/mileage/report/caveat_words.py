@@ -7,11 +7,13 @@ comparison, and a caveat of one side alone says which.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from mileage.model.caveat import Caveat
+from mileage.model.metrics import METRICS, MetricWord
 from mileage.plan import sizes
 from mileage.report.quantity import duration
+from mileage.report.wording import counted
 from mileage.targets.io_limits import limit_words
 
 
@@ -188,9 +190,10 @@ def _model_miss(caveat: Caveat, _: _Names) -> str:
 
 def _few_operations(caveat: Caveat, _: _Names) -> str:
     f = caveat.figures
+    row = METRICS[cast(MetricWord, f["metric"])]
     return (
-        f"the p99 of {some(caveat.tests)} is not judged: {f['fewest_operations']:,} operations in a run, "
-        f"{f['needed']:,} are needed"
+        f"the {row.word.replace('_', ' ')} of {some(caveat.tests)} is not judged: "
+        f"{counted(int(f['fewest_operations']), row.unit)} in a run, {f['needed']:,} are needed"
     )
 
 

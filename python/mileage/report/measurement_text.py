@@ -127,20 +127,31 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     if opened:
         rows += _quantiles("response", cell.latency["response"])
         rows.append(("", "(service: from the submission; response: from when it was due)"))
-    if "sync" in cell.latency:
-        sync = cell.latency["sync"]
-        rows.append(("sync", f"{counted(sync.count, 'time')}, {duration(sync.mean_ns)} each"))
+    sync = cell.latency.get("sync")
+    if (commit := cell.latency.get("commit")) is not None:
+        # The question is when a write is safe: the write into memory comes after it.
+        each = counted(round(cell.ops_written / commit.count), "write")
+        synced = sync is not None and sync.count >= commit.count
+        what = (
+            f"the start of {each} to the end of the sync"
+            if synced
+            else "writes are durable when they complete"
+        )
+        rows = [*_quantiles("commit", commit, "commit"), ("", f"({what})"), *rows]
+    if sync is not None:
+        rows += _quantiles("sync", sync, "sync")[:1]
+        rows.append(("", f"({counted(sync.count, 'time')}, {duration(sync.mean_ns)} each)"))
     return rows
 
 
-def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
+def _quantiles(name: str, latency: Latency, unit: str = "operation") -> list[tuple[str, str]]:
     """The quantiles that there are enough operations for; a second row lists the others."""
     known = {word: ns for word, field in _QUANTILES.items() if (ns := getattr(latency, field)) is not None}
     words = [f"{word} {duration(ns)}" for word, ns in known.items()]
     rows = [(name, "   ".join([*words, f"max {duration(latency.max_ns)}"]))]
     missing = [word for word in _QUANTILES if word not in known]
     if missing:
-        rows.append(("", f"({counted(latency.count, 'operation')}, too few; {_needed(missing)})"))
+        rows.append(("", f"({counted(latency.count, unit)}, too few; {_needed(missing)})"))
     return rows
 
 
@@ -235,8 +246,9 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
     if len(cells) < len(every):
         lines += _wrapped(f"and {len(every) - len(cells)} more cells; {elsewhere}")
     lines.append("")
-    opened = any("response" in cell.latency for cell in cells)
-    words = "an operation"
+    kind = _shown_kind(cells)
+    opened = kind == "response"
+    words = "a commit, from its first write to the end of its sync" if kind == "commit" else "an operation"
     if opened:
         words += ", from when it was due"
         words += "" if any(_shows_memory(cell) for cell in cells) else "; serv p99: from its submission"
@@ -247,7 +259,6 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
         lines += _wrapped(
             "time: wall time of a run, from the first start to the last end of its tasks; a geometric mean."
         )
-    kind = "response" if opened else "all"
     shown = [cell.latency[kind] for cell in cells if kind in cell.latency]
     missing = [w for w, field in _QUANTILES.items() if any(getattr(found, field) is None for found in shown)]
     if missing:
@@ -350,9 +361,9 @@ def _rate_words(cell: RatedCell, *, counted: bool, alone: bool = False) -> str:
 def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
     """The columns that these cells have figures for."""
     repeated = any(cell.runs > 1 for cell in cells)
-    opened = any("response" in cell.latency for cell in cells)
+    kind = _shown_kind(cells)
+    opened = kind == "response"
     timed = any(cell.cpu_ns_per_op is not None for cell in cells)
-    kind = "response" if opened else "all"
     columns: list[Column] = [
         ("MiB/s", 8, lambda cell: point(rate_of(cell, "rate_bytes_per_s"), mib_per_s)),
         ("MB/s", 8, lambda cell: point(rate_of(cell, "rate_bytes_per_s"), mb_per_s)),
@@ -380,6 +391,13 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
     if timed and not (repeated and opened):
         columns.append(("CPU/op", 8, lambda cell: duration(cell.cpu_ns_per_op)))
     return columns
+
+
+def _shown_kind(cells: Sequence[MeasuredCell]) -> str:
+    """The latencies of the columns: of commits where all cells have them, else of operations."""
+    if all("commit" in cell.latency for cell in cells):
+        return "commit"
+    return "response" if any("response" in cell.latency for cell in cells) else "all"
 
 
 def _only_names(cells: Sequence[MeasuredCell]) -> bool:

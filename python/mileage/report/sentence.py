@@ -18,6 +18,7 @@ from mileage.judge.verdict import Verdict
 from mileage.model.caveat import Caveat
 from mileage.plan.sizes import format_bytes
 from mileage.report.caveat_words import caveat_words, each_in_words, listed
+from mileage.report.quantity import duration
 from mileage.report.session_words import number_word, session_units
 from mileage.report.standings import ranking_words
 from mileage.report.wording import METRIC_WORDS, MULTIPLE_FROM, groups_words, plain, verdict_word
@@ -327,7 +328,9 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
 
 
 def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
-    """Activity with its rates in both arms; empty where the metric is not a rate or a mean is missing."""
+    """Activity with its rates, or a latency, in both arms; empty for other metrics, or where a mean is missing."""
+    if lead.metric.endswith("_ns") and lead.mean_candidate and lead.mean_baseline:
+        return _both_latencies(comparison, lead, emphasis)
     rates = [_rate(lead.metric, mean) for mean in (lead.mean_candidate, lead.mean_baseline)]
     unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
     if not all(rates) or not unit:
@@ -343,6 +346,19 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
 
 
+def _both_latencies(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
+    """A latency in both arms: "the drive has a median commit time of 60 µs instead of 9 ms: 150 times as short"."""
+    first, subject, _ = _scene(comparison)
+    own, other = (duration(mean or 0) for mean in (lead.mean_candidate, lead.mean_baseline))
+    instead = f"{comparison.baseline} {other}" if comparison.kind == "arms" else f"instead of {other}"
+    link = ", " if comparison.kind == "arms" else " "
+    change = f"{emphasis}{_change_words(lead)}{emphasis}{_interval(lead)}"
+    has = f"{subject} has a {METRIC_WORDS[lead.metric]} of {own}{link}{instead}"
+    return _opened(comparison, f"{first} {has} at {lead.cell}: {change}")
+
+
+_SHORT: Final = 0.1
+"""Ratio of latencies from which on a percentage would say little: "99.8 % lower"."""
 _ORDER_WORDS: Final = {"sequential": "in sequence", "random": "at random"}
 
 
@@ -496,6 +512,8 @@ def _change_words(cell: CellVerdict) -> str:
     """The change of a decided cell: "2.6 times as high", "8 % slower"."""
     ratio = cell.ratio or 1.0
     more, less, positive = _DIRECTIONS[cell.higher_is_better]
+    if not cell.higher_is_better and ratio <= _SHORT:
+        return f"{_size(1 / ratio, _decimals(1 / ratio, None))} as short"
     size = _size(ratio, _decimals(ratio, cell.ci95))
     return f"{size} as {positive}" if ratio >= MULTIPLE_FROM else f"{size} {more if ratio > 1 else less}"
 

@@ -14,6 +14,7 @@ from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.judge.gate_rules import GatedCell
 from mileage.judge.rules import Barely, arithmetic_change, barely
+from mileage.model.metrics import METRICS
 from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
@@ -50,12 +51,7 @@ CHECK_WORDS: Final[dict[CheckState, str]] = {
     "unknown": "not known",
 }
 
-METRIC_WORDS: Final = {
-    "rate_bytes_per_s": "rate",
-    "ops_per_s": "operations per second",
-    "latency_p99_ns": "p99 latency",
-    "elapsed_s": "time",
-}
+METRIC_WORDS: Final = {row.figure: row.title for row in METRICS.values()}
 
 MULTIPLE_FROM: Final = 2.0
 """Ratios from here on are written as "2.4 times", below as a percentage."""

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 import msgspec
 
 from mileage.json_text import decode_json
-from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
+from mileage.model.imported_record import ImportedRecord, ImportedSeries
 from mileage.model.journal_entries import AnyRun, ImportedRun, Run
+from mileage.model.metrics import METRICS, QUANTILES, Metric, MetricWord
 from mileage.model.run_record import RunRecord, Series
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.scratch import scratch_directory
@@ -113,6 +114,7 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
 
     `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
     99th percentile in nanoseconds of all operations of the run but its syncs; in the open loop from when they were due.
+    `commit_p99_ns`, `sync_p50_ns` ...: those of commits, durable writes and syncs.
     """
     for entry in runs_of(content):
         for metric, value, higher_is_better in measured_of(entry):
@@ -120,46 +122,46 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
 
 
 def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
-    """Metrics of a run (or of one test of a set) that have a value; of a p99 only where enough operations lie beyond.
+    """Metrics of a run (or of one test of a set) that have a value; of a quantile only where enough lies beyond it.
 
     The metric, the value, and whether more is better.
     """
-    record = entry.record
-    values = _figures(record) if isinstance(record, RunRecord) else record.reported
-    few = few_operations(entry) is not None
-    named = [_METRICS[word] for word in entry.metrics if not (few and word == "p99")]
-    return [(name, value, better) for name, better in named if (value := getattr(values, name)) is not None]
+    few = few_operations(entry)
+    named = [METRICS[word] for word in entry.metrics if word not in few]
+    found = [(row, figure_of(entry.record, row)) for row in named]
+    return [(row.figure, value, row.higher_is_better) for row, value in found if value is not None]
 
 
-def few_operations(entry: AnyRun) -> int | None:
-    """The operations of a run that would be judged by its p99 and has too few for it; None of every other run."""
-    count = latency_count(entry.record) if "p99" in entry.metrics else None
-    return None if count is None or quantile_is_supported(count, 0.99) else count
+def few_operations(entry: AnyRun) -> dict[MetricWord, int]:
+    """The operations of a run that would be judged by a quantile and has too few for it, by metric."""
+    quantiles = [word for word in entry.metrics if word in QUANTILES]
+    counts = {word: quantile_count(entry.record, QUANTILES[word]) for word in quantiles}
+    return {
+        word: count
+        for word, count in counts.items()
+        if count is not None and not quantile_is_supported(count, QUANTILES[word].quantile)
+    }
 
 
-def latency_count(record: RunRecord | ImportedRecord) -> int | None:
-    """The operations behind the quantiles of a run; None where another tool does not list them."""
+def quantile_count(record: RunRecord | ImportedRecord, row: Metric) -> int | None:
+    """The operations behind a quantile of a run; None where another tool does not list them."""
     if isinstance(record, RunRecord):
-        return record.judged_latency.count
+        return record.latencies_for(row).count
+    if row.latency != "judged":
+        return record.latency[row.latency].count if row.latency in record.latency else None
     return None if (record.ops_read, record.ops_written) == (None, None) else record.operations
 
 
-def _figures(record: RunRecord) -> ReportedFigures:
-    """Rate, operations per second, 99th percentile and time of a run; all None for a run that took no time."""
+def figure_of(record: RunRecord | ImportedRecord, row: Metric) -> float | None:
+    """The value of a metric in a run; None for a run that took no time, and for what did not occur."""
+    if isinstance(record, ImportedRecord):
+        return record.reported.figure(row.word)
     if not record.elapsed_ns:
-        return ReportedFigures(None, None, None, None)
-    p99_ns = record.judged_latency.quantile_ns(0.99)
-    figure = None if p99_ns is None else float(p99_ns)
-    return ReportedFigures(record.rate_bytes_per_s, record.ops_per_s, figure, record.elapsed_s)
-
-
-_METRICS: Final = {
-    "throughput": ("rate_bytes_per_s", True),
-    "iops": ("ops_per_s", True),
-    "p99": ("latency_p99_ns", False),
-    "time": ("elapsed_s", False),
-}
-"""The plan's words for metrics: the name of the figure, with its unit, and whether a higher one is better."""
+        return None
+    if not row.quantile:
+        return float(getattr(record, row.figure))
+    value_ns = record.latencies_for(row).quantile_ns(row.quantile)
+    return None if value_ns is None else float(value_ns)
 
 
 def _samples_line(entry: AnyRun) -> Row | None:

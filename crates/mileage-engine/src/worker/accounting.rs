@@ -12,7 +12,7 @@ use crate::log::LogWriter;
 use crate::run_context::RunContext;
 use crate::thread_signals::Signals;
 use crate::usage::ThreadUsage;
-use mileage_measure::{CompletedOperation, RunError};
+use mileage_measure::{CommitTimes, CompletedOperation, RunError};
 use mileage_workload::{Op, OpKind, Workload};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -74,6 +74,7 @@ impl<'a> Accounting<'a> {
     pub(crate) fn new(shared: &'a SharedState, thread: u32, workload: &Workload) -> Self {
         let mut part = Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0);
         part.split = shared.options.split_latency.then(Box::default);
+        part.commits = CommitTimes::of_thread(workload.syncs_on_the_way(), shared.options.dsync);
         Self {
             part: InFlight::new(part, shared.hand_overs.get(shared.place_of(thread)).cloned()),
             tally: &shared.tally[shared.place_of(thread)].0,
@@ -196,6 +197,9 @@ impl<'a> Accounting<'a> {
             part.series.record(CompletedOperation { at_ns, bytes_read: read, bytes_written: written, latency_ns });
         if let Some(due_ns) = due_ns {
             part.response.record(complete_ns.saturating_sub(due_ns));
+        }
+        if let Some(commits) = part.commits.as_mut().filter(|_| is_write) {
+            commits.written(due_ns.unwrap_or(submit_ns), complete_ns);
         }
         part.last_ns = complete_ns;
         if complete_ns >= self.publish_ns {

@@ -5,7 +5,7 @@ use crate::data::{ComparisonCount, ContentSample};
 use crate::kernel_io_audit::ThreadIo;
 use crate::option_checks::INTERVAL_MIN_NS;
 use crate::usage::ThreadUsage;
-use mileage_measure::{CompletedOperation, Histogram, RunError, Series, ThreadRecord};
+use mileage_measure::{CommitTimes, CompletedOperation, Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind, PerKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -23,6 +23,8 @@ pub(crate) struct Part {
     pub(crate) split: Option<Box<PerKind<SplitLatency>>>,
     /// Latencies of reads and writes from the instant when they were due.
     pub(crate) response: Histogram,
+    /// Of a thread that syncs between its writes.
+    pub(crate) commits: Option<Box<CommitTimes>>,
     pub(crate) series: Series,
     /// Completions of the warm-up; `None` without one.
     pub(crate) warm_up: Option<Box<Series>>,
@@ -104,6 +106,7 @@ impl Part {
             latency: PerKind::default(),
             split: None,
             response: Histogram::default(),
+            commits: None,
             warm_up: warms_up.then(|| Box::new(series.clone())),
             series,
             commands: PerKind::default(),
@@ -151,6 +154,9 @@ impl Part {
         if op.kind == OpKind::Sync {
             self.latency[op.kind].record(latency_ns);
             self.durable_ns = Some(complete_ns);
+            if let Some(commits) = &mut self.commits {
+                commits.synced(complete_ns);
+            }
             return true;
         }
         let (operations, bytes) = &mut self.commands[op.kind];

@@ -1,0 +1,80 @@
+//! Times until writes are durable, for a thread that syncs between its writes.
+
+use crate::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Collects the latencies of commits and of durable writes.
+///
+/// A *commit* begins with the first write that no sync covers yet and ends when the sync that covers it returns: one
+/// sample for each sync that covers a write. A *durable write* ends with the same sync and begins with the write: one
+/// sample for each write. A write begins when it was submitted, in the open loop when it was due. Writes that no sync
+/// followed are in neither. Where each write is durable when it completes, each is a commit of its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CommitTimes {
+    /// Starts of the writes that no sync covers yet, in nanoseconds.
+    open_ns: Vec<u64>,
+    /// Whether a write is durable when it completes.
+    durable_at_once: bool,
+    /// Latencies of commits.
+    pub commit: Histogram,
+    /// Latencies of durable writes.
+    pub durable_write: Histogram,
+}
+
+impl CommitTimes {
+    /// For a thread that syncs between its writes, or whose writes are durable when they complete; `None` for others.
+    pub fn of_thread(syncs_between: bool, durable_at_once: bool) -> Option<Box<Self>> {
+        (syncs_between || durable_at_once).then(|| Box::new(Self { durable_at_once, ..Self::default() }))
+    }
+
+    /// A write that began at `began_ns` is complete.
+    #[inline]
+    pub fn written(&mut self, began_ns: u64, ended_ns: u64) {
+        self.open_ns.push(began_ns);
+        if self.durable_at_once {
+            self.synced(ended_ns);
+        }
+    }
+
+    /// A sync has returned at `ended_ns`, which covers every write that was complete when it began.
+    pub fn synced(&mut self, ended_ns: u64) {
+        if let Some(first_ns) = self.open_ns.iter().min() {
+            self.commit.record(ended_ns.saturating_sub(*first_ns));
+        }
+        for began_ns in self.open_ns.drain(..) {
+            self.durable_write.record(ended_ns.saturating_sub(began_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_begins_with_its_first_write_and_a_durable_write_with_itself() {
+        let mut times = CommitTimes::default();
+        times.synced(50);
+        // Completions come in another order than submissions.
+        for began_ns in [140, 100, 120] {
+            times.written(began_ns, 150);
+        }
+        times.synced(200);
+        times.written(300, 301);
+        times.synced(310);
+        times.written(400, 401);
+        assert_eq!((times.commit.count(), times.durable_write.count()), (2, 4));
+        assert_eq!(times.commit.quantile_ns(1.0), Some(100));
+        assert_eq!(times.commit.quantile_ns(0.0), Some(10));
+        assert_eq!(times.durable_write.mean_ns(), Some((60.0 + 100.0 + 80.0 + 10.0) / 4.0));
+    }
+
+    #[test]
+    fn where_a_write_is_durable_when_it_completes_each_is_a_commit() {
+        assert!(CommitTimes::of_thread(false, false).is_none());
+        let mut times = CommitTimes::of_thread(false, true).expect("its writes are durable");
+        times.written(100, 130);
+        times.written(200, 210);
+        assert_eq!((times.commit.quantile_ns(1.0), times.durable_write.mean_ns()), (Some(30), Some(20.0)));
+    }
+}
