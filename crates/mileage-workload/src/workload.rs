@@ -1,7 +1,7 @@
 //! The [`Workload`]: a full description of the I/O of a run, and the rules for a valid one.
 
 use crate::content::Content;
-use crate::error::{Error, in_range, multiple};
+use crate::error::{Error, in_range};
 use crate::load_model::Load;
 use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
@@ -81,9 +81,10 @@ pub struct Workload {
     /// Share of operations that read, 0 to 100 percent of those that do not discard; the others write. Drawn per
     /// operation, seeded.
     pub read_percent: u8,
-    /// Size of every operation in bytes (of the largest, where they differ), 512 to 1 GiB, a multiple of 512.
+    /// Size of every operation in bytes (of the largest, where they differ), 1 to 1 GiB. A device, and direct access, need
+    /// multiples of a sector; where operations differ in size they are multiples of 512.
     pub record_bytes: u32,
-    /// First byte of the span, a multiple of the record; of 512 bytes where operations differ in size.
+    /// First byte of the span; a multiple of 512 bytes where operations differ in size, and of a sector on a device.
     pub span_start_bytes: u64,
     /// Length of the span, a multiple of the record (of 512 bytes where operations differ in size): at most 2^40 records,
     /// and at least one, for each thread if the pattern divides the span among them.
@@ -159,7 +160,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// Smallest unit of I/O, in bytes.
+    /// Unit of places and lengths in bytes, where operations differ in size; and what direct access needs at the least.
     pub const SECTOR_BYTES: u32 = 512;
     /// Largest record, in bytes.
     pub const RECORD_BYTES_MAX: u32 = 1 << 30;
@@ -174,9 +175,7 @@ impl Workload {
     /// The first rule it breaks.
     pub fn check(&self) -> Result<(), Error> {
         let record = u64::from(self.record_bytes);
-        let sector = u64::from(Self::SECTOR_BYTES);
-        in_range("record_bytes", record, sector, u64::from(Self::RECORD_BYTES_MAX))?;
-        multiple("record_bytes", record, sector)?;
+        in_range("record_bytes", record, 1, u64::from(Self::RECORD_BYTES_MAX))?;
         in_range("read_percent", u64::from(self.read_percent), 0, 100)?;
         in_range("depth", u64::from(self.depth), 1, u64::from(Self::DEPTH_MAX))?;
         in_range("threads", u64::from(self.threads), 1, u64::from(Self::THREADS_MAX))?;

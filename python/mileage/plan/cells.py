@@ -26,7 +26,7 @@ from mileage.plan.io_options import IoOptions, Reach, load_of, merged, reach_of,
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.named_workloads import Kind, NamedWorkload, as_done, on_target
 from mileage.plan.page_cache_state import read_cache
-from mileage.plan.pattern import pattern_word, unit_bytes
+from mileage.plan.pattern import SECTOR_BYTES, pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.run_action import FileJob
@@ -147,11 +147,13 @@ class _WorkloadMaker:
         span = self._span(path, table, unit)
         stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
         workload = self._workload(done, slot.record_bytes, span, slot.threads, slot.depth, stop)
+        reach = self._reach(done, slot.depth)
+        self._check_blocks(path, workload, reach)
         self._check(path, done, workload, _FIELDS)
         return {
             "workload": workload,
             "title": _title(named, done, workload),
-            "reach": self._reach(done, slot.depth),
+            "reach": reach,
             "power_cut": bool(done.how.power_cut),
         }
 
@@ -241,8 +243,10 @@ class _WorkloadMaker:
         if tasks > 1 and table.files == "per_thread":
             span = (span[0], span[1] // tasks)
         workload = self._workload(done, record, span, table.threads, table.depth, stop)
+        reach = self._reach(done, table.depth)
+        self._check_blocks(path, workload, reach)
         self._check(path, done, workload, {**_FIELDS, "stop.bytes": "amount", "stop.time_ns": "time"})
-        return workload, self._reach(done, table.depth)
+        return workload, reach
 
     def _with_tasks(self, table: Torture) -> Torture:
         """The table with its tasks as what they are on this target."""
@@ -295,8 +299,9 @@ class _WorkloadMaker:
         return reach_of(done.how, self._facts.capabilities, self._study.state.cache, depth)
 
     def _span(self, path: str, table: Measure | Torture, unit: int) -> tuple[int, int]:
-        """First byte and length of what is visited, in bytes: multiples of `unit`."""
-        start = self._area(path, "span_start", table.span_start, unit) if table.span_start else 0
+        """First byte and length of what is visited, in bytes; the length is a multiple of `unit`."""
+        # Records of one size may begin anywhere; where operations differ in size the core asks for whole sectors.
+        start = self._area(path, "span_start", table.span_start, 1) if table.span_start else 0
         room = self._work_bytes - start
         if room < unit:
             area = f"the work area of {words(self._work_bytes)}"
@@ -316,6 +321,24 @@ class _WorkloadMaker:
             refuse(self._study, f"{path}.span", found=found, code="out-of-range")
         return start, length
 
+    def _check_blocks(self, path: str, workload: Workload, reach: Reach | None) -> None:
+        """Refuse what is no whole number of logical blocks where no page cache makes it one."""
+        block_bytes = self._facts.block_bytes
+        found = {"record": workload.record_bytes, "span_start": workload.span_start_bytes}
+        odd = next((key for key, size in found.items() if size % block_bytes), None)
+        if odd is None or not (reach is None or reach.options.direct):
+            return
+        block = f"the logical block of {self._study.target}, {words(block_bytes)}"
+        refuse(
+            self._study,
+            f"{path}.{odd}",
+            f"{words(found[odd])} is not a multiple of {block}, which direct access needs",
+            advice='choose a multiple, or go through the page cache (cache = "warm", --no-direct)'
+            if reach is not None
+            else "choose a multiple, or put a host above the drive: virtual:NAME@HOST",
+            code="does-not-divide",
+        )
+
     def _stop(self, path: str, rule: StopRule, unit: int, once: bool, span_bytes: int) -> Stop:
         limit = None if rule.bytes is None else self._area(path, "stop.bytes", rule.bytes, unit)
         # A pattern that visits every record once has nothing left to do after its span.
@@ -328,8 +351,13 @@ class _WorkloadMaker:
         )
 
     def _area(self, path: str, key: str, size: Size, unit: int) -> int:
-        """Bytes of a part or a multiple of the work area that the record, or its unit, must divide."""
+        """Bytes of a part or a multiple of the work area that the record, or its unit, must divide.
+
+        Of a record that is no whole sectors, as many as fit.
+        """
         area = sizes.area_bytes(size, work_bytes=self._work_bytes, multiple_bytes=unit)
+        if unit % SECTOR_BYTES and area >= unit:
+            return area - area % unit
         if area % unit:
             refuse(
                 self._study,

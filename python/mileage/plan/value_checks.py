@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from mileage.plan import sizes
 from mileage.plan.faults import Faults
-from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
+from mileage.plan.pattern import RECORD_BYTES_MAX
 from mileage.plan.ranges import BLOCKS_MAX
 from mileage.plan.study import Repeat, Size, StopRule
 
@@ -58,17 +58,8 @@ class ValueChecks:
             if found is None:
                 continue
             found_sizes.append(found)
-            if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
-                self.refuse(
-                    at, found=_quoted(size), expected=f"{SECTOR_BYTES} B to 1 GiB", code="out-of-range"
-                )
-            elif found % SECTOR_BYTES:
-                self.refuse(
-                    at,
-                    found=_quoted(size),
-                    expected=f"a multiple of {SECTOR_BYTES} bytes",
-                    code="does-not-divide",
-                )
+            if not 1 <= found <= RECORD_BYTES_MAX:
+                self.refuse(at, found=_quoted(size), expected="1 B to 1 GiB", code="out-of-range")
         self.distinct(path, found_sizes)
 
     def levels(self, path: str, levels: int | tuple[int, ...]) -> None:

@@ -19,7 +19,7 @@ from mileage.plan.families import find_workloads
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.initial_state import work_file_bytes
 from mileage.plan.named_workloads import NamedWorkload
-from mileage.plan.pattern import unit_bytes
+from mileage.plan.pattern import SECTOR_BYTES, unit_bytes
 from mileage.plan.study import Measure, Size, Study, listed
 
 UNEVEN: Final = "uneven-sizes"
@@ -69,10 +69,13 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
 
 
 def common_multiple(study: Study, own: Own) -> int:
-    """The smallest size that every record of a study divides, in bytes."""
+    """The smallest size that every record of a study divides, in bytes.
+
+    Records that are no whole sectors count for nothing: of the area they visit as many as fit.
+    """
     if study.factor:
         return math.lcm(*(common_multiple(at_setting(study, at), own) for at in settings_of(study)))
-    return math.lcm(*(record for _, record in records_of(study, own)))
+    return math.lcm(*(record for _, record in records_of(study, own) if record % SECTOR_BYTES == 0))
 
 
 def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
@@ -92,16 +95,7 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
             refuse(study, "state.file", str(error), code="wrong-value")
         exact = not sizes.is_multiple(study.state.file)
     for path, record in records_of(study, own):
-        if record % facts.block_bytes:
-            block = f"the logical block of {study.target}, {words(facts.block_bytes)}"
-            refuse(
-                study,
-                path,
-                f"{words(record)} is not a multiple of {block}",
-                advice="choose a larger record",
-                code="does-not-divide",
-            )
-        if exact and area % record:
+        if exact and record % SECTOR_BYTES == 0 and area % record:
             refuse(
                 study,
                 path,

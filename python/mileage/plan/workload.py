@@ -51,7 +51,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_percent: int
     """Share of operations that read, 0..100 percent; the others write."""
     record_bytes: int
-    """Size of every operation, 512 bytes to 1 GiB, a multiple of 512."""
+    """Size of every operation, 1 byte to 1 GiB; of whole blocks where no page cache is between."""
     span_start_bytes: int
     """First byte of the span, a multiple of the record."""
     span_bytes: int

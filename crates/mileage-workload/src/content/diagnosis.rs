@@ -21,6 +21,8 @@ use super::identity::{Identity, WriteIdentity};
 use std::fmt;
 
 const SECTOR_BYTES: usize = 512;
+/// Laps that are tried for bytes too few to say whose they are.
+const LAPS_TRIED: u32 = 256;
 
 /// Lap of the writing that is expected at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,16 +149,23 @@ impl Blocks {
         if let Lap::Exactly(lap) = lap {
             return Some(self.identity(WriteIdentity { file, generation, lap }, block));
         }
+        let mut whole = pairs(within, part);
+        let Some(first) = whole.next() else { return self.fitting_by_trial(expected, block, within, part) };
         // A short run of zeros identifies no writing; and a part that begins with it does not end with it.
-        let claimed = [
-            part.first_chunk::<PAIR_BYTES>().map(|pair| (within, pair)),
-            part.last_chunk().map(|pair| (within + part.len() - PAIR_BYTES, pair)),
-        ];
-        claimed
+        [Some(first), whole.next_back()]
             .into_iter()
             .flatten()
             .filter_map(|(at, pair)| self.claim(at, pair))
             .find(|claimed| self.fits(expected, block, *claimed))
+    }
+
+    /// The identity of a part that is too short to claim one, as a record of odd length leaves at the border of a block: the
+    /// first lap of the expected generation that made these bytes.
+    #[cold]
+    fn fitting_by_trial(&self, expected: ExpectedContent, block: u64, within: usize, part: &[u8]) -> Option<Identity> {
+        let ExpectedContent { file, generation, .. } = expected;
+        let identities = (0..LAPS_TRIED).map(|lap| self.identity(WriteIdentity { file, generation, lap }, block));
+        identities.into_iter().find(|identity| self.differing_bits(*identity, within, part) == 0)
     }
 
     /// Whether an identity is one of those expected in block `block`.
@@ -228,9 +237,11 @@ impl Blocks {
 
     /// The identity that a sector proves: claimed by some of its bytes, and borne out by the rest but for a few bits.
     fn proven(&self, within: usize, sector: &[u8]) -> Option<Identity> {
-        let last = sector.len().saturating_sub(PAIR_BYTES) / PAIR_BYTES * PAIR_BYTES;
-        [0, last, last / 2 / PAIR_BYTES * PAIR_BYTES].into_iter().find_map(|at| {
-            let claimed = self.claim(within + at, sector[at..].first_chunk::<PAIR_BYTES>()?)?;
+        let whole = pairs(within, sector);
+        let last = whole.len().saturating_sub(1);
+        [0, last, last / 2].into_iter().find_map(|number| {
+            let (at, pair) = whole.clone().nth(number)?;
+            let claimed = self.claim(at, pair)?;
             is_near(self.differing_bits(claimed, within, sector), sector).then_some(claimed)
         })
     }
@@ -370,8 +381,14 @@ impl Sector {
 }
 
 /// The sixteen bytes after one another of a sector, each with its place in the block.
-fn pairs(within: usize, sector: &[u8]) -> impl Iterator<Item = (usize, &[u8; PAIR_BYTES])> {
-    (within..).step_by(PAIR_BYTES).zip(sector.as_chunks::<PAIR_BYTES>().0)
+#[inline(always)]
+fn pairs(
+    within: usize,
+    sector: &[u8],
+) -> impl ExactSizeIterator<Item = (usize, &[u8; PAIR_BYTES])> + DoubleEndedIterator + Clone {
+    let skipped = (within.next_multiple_of(PAIR_BYTES) - within).min(sector.len());
+    let whole = sector[skipped..].as_chunks::<PAIR_BYTES>().0;
+    whole.iter().enumerate().map(move |(number, pair)| (within + skipped + number * PAIR_BYTES, pair))
 }
 
 /// Whether an old run is the result of a torn write: it changes inside a block, or it is one end of a record whose

@@ -49,9 +49,10 @@ impl Workload {
     pub(crate) fn check_span(&self) -> Result<(), Error> {
         let (record, threads) = (u64::from(self.record_bytes), u64::from(self.threads));
         let own = self.pattern.is_own_master();
-        let unit = if own { SECTOR } else { record };
-        multiple("span_start_bytes", self.span_start_bytes, unit)?;
-        multiple("span_bytes", self.span_bytes, unit)?;
+        if own {
+            multiple("span_start_bytes", self.span_start_bytes, SECTOR)?;
+        }
+        multiple("span_bytes", self.span_bytes, if own { SECTOR } else { record })?;
         let (what, least) = if self.pattern.divides() && self.files == Files::Shared {
             ("span_bytes, in records, one for each thread at least,", threads)
         } else {
