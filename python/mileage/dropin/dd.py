@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import DropinResult, do_study, plan_of, work_files
+from mileage.dropin.dropin_study import DropinResult, do_study, plan_of, print_notes, work_files
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.pages import version_text
 from mileage.dropin.tool_statuses import ToolRefusal
@@ -230,6 +230,9 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
             code="out-of-range",
         )
     amount = min(amount or 0, most) if most is not None else amount or 0
+    if size is not None and not writes and amount == most and (rest := size - start - most):
+        text = f"[!] the last {rest} bytes of {path} are no whole record of {block} and are not read; dd itself reads them"
+        print_notes([text])
     if writes and _is_real_file(target):
         _refuse_without_room(path, start + amount)
     table = _table(given, block, start, amount, writes=writes, alone=alone, flags=flags)
