@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.fio import check_late_values, results_of
+from mileage.dropin.fio import check_late_values, groups_of, results_of
 from mileage.dropin.fio_flags import FIO
-from mileage.dropin.fio_groups import groups_of
 from mileage.dropin.fio_jobs import jobs_of, size_of
 from mileage.dropin.fio_plan import JobWork, works_of
 from mileage.dropin.flags import read

@@ -139,7 +139,7 @@ def texts_of(*names: str) -> set[str]:
     ("name", "modules"),
     [
         ("fio", ("dropin/fio*.py",)),
-        ("ior", ("dropin/ior.py", "dropin/ior_parameters.py", "dropin/task_values.py")),
+        ("ior", ("dropin/ior.py", "dropin/ior.py", "dropin/task_values.py")),
         ("mdtest", ("dropin/mdtest.py", "dropin/task_values.py")),
     ],
 )

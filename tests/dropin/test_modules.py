@@ -25,8 +25,8 @@ HOST: Final = "virtual:intel-x25e-64gb@phenom-8gib"
 """What stands for a drive."""
 SCALED: Final = {"-s 14000": "-s 2", "-n 1000000": "-n 100", "count=10240": "count=8"}
 """What stands in a line, and what stands there in the test."""
-ENDS: Final = {"fio_words": 1, "iozone_remount": 2}
-"""Status of lines that are refused: a word that fio does not take either, a directory on which nothing is mounted."""
+ENDS: Final = {"fio_words": 1}
+"""Status of lines that are refused: a word that fio does not take either."""
 STUDY: Final = "ior -w -r -t 4k -b 4k --study kept"
 """What is done before a line about a study that is kept."""
 

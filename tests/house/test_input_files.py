@@ -20,7 +20,7 @@ OTHERWISE = {
         "text of the kernel",
     ),
     **dict.fromkeys(
-        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_remount.py"),
+        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_manner.py"),
         "text of the kernel and of the system",
     ),
     **dict.fromkeys(
