@@ -11,7 +11,7 @@ import pytest
 from mileage.cli import foreign_options, root
 from mileage.cli.exit_status import _words
 from mileage.cli.option_advice import _PURPOSES
-from mileage.dropin.dropin_list import TOOLS
+from mileage.dropin.flags import TOOLS
 from mileage.plan.measure_options import OPTIONS
 
 

@@ -13,7 +13,7 @@ OTHERWISE = {
         ("analysis/check_class.py", "app/array_tests.py", "app/raw_tests.py", "endurance/cases.py"),
         "data of the package",
     ),
-    **dict.fromkeys(("plan/builtin.py", "report/html.py"), "data of the package"),
+    **dict.fromkeys(("dropin/flags.py", "plan/builtin.py", "report/html.py"), "data of the package"),
     **dict.fromkeys(("targets/host_profiles.py", "targets/profiles.py"), "profiles of the package"),
     **dict.fromkeys(
         ("dropin/hdparm.py", "execute/mpi/messages.py", "store/machine_hardware.py", "store/environment.py"),

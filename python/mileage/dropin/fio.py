@@ -20,11 +20,10 @@ from typing import IO, Any, Final
 import msgspec
 
 from mileage import _core
-from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import FioJob, jobs_of
 from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED, JobResults, JobWork, works_of
 from mileage.dropin.fio_trims import trims_of
-from mileage.dropin.flags import GivenFlags
+from mileage.dropin.flags import GivenFlags, tool_named
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.execute.fio_jobs.layout import Targets, check_files, lay_out
@@ -169,7 +168,11 @@ def check_late_values(works: Sequence[Sequence[JobWork]]) -> None:
 def notes_of(jobs: Sequence[FioJob], works: Sequence[Sequence[JobWork]]) -> list[str]:
     """What options that are on and have another effect than in fio, or none, mean here; each once."""
     given = {key for job in jobs for key, value in job.options.items() if value not in ("0", "never")}
-    found = [f"{flag.name}: {flag.ignored}" for flag in FIO.flags if flag.name in given and flag.ignored]
+    found = [
+        f"{flag.name}: {flag.ignored}"
+        for flag in tool_named("fio").flags
+        if flag.name in given and flag.ignored
+    ]
     found += [note for copies in works for work in copies for note in (*work.notes, *notes_of_logs(work))]
     return list(dict.fromkeys(found))
 
@@ -188,7 +191,7 @@ def _forms(given: GivenFlags) -> list[str]:
 
 def command_help(name: str) -> str:
     """What an option does, or each of them: one that is refused is none, so that scripts which look for it know."""
-    taken = [flag for flag in FIO.flags if not flag.instead]
+    taken = [flag for flag in tool_named("fio").flags if not flag.instead]
     if name in ("", "all"):
         return "".join(f"{flag.name:<24}: {flag.summary}\n" for flag in taken)
     found = [flag for flag in taken if f"--{name}" in flag.spellings]

@@ -2,7 +2,7 @@
 
 Scope: options of a job after those of [global] or before the first --name. Numbers are read as fio reads them: sizes
 with k, m, g of 1024, times with units.
-What it refuses: an option that `fio_flags` does not list, by its name; a value that cannot be read.
+What it refuses: an option that is not among the flags, by its name; a value that cannot be read.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_words import accepts
-from mileage.dropin.flags import GivenFlags, read
+from mileage.dropin.flags import GivenFlags, read, tool_named
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.regular_file import read_standard_input, read_text
@@ -238,7 +237,7 @@ def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[
 
 def _options(words: Iterable[str]) -> list[tuple[str, str]]:
     """Options by their first spelling. Raises Refused for one that is not honoured."""
-    given = read(FIO, list(words))
+    given = read(tool_named("fio"), list(words))
     return [(flag.spelling.removeprefix("--"), value) for flag, value in given.flags]
 
 

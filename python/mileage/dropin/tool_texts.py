@@ -14,8 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from mileage.dropin import iozone_text
-from mileage.dropin.dropin_list import tool_named
-from mileage.dropin.flags import read
+from mileage.dropin.flags import read, tool_named
 from mileage.dropin.hdparm import seconds_of
 from mileage.dropin.iometer import figures_of
 from mileage.dropin.ior_study import phases_of
