@@ -24,7 +24,7 @@ EXCEPTIONS = {
         *("store/safe_directory.py", "store/journal.py", "store/tables.py"),
     ),
     "a new directory that is renamed into place as a whole, where nothing or an empty one is": (
-        *("store/export_folder.py", "store/export_writers.py"),
+        *("store/export_folder.py", "store/export_folder.py"),
     ),
     "the ledger, and the undoing of steps that are in it": (
         *("targets/ledger.py", "targets/privileged_steps.py"),

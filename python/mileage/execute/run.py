@@ -6,8 +6,10 @@ Nothing above knows which it was.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -16,7 +18,6 @@ import msgspec
 
 from mileage.errors import Interrupted, MileageError, Refused, RunFailed
 from mileage.execute.file_job import perform_names, perform_program, perform_suite, perform_task_run
-from mileage.execute.run_conditions import rest, settle, surrounded
 from mileage.execute.run_failure import Poll, Tested, failure_of
 from mileage.execute.workers import refuse_elsewhere
 from mileage.model.run_record import RunRecord
@@ -25,9 +26,12 @@ from mileage.plan.external_program import Program
 from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
+from mileage.plan.page_cache_state import Caching
 from mileage.plan.run_action import Idle, Io, Mirror, Reset
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
+from mileage.targets.memory_limit import limited_memory
+from mileage.targets.page_cache import drop_caches, empty_cache, fill_cache
 
 
 class RunFiles(Protocol):
@@ -250,3 +254,49 @@ _PERFORM: Final[dict[type, Callable[[RunInputs], RunRecord]]] = {
     Program: partial(_on_files, perform_program),
 }
 """The function that performs each type of action in `mileage.plan.run_action`."""
+
+
+# Conditions around a run on a real target: state of the page cache, memory limit, rest before the run.
+# Scope: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
+# What the machine does not allow, `targets` refuses.
+
+_SLICE_S: Final = 0.1
+"""Seconds between two polls for an interruption during a rest."""
+
+
+@contextmanager
+def surrounded(target: Target, caching: Caching) -> Iterator[None]:
+    """Bring the page cache to its state, and undo on the way out what was set. Raises Refused and OSError."""
+    what = str(target.spec)
+    if caching.mode in ("cold", "limited"):
+        for path, own in zip(target.paths, target.identities, strict=True):
+            empty_cache(path, own)
+    elif caching.mode == "dropped":
+        drop_caches(what)
+    elif caching.mode == "hot":
+        for path, own in zip(target.paths, target.identities, strict=True):
+            fill_cache(path, own)
+    if caching.mode != "limited":
+        yield
+        return
+    with limited_memory(caching.limit_bytes, what):
+        yield
+
+
+def settle(rest_ns: int, poll: Poll) -> None:
+    """Write out what is dirty, of whatever target, and leave the machine alone for `rest_ns` nanoseconds.
+
+    Raises Interrupted when `poll` asks to stop.
+    """
+    if rest_ns:
+        os.sync()
+        rest(rest_ns, poll)
+
+
+def rest(rest_ns: int, poll: Poll) -> None:
+    """Let `rest_ns` nanoseconds pass. Raises Interrupted when `poll` asks to stop."""
+    end = time.monotonic() + rest_ns / 1e9
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, _SLICE_S))
+        if poll(0, 0):
+            raise Interrupted()

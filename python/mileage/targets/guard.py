@@ -16,14 +16,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.targets.kernel_text import read_line, read_text, read_word
+from mileage.targets.file_identity import FileIdentity
+from mileage.targets.kernel_text import read_line, read_text, read_word, unescape
 from mileage.targets.loop_backing import backing_at
-from mileage.targets.mounts import parse_mountinfo, read_mounts, read_swaps
-from mileage.targets.overlay import identities_of
+from mileage.targets.mounts import Mount, mount_of, parse_mountinfo, read_mounts, read_swaps
 
 ROOT = Path("/")
 ADVICE = "Mileage never writes to a device or file in use; choose another target"
@@ -233,3 +233,33 @@ def _block_number(path: Path) -> str | None:
     except OSError:
         return None
     return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
+
+
+# One file under several names of an overlay: its path in the overlay, and those in the layers below.
+# Scope: overlayfs, whose mount options name the directories of the layers. A file of a layer has an identity of
+# its own there, and another one in the overlay.
+# Layers that are not visible here, as in a container, are ignored.
+
+
+def identities_of(path: str | Path, mounts: tuple[Mount, ...]) -> set[FileIdentity]:
+    """The identities of a file: at its path, and in the layers where that is on an overlay."""
+    real = Path(os.path.realpath(path))
+    return {found for name in (real, *_in_layers(real, mounts)) if (found := _identity(name)) is not None}
+
+
+def _in_layers(path: Path, mounts: tuple[Mount, ...]) -> Iterator[Path]:
+    mount = mount_of(path, mounts)
+    if mount is None or mount.fs_type != "overlay":
+        return
+    name = path.relative_to(mount.mount_point)
+    for option in mount.super_options:
+        key, _, value = option.partition("=")
+        if key.rstrip("+") in ("upperdir", "lowerdir"):
+            yield from (Path(layer) / name for layer in unescape(value).split(":") if layer)
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    try:
+        return FileIdentity.of_status(path.stat())
+    except OSError:
+        return None
