@@ -19,7 +19,7 @@ from mileage.dropin.dropin_study import DropinResult, do_study, print_notes, wor
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import manner_notes, manner_of, pattern_of
 from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, size_of
-from mileage.dropin.iozone_tests import tests_of
+from mileage.dropin.iozone_text import tests_of
 from mileage.dropin.task_values import is_modelled, number, whole_number
 from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed

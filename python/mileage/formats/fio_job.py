@@ -22,10 +22,10 @@ from mileage.formats.number_parser import fio_size, whole
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import IoOptions
 from mileage.plan.pattern import PatternTable, Zipf
+from mileage.plan.planned_runs import to_toml
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.study_reader import parse_study
-from mileage.plan.toml_writer import to_toml
 from mileage.targets.workfile import is_work_file
 
 KNOWN_SILENT: Final = (

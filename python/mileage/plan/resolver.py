@@ -25,9 +25,8 @@ from mileage.plan.estimate import bytes_written
 from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.faults import BrokenStudy, Faults
-from mileage.plan.initial_state import check_state, with_limit_counted
+from mileage.plan.initial_state import check_state, with_limit_counted, with_preconditioning
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, new_files, occupied_bytes
-from mileage.plan.preconditioning import with_preconditioning
 from mileage.plan.privileged_steps import steps_of
 from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of, check_study

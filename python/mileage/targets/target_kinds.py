@@ -37,7 +37,7 @@ CLASSES: Final = {
 _WITH_FILE_SYSTEM: Final = "filesystem_setup.PlacedTarget"
 _HOSTED: Final = "host_target.HostTarget"
 _IN_PLACE: Final = "in_place_target.KeptTarget"
-_BARE: Final = "place.PlaceTarget"
+_BARE: Final = "directory.PlaceTarget"
 
 
 def open_target(
