@@ -27,28 +27,9 @@ _OTHER_BASE: Final = {1000: 1024, 1024: 1000}
 _TIMES_NS: Final = {"us": 1_000, "usec": 1_000, "ms": 10**6, "msec": 10**6, "s": 10**9}
 _TIMES_NS_LONG: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _GLOBAL_ONLY: Final = (
-    *(
-        "--output",
-        "--output-format",
-        "--minimal",
-        "--terse-version",
-        "--eta",
-        "--eta-newline",
-    ),
-    *(
-        "--section",
-        "--parse-only",
-        "--cmdhelp",
-        "--bandwidth-log",
-        "--status-interval",
-        "--readonly",
-        "--version",
-        "-h",
-        "--study",
-        "--destroy",
-        "--help",
-        "--manual",
-    ),
+    *("--output", "--output-format", "--minimal", "--terse-version", "--eta", "--eta-newline", "--section"),
+    *("--parse-only", "--cmdhelp", "--bandwidth-log", "--status-interval", "--readonly", "--version", "-h"),
+    *("--study", "--destroy", "--help", "--manual"),
 )
 """Options of the command, not of a job."""
 

@@ -284,14 +284,7 @@ def _file_call_work(job: FioJob, number: int) -> JobWork:
             "rw", f"is not built for {job.text('ioengine')}", expected="read or write", code="not-built"
         )
     for key in (
-        "time_based",
-        "fsync",
-        "fdatasync",
-        "end_fsync",
-        "verify",
-        "write_iolog",
-        "rate",
-        "rate_iops",
+        *("time_based", "fsync", "fdatasync", "end_fsync", "verify", "write_iolog", "rate", "rate_iops"),
     ):
         if job.options.get(key, "0") != "0":
             raise job.refuse(key, f"is not built for {job.text('ioengine')}", code="not-built")

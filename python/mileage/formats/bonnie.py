@@ -26,13 +26,7 @@ from mileage.model.cell_key import CellKey
 LAYOUT: Final = "bonnie"
 KIB: Final = 1024
 _HEAD: Final = (
-    "format_version",
-    "bonnie_version",
-    "name",
-    "concurrency",
-    "seed",
-    "file_size",
-    "io_chunk_size",
+    *("format_version", "bonnie_version", "name", "concurrency", "seed", "file_size", "io_chunk_size"),
 )
 _SEEKS: Final = ("seek_chunk_size", "seek_processes")
 """Columns that format 1.98 has in addition; the line of column names that bonnie++ 2.00a prints lacks them."""

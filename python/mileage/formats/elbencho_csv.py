@@ -22,31 +22,12 @@ from mileage.plan.sizes import format_bytes
 LAYOUT: Final = "elbencho-csv"
 _MARKS: Final = ("ISO date", "operation", "MiB/s [last]")
 _SETTINGS: Final = (
-    *(
-        "path type",
-        "paths",
-        "hosts",
-        "threads",
-        "dirs",
-        "files",
-        "file size",
-        "block size",
-        "direct IO",
-        "random",
-    ),
-    *("random aligned", "IO depth", "shared paths", "truncate", "label"),
+    *("path type", "paths", "hosts", "threads", "dirs", "files", "file size", "block size", "direct IO"),
+    *("random", "random aligned", "IO depth", "shared paths", "truncate", "label"),
 )
 _READS: Final = ("READ",)
 _METADATA: Final = (
-    "MKDIRS",
-    "RMFILES",
-    "RMDIRS",
-    "STAT",
-    "STATDIRS",
-    "RMOBJECTS",
-    "HEADOBJ",
-    "MKBUCKETS",
-    "RMBUCKETS",
+    *("MKDIRS", "RMFILES", "RMDIRS", "STAT", "STATDIRS", "RMOBJECTS", "HEADOBJ", "MKBUCKETS", "RMBUCKETS"),
 )
 PHASES_WITHOUT_WORK: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 """Phases that move nothing; they are listed in `facts`."""

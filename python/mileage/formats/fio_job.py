@@ -29,41 +29,11 @@ from mileage.plan.study_reader import parse_study
 from mileage.targets.workfile import is_work_file
 
 KNOWN_SILENT: Final = (
-    *(
-        "name",
-        "description",
-        "group_reporting",
-        "eta",
-        "stonewall",
-        "wait_for_previous",
-        "unified_rw_reporting",
-    ),
-    *(
-        "write_bw_log",
-        "write_lat_log",
-        "write_iops_log",
-        "log_avg_msec",
-        "log_offset",
-        "per_job_logs",
-        "percentile_list",
-    ),
-    *(
-        "clat_percentiles",
-        "lat_percentiles",
-        "slat_percentiles",
-        "bwavgtime",
-        "iopsavgtime",
-        "status-interval",
-    ),
-    *(
-        "disable_lat",
-        "disable_clat",
-        "disable_slat",
-        "disable_bw",
-        "gtod_reduce",
-        "create_on_open",
-        "fallocate",
-    ),
+    *("name", "description", "group_reporting", "eta", "stonewall", "wait_for_previous"),
+    *("unified_rw_reporting", "write_bw_log", "write_lat_log", "write_iops_log", "log_avg_msec"),
+    *("log_offset", "per_job_logs", "percentile_list", "clat_percentiles", "lat_percentiles"),
+    *("slat_percentiles", "bwavgtime", "iopsavgtime", "status-interval", "disable_lat", "disable_clat"),
+    *("disable_slat", "disable_bw", "gtod_reduce", "create_on_open", "fallocate"),
 )
 """Options of fio's output, order and layout: a study keeps every latency and series, and writes its files before."""
 _ALIASES: Final = {
@@ -198,38 +168,12 @@ class _Job:
 
 
 _HONOURED: Final = (
-    *("rw", "bs", "bssplit", "size", "filesize", "io_size", "offset", "filename", "directory"),
-    *("ioengine", "iodepth"),
-    *(
-        "direct",
-        "buffered",
-        "invalidate",
-        "numjobs",
-        "thread",
-        "runtime",
-        "timeout",
-        "time_based",
-        "ramp_time",
-        "loops",
-    ),
-    *("rwmixread", "rwmixwrite", "fsync", "fdatasync", "end_fsync", "sync", "rate", "rate_iops", "thinktime"),
-    *(
-        "thinktime_blocks",
-        "norandommap",
-        "random_distribution",
-        "randrepeat",
-        "randseed",
-        "allrandrepeat",
-        "kb_base",
-    ),
-    *(
-        "buffer_compress_percentage",
-        "dedupe_percentage",
-        "zero_buffers",
-        "refill_buffers",
-        "scramble_buffers",
-    ),
-    *("iodepth_batch", "overwrite", "nrfiles"),
+    *("rw", "bs", "bssplit", "size", "filesize", "io_size", "offset", "filename", "directory", "ioengine"),
+    *("iodepth", "direct", "buffered", "invalidate", "numjobs", "thread", "runtime", "timeout", "time_based"),
+    *("ramp_time", "loops", "rwmixread", "rwmixwrite", "fsync", "fdatasync", "end_fsync", "sync", "rate"),
+    *("rate_iops", "thinktime", "thinktime_blocks", "norandommap", "random_distribution", "randrepeat"),
+    *("randseed", "allrandrepeat", "kb_base", "buffer_compress_percentage", "dedupe_percentage"),
+    *("zero_buffers", "refill_buffers", "scramble_buffers", "iodepth_batch", "overwrite", "nrfiles"),
 )
 
 

@@ -23,18 +23,8 @@ MIB: Final = 1 << 20
 _COMMON: Final = ("rate", "MB/sec", "bytes", "read pct", "resp", "read resp", "write resp")
 _REST: Final = ("stddev", "queue depth", "cpu sys+usr", "cpu sys")
 _FILES: Final = (
-    *(
-        "rate",
-        "resp",
-        "cpu total",
-        "cpu sys",
-        "read pct",
-        "read rate",
-        "read resp",
-        "write rate",
-        "write resp",
-    ),
-    *("read MB/sec", "write MB/sec", "MB/sec", "bytes"),
+    *("rate", "resp", "cpu total", "cpu sys", "read pct", "read rate", "read resp", "write rate"),
+    *("write resp", "read MB/sec", "write MB/sec", "MB/sec", "bytes"),
 )
 _HEADINGS: Final = {
     "interval i/o MB/sec bytes read resp read write resp resp queue cpu% cpu%": (

@@ -40,17 +40,9 @@ NOTE_PREFIX = "note."
 """Keys that begin with this are what a study states of the machine in `[notes]`."""
 
 _VM_KEYS = (
-    "dirty_ratio",
-    "dirty_bytes",
-    "dirty_background_ratio",
-    "dirty_background_bytes",
-    "dirty_expire_centisecs",
-    "dirty_writeback_centisecs",
-    "swappiness",
-    "overcommit_memory",
-    "nr_hugepages",
-    "vfs_cache_pressure",
-    "min_free_kbytes",
+    *("dirty_ratio", "dirty_bytes", "dirty_background_ratio", "dirty_background_bytes"),
+    *("dirty_expire_centisecs", "dirty_writeback_centisecs", "swappiness", "overcommit_memory"),
+    *("nr_hugepages", "vfs_cache_pressure", "min_free_kbytes"),
 )
 _MODULES = ("nvme", "nvme_core", "ahci", "virtio_blk", "md_mod", "dm_mod", "loop", "zram")
 _RAW = (
@@ -136,19 +128,11 @@ def diff(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 
 
 WEIGHTY = (
-    *("kernel.release", "kernel.version", "kernel.cmdline"),
-    *("target.drive_firmware", "target.drive_model", "target.drive_serial_hash"),
-    *(
-        "target.serial_hash",
-        "target.firmware",
-        "target.model",
-        "target.scheduler",
-        "target.disk_bytes",
-        "target.source",
-    ),
-    *("target.fs_type", "target.mount_point", "target.mount_options"),
-    *("memory.total_bytes", "memory.limit_bytes"),
-    *("group.io_limits", "group.processor_limit"),
+    *("kernel.release", "kernel.version", "kernel.cmdline", "target.drive_firmware", "target.drive_model"),
+    *("target.drive_serial_hash", "target.serial_hash", "target.firmware", "target.model"),
+    *("target.scheduler", "target.disk_bytes", "target.source", "target.fs_type", "target.mount_point"),
+    *("target.mount_options", "memory.total_bytes", "memory.limit_bytes", "group.io_limits"),
+    "group.processor_limit",
 )
 """Keys whose change makes the runs before and after it incomparable."""
 MEMORY_TOLERANCE = 0.01
