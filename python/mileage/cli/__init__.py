@@ -28,10 +28,7 @@ COMMANDS = {
     "merge": ("mileage.cli.merge", "Join the folders of one study from several boots or machines."),
     "import": ("mileage.cli.import_results", "Make a study of the result files of other tools."),
     "query": ("mileage.cli.query", "Run SQL over the tables of many studies."),
-    "selftest": (
-        "mileage.cli.selftest",
-        "Measure the false alarms, coverage and power of the judgement.",
-    ),
+    "selftest": ("mileage.cli.selftest", "Measure the false alarms, coverage and power of the judgement."),
     "drive": ("mileage.cli.drive", "Virtual drives: data sheet, one workload, theory against simulation."),
     "powercut": ("mileage.cli.powercut", "Power cuts under real file systems and applications."),
     "endurance": (

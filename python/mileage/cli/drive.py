@@ -229,12 +229,7 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
     metavar="FILE",
     help="Begin with a state that --save of this command or of drive run wrote.",
 )
-@click.option(
-    "--save",
-    type=ResultFile("drive-state"),
-    metavar="FILE",
-    help="Write the state at the end.",
-)
+@click.option("--save", type=ResultFile("drive-state"), metavar="FILE", help="Write the state at the end.")
 @click.option(
     "--data",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -254,9 +249,7 @@ _FAULTS = ("stall", "unreadable", "drop-off", "none")
     help="Spin before each answer: more precise, and a processor is busy. Default: sleep.",
 )
 @click.option(
-    "--sector",
-    type=click.Choice(["512", "4096"]),
-    help="Logical sector of the loop device. Default: 512.",
+    "--sector", type=click.Choice(["512", "4096"]), help="Logical sector of the loop device. Default: 512."
 )
 @click.option("--loop/--no-loop", default=None, help="Attach a loop device, as root does by default.")
 def serve(
@@ -411,13 +404,7 @@ def save(context: click.Context, file: ResultPlace) -> None:
 
 
 @control.command("age", short_help="Write the drive several times over.")
-@click.option(
-    "--drive-writes",
-    type=DRIVE_WRITES,
-    required=True,
-    metavar="N",
-    help="Capacities.",
-)
+@click.option("--drive-writes", type=DRIVE_WRITES, required=True, metavar="N", help="Capacities.")
 @click.option("--seed", type=WholeNumber(min=0), default=1, show_default=True, metavar="N")
 @click.pass_context
 def age(context: click.Context, drive_writes: float, seed: int) -> None:

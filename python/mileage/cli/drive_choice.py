@@ -46,10 +46,7 @@ _ABOVE_0 = Number(min=0, min_open=True)
 )
 @click.option("--drives", type=WholeNumber(1, 1000), metavar="N", help="Exactly N drives.")
 @click.option(
-    "--afr",
-    type=Number(0, 99),
-    metavar="PERCENT",
-    help="Annual failure rate, where a sheet states none.",
+    "--afr", type=Number(0, 99), metavar="PERCENT", help="Annual failure rate, where a sheet states none."
 )
 @click.option(
     "--repair",

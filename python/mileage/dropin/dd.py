@@ -198,10 +198,7 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
     for other in ("iflag",) if writes else ("oflag",):
         if given.has(other):
             raise Refused(
-                f"dd: {other}=",
-                "has no effect: that side is no target",
-                advice="remove it",
-                code="no-effect",
+                f"dd: {other}=", "has no effect: that side is no target", advice="remove it", code="no-effect"
             )
     start = block * _number(given, "seek" if writes else "skip", 0)
     if given.has("skip" if writes else "seek"):

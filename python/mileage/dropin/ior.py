@@ -127,10 +127,7 @@ _NUMBER_MAX: Final = 2**31 - 1
 _TIMES: Final = ("-d", "-D", "intertestdelay", "deadlineforstonewalling", "interiodelay", "mintimeduration")
 """Numbers that are times."""
 _SIZES: Final = {"-b": "blocksize", "-t": "transfersize", "-s": "segmentcount"}
-_NAMES: Final = {
-    "reordertasksconstant": "reordertasks",
-    "useo_direct": "direct",
-}
+_NAMES: Final = {"reordertasksconstant": "reordertasks", "useo_direct": "direct"}
 _DIRECTIVES: Final = frozenset(
     (
         *_FLAGS.values(),

@@ -25,10 +25,7 @@ from mileage.model.ior_phase import IorPhase, StartedTasks
 from mileage.plan.ior_options import IorOptions
 from mileage.targets.door import Door, result_file
 
-_TIMERS: Final = (
-    *("open start", "open stop", "start", "stop"),
-    *("close start", "close stop"),
-)
+_TIMERS: Final = (*("open start", "open stop", "start", "stop"), *("close start", "close stop"))
 _OUTLIERS: Final[tuple[tuple[str, Callable[[Sequence[float]], float]], ...]] = (
     ("start time", lambda times: times[0]),
     ("elapsed create time", lambda times: times[1] - times[0]),
@@ -127,8 +124,7 @@ class IorPrinter:
     def times(self, access: str, repetition: int, times_s: Sequence[float]) -> None:
         for name, at in zip(_TIMERS, times_s, strict=True):
             self._say(
-                3,
-                f"Test {self._number}: Iter={repetition}, Task={self._rank}, Time={at:f}, {access} {name}",
+                3, f"Test {self._number}: Iter={repetition}, Task={self._rank}, Time={at:f}, {access} {name}"
             )
 
     def compares_times(self, access: str, times_s: Sequence[Sequence[float]]) -> None:

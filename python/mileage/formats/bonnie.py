@@ -40,11 +40,7 @@ _TAIL: Final = (
     *(column for test in _FILES for column in (test, f"{test}_cpu")),
     *(f"{test}_latency" for test in _TESTS),
 )
-COLUMNS: Final = {
-    "1.96": (*_HEAD, *_TAIL),
-    "1.97": (*_HEAD, *_TAIL),
-    "1.98": (*_HEAD, *_SEEKS, *_TAIL),
-}
+COLUMNS: Final = {"1.96": (*_HEAD, *_TAIL), "1.97": (*_HEAD, *_TAIL), "1.98": (*_HEAD, *_SEEKS, *_TAIL)}
 """Columns of the line by its format version."""
 _LINE: Final = re.compile(r"1\.[0-9]{2},[0-9]\.[0-9]{2}[a-z]?,.*")
 _OLD: Final = re.compile(r"[^,\s]{1,80},[0-9.]{1,9}[KMG](?::[^,]{1,20})?,(?:[0-9.+]*,){10,}[0-9.+]*")

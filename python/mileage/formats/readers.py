@@ -238,11 +238,7 @@ _MARKS: Final = tuple(
             "a configuration of IOMeter",
             "it is a workload and no result: mileage iometer FILE does it",
         ),
-        (
-            r"^\[run\]\s*\nprocs\s*=",
-            "IO500's result.txt",
-            "name its folder, or result_summary.txt in it",
-        ),
+        (r"^\[run\]\s*\nprocs\s*=", "IO500's result.txt", "name its folder, or result_summary.txt in it"),
         (
             r"\Aaccess,rank,|\Arank,items,rate-",
             "what each rank of IOR or mdtest did (saveRankPerformanceDetails)",

@@ -75,11 +75,7 @@ def read(source: Source) -> Result:
     lines = source.lines()
     separator = _header(lines[0] if lines else "")
     if not separator:
-        raise Refused(
-            source.path,
-            f"line 1 has no columns {', '.join(COLUMNS)}",
-            code="not-understood",
-        )
+        raise Refused(source.path, f"line 1 has no columns {', '.join(COLUMNS)}", code="not-understood")
     result = Result(tool="csv", version=None, layout=LAYOUT, runs=[])
     # A field that ends on another line is damage, so each line is parsed for itself.
     names = [name.strip().lower() for name in _fields(lines[0], separator)]

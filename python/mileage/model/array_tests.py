@@ -1,7 +1,6 @@
 """Figures of the array test of 2009, published and simulated.
 
 Scope: the figures as values.
-What it refuses: nothing.
 """
 
 from __future__ import annotations

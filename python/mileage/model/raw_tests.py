@@ -1,7 +1,6 @@
 """Raw tests of drives by hdparm and dd, and memory technologies, as a talk printed them.
 
 Scope: the tables as values, and the result of a test that was simulated.
-What it refuses: nothing.
 """
 
 from __future__ import annotations

@@ -179,10 +179,7 @@ def _kernel(root: Path) -> Iterator[tuple[str, str | None]]:
     yield "kernel.cmdline", read_word(root / "proc/cmdline")
     yield "kernel.tainted", read_word(kernel / "tainted")
     yield "kernel.boot_id", read_word(kernel / "random/boot_id")
-    yield (
-        "kernel.clocksource",
-        read_word(root / _CLOCK),
-    )
+    yield ("kernel.clocksource", read_word(root / _CLOCK))
     yield "kernel.config_hash", _config_hash(root)
     for module in _MODULES:
         yield f"kernel.module_{module}", read_word(root / "sys/module" / module / "version")

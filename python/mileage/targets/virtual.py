@@ -15,13 +15,7 @@ from typing import Any
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.io_options import Reach
-from mileage.targets.profiles import (
-    alternatives_of,
-    load_profile,
-    profile_identity,
-    rated_write_bytes,
-    trims,
-)
+from mileage.targets.profiles import alternatives_of, load_profile, profile_identity, rated_write_bytes, trims
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 
