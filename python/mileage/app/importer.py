@@ -331,15 +331,13 @@ def _plan(
         session=session,
     )
     facts = TargetFacts(
-        "imported",
-        imported.tool,
-        0,
-        0,
-        0,
-        0,
-        virtual=False,
+        kind="imported",
+        name=imported.tool,
+        capacity_bytes=0,
+        free_bytes=0,
+        memory_bytes=0,
+        block_bytes=0,
         direct_supported=False,
-        rated_write_bytes=None,
         host_layer=True,
     )
     digest = hashlib.sha256(

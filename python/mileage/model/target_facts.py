@@ -29,7 +29,7 @@ class FigureAlternative(msgspec.Struct, frozen=True):
         return f"{self.figure}={self.alternative}"
 
 
-class TargetFacts(msgspec.Struct, frozen=True):
+class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
 
     kind: str
@@ -44,11 +44,11 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """Memory that can cache the target: the machine's, or its cgroup limit; 0 for a bare virtual drive."""
     block_bytes: int
     """Logical block size; offsets and sizes of direct I/O are multiples of it."""
-    virtual: bool
+    virtual: bool = False
     """True when time is simulated."""
-    direct_supported: bool
+    direct_supported: bool = True
     """True when the page cache can be bypassed (O_DIRECT), or when there is none."""
-    rated_write_bytes: int | None
+    rated_write_bytes: int | None = None
     """Bytes the maker rates the device to accept in its life; None when not known."""
     host_layer: bool
     """True when a file system and a page cache are above the device."""
