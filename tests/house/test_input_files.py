@@ -10,7 +10,7 @@ from tests.house.repository import PACKAGE, modules, tree
 OTHERWISE = {
     "regular_file.py": "is the reader",
     **dict.fromkeys(
-        ("analysis/check_class.py", "app/array_tests.py", "app/raw_tests.py", "endurance/cases.py"),
+        ("analysis/check_class.py", "app/replications.py", "endurance/cases.py"),
         "data of the package",
     ),
     **dict.fromkeys(("dropin/flags.py", "plan/builtin.py", "report/html.py"), "data of the package"),

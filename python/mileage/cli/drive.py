@@ -145,9 +145,9 @@ def raw_tests(
     what the simulated drives do on the modelled host hpe-dl60-2gib: the
     built-in study qmul-2017, a minute for all drives.
     """
-    from mileage.app.raw_tests import raw_tables, simulated_tests
+    from mileage.app.replications import raw_tables, simulated_tests
     from mileage.endurance.life_text import columns_of_rows
-    from mileage.report.raw_tests import raw_tests_page, test_notes, test_rows
+    from mileage.report.replications import raw_tests_page, test_notes, test_rows
     from mileage.targets.data_sheets import all_data_sheets
 
     found = simulated_tests(drives, processes=processes)
@@ -178,10 +178,10 @@ def array_tests(study: str | None, page: ResultPlace | None, as_json: bool) -> N
     the arrays. STUDY: the folder of a study anandtech-2009; without one the
     study is run, some minutes.
     """
-    from mileage.app.array_tests import array_tests as tests
+    from mileage.app.replications import array_tests as tests
     from mileage.endurance.life_text import columns_of_rows
     from mileage.execute.live_view import Terminal
-    from mileage.report.array_tests import CHARTS, array_tests_page, charts_svg, figure_rows
+    from mileage.report.replications import CHARTS, array_tests_page, charts_svg, figure_rows
     from mileage.report.standings import standing_lines
     from mileage.terminal import report_width
 

@@ -1,8 +1,8 @@
-"""The array test of 2009 (J. De Gelas, AnandTech): what was published next to what the built-in study simulates.
+"""Two published tests next to what the built-in studies simulate: eight drives by hdparm and dd, and arrays by IOMeter.
 
-Scope: published rates of sequential reads, ratios of two rates, and a rank among arrays, each from the rates
-of the arrays of a study `anandtech-2009`. The figures that the arrays were fitted to were listed before the first run.
-What it refuses: another study, and one that has not measured all arrays.
+Scope: of the talk on drives the study that repeats it, on the drives that are asked for; its page is
+`docs/reference/published-studies.md`, and each figure here is the one there.
+What it refuses: drives that were not tested.
 """
 
 from __future__ import annotations
@@ -15,16 +15,63 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mileage.app.published_results import mean_rate
+from mileage.app.sweep import sweep
 from mileage.errors import Refused
+from mileage.formats.published_results import shipped_study
 from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.judge.standings import CellStandings
-from mileage.model.array_tests import ArrayFigure, SimulatedFigure
+from mileage.model.replications import ArrayFigure, RawTables, SimulatedFigure, SimulatedTest
 
 if TYPE_CHECKING:
     from mileage.app.result import StudyResult
     from mileage.execute.progress import Progress
 
-STUDY: Final = "anandtech-2009"
+
+STUDY: Final = "qmul-2017"
+FACTOR: Final = "drive"
+
+
+@cache
+def raw_tables() -> RawTables:
+    """The tables of the talk other than the tests, which `profiles/published` has."""
+    text = resources.files("mileage.app").joinpath("raw_tests.toml").read_text(encoding="utf-8")
+    return msgspec.toml.decode(text, type=RawTables)
+
+
+def simulated_tests(drives: Sequence[str] = (), *, processes: int | None = None) -> list[SimulatedTest]:
+    """The tests of all drives of the talk or of some. Raises Refused for drives that it lacks."""
+    published = shipped_study(STUDY).results
+    known = tuple(dict.fromkeys(one.levels[FACTOR] for one in published))
+    if unknown := [name for name in drives if name not in known]:
+        raise Refused(
+            unknown[0],
+            "is no drive of the raw tests",
+            expected=f"one of {', '.join(known)}",
+            code="unknown-name",
+        )
+    wanted = tuple(drives) or known
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in sweep(STUDY, processes=processes, levels={FACTOR: wanted}):
+        workload, _, _ = row["cell"].partition(" ")
+        if row["metric"] == "rate_bytes_per_s":
+            values.setdefault((row[FACTOR], workload), []).append(row["value"])
+    return [
+        SimulatedTest(
+            drive, one.workload, one.middle or 0.0, mean_rate(values[drive, one.workload]) / 1e6, one.note
+        )
+        for drive in wanted
+        for one in published
+        if one.levels[FACTOR] == drive
+    ]
+
+
+# The array test of 2009 (J. De Gelas, AnandTech): what was published next to what the built-in study simulates.
+# Scope: published rates of sequential reads, ratios of two rates, and a rank among arrays, each from the rates of the
+# arrays of a study `anandtech-2009`. The figures that the arrays were fitted to were listed before the first run.
+# What it refuses: another study, and one that has not measured all arrays.
+
+ARRAY_STUDY: Final = "anandtech-2009"
 _METRIC: Final = "rate_bytes_per_s"
 """Only the sequential reads are judged by it."""
 _AMONG: Final = " among all but "
@@ -64,7 +111,7 @@ def array_tests(folder: str | None = None, *, progress: Progress | None = None) 
     if folder is not None:
         return tests_of(app.load(folder))
     with one_off_folder() as place:
-        return tests_of(app.run(STUDY, out=place, report="none", progress=progress))
+        return tests_of(app.run(ARRAY_STUDY, out=place, report="none", progress=progress))
 
 
 def tests_of(result: StudyResult) -> ArrayTests:
@@ -72,9 +119,12 @@ def tests_of(result: StudyResult) -> ArrayTests:
     from mileage.analysis.planned_comparison import places, standings_of
 
     name = result.plan.study.name
-    if name != STUDY:
+    if name != ARRAY_STUDY:
         raise Refused(
-            str(result.folder.path), f"is a study {name!r}", expected=f"a study {STUDY!r}", code="wrong-value"
+            str(result.folder.path),
+            f"is a study {name!r}",
+            expected=f"a study {ARRAY_STUDY!r}",
+            code="wrong-value",
         )
     samples, level = list(result.samples()), places(result.plan)
     runs: dict[str, list[float]] = {}
