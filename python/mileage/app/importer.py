@@ -24,9 +24,8 @@ from mileage.errors import Refusal, Refused
 from mileage.formats import elbencho_csv, fio_logs, fio_terse, fio_text, samples_csv, vdbench
 from mileage.formats.input_file import Source, open_source
 from mileage.formats.io500 import SUMMARY
-from mileage.formats.readers import read_sources
+from mileage.formats.readers import TEXT_MAX, read_sources
 from mileage.formats.result import Kind, Result, ToolRun
-from mileage.formats.sanitize import TEXT_MAX
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.imported_settings import INCIDENTAL, NO_SETTINGS
@@ -34,9 +33,8 @@ from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLi
 from mileage.model.journal_entries import Study as JournalHead
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.import_origin import ImportedFile, ImportOrigin
 from mileage.plan.named_workloads import METRICS, Metric
-from mileage.plan.planned_runs import Cell, PlannedRun
+from mileage.plan.planned_runs import Cell, ImportedFile, ImportOrigin, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.toml_literals import toml_value

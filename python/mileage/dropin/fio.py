@@ -21,15 +21,14 @@ import msgspec
 
 from mileage import _core
 from mileage.dropin.fio_jobs import FioJob, jobs_of
+from mileage.dropin.fio_patterns import trims_of
 from mileage.dropin.fio_plan import FILE_CALLS, UNIFIED, JobResults, JobWork, works_of
-from mileage.dropin.fio_trims import trims_of
 from mileage.dropin.flags import GivenFlags, tool_named
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused, RunFailed
 from mileage.execute.fio_jobs.layout import Targets, check_files, lay_out
 from mileage.execute.fio_jobs.link import Requests
-from mileage.execute.fio_jobs.report_timer import ReportTimer
-from mileage.execute.fio_jobs.run import FioResult, run_group
+from mileage.execute.fio_jobs.run import FioResult, ReportTimer, run_group
 from mileage.formats import fio_print
 from mileage.formats.fio_results import KINDS, PERCENTILES, JobResult
 from mileage.plan.fio_work import FioOptions, FioWorkload

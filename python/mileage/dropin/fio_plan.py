@@ -16,8 +16,16 @@ from typing import Any, Final
 import msgspec
 
 from mileage.dropin.fio_jobs import FioJob, size_of
-from mileage.dropin.fio_patterns import Sizes, pattern_of, reads_of, sizes_of, wanted_sizes
-from mileage.dropin.fio_trims import check_targets, check_trims, trims_of
+from mileage.dropin.fio_patterns import (
+    Sizes,
+    check_targets,
+    check_trims,
+    pattern_of,
+    reads_of,
+    sizes_of,
+    trims_of,
+    wanted_sizes,
+)
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.execute.fio_jobs.layout import length_of

@@ -18,8 +18,7 @@ import msgspec
 from mileage.dropin.dropin_study import DropinResult, do_study, print_notes, work_files
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import manner_notes, manner_of, pattern_of
-from mileage.dropin.iozone_request import CHILDREN_MAX, IozoneRequest, size_of
-from mileage.dropin.iozone_text import tests_of
+from mileage.dropin.iozone_text import CHILDREN_MAX, IozoneRequest, size_of, tests_of
 from mileage.dropin.task_values import is_modelled, number, whole_number
 from mileage.dropin.tool_statuses import IOZONE_MISSING, ToolRefusal
 from mileage.errors import Refused, RunFailed

@@ -11,14 +11,15 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import compute_ms, is_without_streams, verify_splash
-from mileage.dropin.iozone_request import IozoneRequest, size_of
 from mileage.dropin.task_values import whole_number
+from mileage.errors import Refused
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
 from mileage.model.run_record import RunRecord, TestResult, TimedBytes
@@ -437,3 +438,48 @@ _TOGETHER: Final = (
     *("random_write", "pwrite", "pread", "fwrite", "fread"),
 )
 """The order of children."""
+
+
+# A command line of IOzone as a value: its tests, sizes, children and files.
+
+_REQUEST_KB: Final = 1024
+CHILDREN_MAX: Final = 1024
+_RECORD: Final = 4 * _REQUEST_KB
+"""The record of -r without a number."""
+
+
+@dataclass(frozen=True)
+class IozoneRequest:
+    """Request parsed from a command line of IOzone; sizes in bytes."""
+
+    tests: tuple[str, ...]
+    """Names such as "random_read"."""
+    sizes: tuple[tuple[int, int], ...]
+    """File and record of each row."""
+    records_kb: tuple[int, ...]
+    """The columns of the reports."""
+    children: tuple[int, ...]
+    """Numbers of children; none for a single stream."""
+    place: Path
+    name: str
+    files: tuple[str, ...]
+
+
+def size_of(flag: str, text: str) -> int:
+    """Convert a size as IOzone takes it to bytes: a number alone counts KiB; suffixes k, m, g are KiB, MiB, GiB.
+
+    `flag` is named in the error. A record without a number is 4 kB, as IOzone has it. Raises Refused.
+    """
+    if flag == "-r" and not text[:1].isdecimal():
+        return _RECORD
+    factors = {"k": _REQUEST_KB, "m": _REQUEST_KB**2, "g": _REQUEST_KB**3}
+    digits, factor = (
+        (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _REQUEST_KB)
+    )
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
+        raise Refused(
+            f"iozone: {flag} {text}",
+            expected="kB as a whole number, or one with k, m or g, such as 64k",
+            code="wrong-value",
+        )
+    return int(digits) * factor

@@ -18,7 +18,7 @@ from mileage.plan.external_program import Program
 from mileage.plan.factors import at_setting, kind_of, named_levels
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
-from mileage.plan.privileged_steps import PrivilegedStep, steps_of
+from mileage.plan.resolver import PrivilegedStep, steps_of
 from mileage.plan.scale import LIMITS
 from mileage.plan.sizes import duration, format_bytes
 from mileage.plan.student_t import t_quantile

@@ -17,13 +17,44 @@ from mileage.json_text import decode_json
 from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.import_origin import ImportOrigin
 from mileage.plan.io_options import HOW_KEYS, Reach
 from mileage.plan.named_workloads import Metric
 from mileage.plan.run_action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.study import Study
 from mileage.plan.toml_literals import toml_key, toml_value
 from mileage.plan.workload import Workload
+
+# Origin of a study that another tool measured; such a plan cannot be run.
+# Scope: the files with their hashes, the tool and its version as the files say them.
+# Whoever would run such a plan asks `Plan.imported` first.
+
+
+class ImportedFile(msgspec.Struct, frozen=True):
+    """One file that was imported."""
+
+    path: str
+    """Path as the user gave it."""
+    sha256: str
+    """SHA-256 of the file's bytes, 64 hexadecimal digits."""
+    size_bytes: int
+    layout: str
+    """The reader that understood it."""
+
+
+class ImportOrigin(msgspec.Struct, frozen=True):
+    """Tool and files of an imported study."""
+
+    tool: str
+    """"fio", "iozone" ..."""
+    version: str | None
+    """Version as the files state it; None where they do not."""
+    files: tuple[ImportedFile, ...]
+
+    @property
+    def words(self) -> str:
+        """The tool with its version: "fio 3.33"."""
+        return f"{self.tool} {self.version}" if self.version else f"{self.tool}, version not recorded"
+
 
 PLAN_VERSION: Final = 3
 """Version of the form of a plan; it is part of the hash."""

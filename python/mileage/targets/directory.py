@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused, RunFailed
+from mileage.file_lock import is_locked
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.device_identity import may_take_steps
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
-from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.room import NoRoom, refuse_without_room
 from mileage.targets.spec import TargetSpec
@@ -301,3 +304,47 @@ class PlaceTarget(DirectoryTarget):
     def purge(self) -> str:
         self.check_place()
         return f"nothing is there to be made again in {self._directory}"
+
+
+# Find files that killed studies left in a directory: their work files, and files of single runs.
+# Scope: the names that Mileage gives, each with eight digits of its plan's hash. A study that is resumed needs
+# its work file; what a run made for itself alone nobody needs.
+# What it refuses: to remove what a running study has (its work file is locked), and what belongs to another user.
+
+_OF_STUDY: Final = r"\.mileage-[0-9a-f]{8}\.(dat(\.[0-9]+)?|img)"
+_OF_RUN: Final = r"(\.mileage-[0-9a-f]{8})\.(tasks|metadata|dat\.iozone(\.[0-9]+)?)"
+
+
+def remains_in(place: Path) -> list[Path]:
+    """All files that studies left in a directory, sorted."""
+    return sorted(
+        path for path in place.glob(".mileage-*") if re.fullmatch(f"{_OF_STUDY}|{_OF_RUN}", path.name)
+    )
+
+
+def remove_remains_of_runs(place: Path, study: str | None = None) -> list[Path]:
+    """Remove what single runs left in a directory; what was removed.
+
+    `study`: the name of the work file of the one study whose remains these are, which the caller has locked; without
+    it, those of all studies that are not running.
+    """
+    removed = []
+    for path in remains_in(place):
+        found = re.fullmatch(_OF_RUN, path.name)
+        if found is None:
+            continue
+        work = f"{found[1]}.dat"
+        if (work != study) if study is not None else is_locked(place / work):
+            continue
+        with suppress(OSError):
+            if path.lstat().st_uid == os.geteuid():
+                _remove(path)
+                removed.append(path)
+    return removed
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

@@ -23,9 +23,8 @@ from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable
 from mileage.targets.door import marks
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import probe_direct
-from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use, users_of
 from mileage.targets.mounts import mount_of, read_mounts
-from mileage.targets.path_users import users_of
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark

@@ -14,15 +14,17 @@ Invariant: no function here opens anything for writing.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.kernel_text import read_line, read_text, read_word, unescape
-from mileage.targets.loop_backing import backing_at
 from mileage.targets.mounts import Mount, mount_of, parse_mountinfo, read_mounts, read_swaps
 
 ROOT = Path("/")
@@ -263,3 +265,70 @@ def _identity(path: Path) -> FileIdentity | None:
         return FileIdentity.of_status(path.stat())
     except OSError:
         return None
+
+
+# Find the file behind a loop device, as the kernel knows it: by device and inode, whatever paths show.
+# Scope: LOOP_GET_STATUS64 of loop(4).
+# None where the device is not attached, or may not be asked.
+
+_LOOP_GET_STATUS64: Final = 0x4C05
+_STATUS_BYTES: Final = 232
+"""Size of `struct loop_info64`, which begins with device and inode of the file."""
+
+
+def backing_of(descriptor: int) -> FileIdentity | None:
+    """The file below an open loop device."""
+    try:
+        answer: bytes = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS_BYTES))
+    except OSError:
+        return None
+    device, inode = struct.unpack_from("QQ", answer)
+    return FileIdentity(int(device), int(inode))
+
+
+def backing_at(path: Path) -> FileIdentity | None:
+    """Path of the backing file of the loop device at `path`."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        return backing_of(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# Find the processes that use a path: working directory, root, open files, mapped files.
+# Scope: the links under /proc/PID, which the kernel keeps for every process.
+# Processes that may not be looked at, or that end meanwhile, are skipped.
+
+
+def users_of(place: str, *, root: Path = ROOT) -> str:
+    """The processes that use this directory or something below it, as "PID (name), ..."; "" when none shows."""
+    processes = sorted((root / "proc").glob("[0-9]*"), key=lambda path: int(path.name))
+    return ", ".join(
+        f"{process.name} ({read_word(process / 'comm') or 'unnamed'})"
+        for process in processes
+        if any(_below(link, place) for link in _links(process))
+    )
+
+
+def _links(process: Path) -> list[str]:
+    links = [process / "cwd", process / "root"]
+    for folder in ("fd", "map_files"):
+        try:
+            links += list((process / folder).iterdir())
+        except OSError:
+            continue
+    return [target for link in links if (target := _target(link)) is not None]
+
+
+def _target(link: Path) -> str | None:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return None
+
+
+def _below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip("/") + "/")

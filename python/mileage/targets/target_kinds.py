@@ -29,7 +29,7 @@ CLASSES: Final = {
     "file": "file.FileTarget",
     "block": "block.BlockTarget",
     "loop": "loop.LoopTarget",
-    "served": "served_target.ServedTarget",
+    "served": "loop.ServedTarget",
     "virtual": "virtual.VirtualTarget",
     "null": "null.NullTarget",
 }

@@ -47,8 +47,13 @@ else:
             "mileage.targets.door.logs": ("ResultLog",),
             "mileage.targets.door.leftovers": ("remove_leftovers",),
             "mileage.targets.door.results": (
-                *("ResultPlace", "appended_result", "check_result", "refuse_folder", "refuse_taken"),
-                *("result_file", "write_result"),
+                "ResultPlace",
+                "appended_result",
+                "check_result",
+                "refuse_folder",
+                "refuse_taken",
+                "result_file",
+                "write_result",
             ),
         },
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mileage import _core
 from mileage.errors import Refused, RunFailed
-from mileage.targets.door.device_directory import refuse_device_directory
+from mileage.targets.door.directories import refuse_device_directory
 from mileage.targets.door.leftovers import OpenList, remove_leftovers, remove_passing
 from mileage.targets.door.marks import WORK, forget_mark, read_mark, write_mark
 
