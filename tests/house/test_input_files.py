@@ -13,7 +13,10 @@ OTHERWISE = {
         ("analysis/check_class.py", "app/replications.py", "endurance/cases.py"),
         "data of the package",
     ),
-    **dict.fromkeys(("dropin/flags.py", "plan/builtin.py", "report/html.py"), "data of the package"),
+    **dict.fromkeys(
+        ("dropin/flags.py", "formats/readers.py", "plan/builtin.py", "report/glossary.py", "report/html.py"),
+        "data of the package",
+    ),
     **dict.fromkeys(("targets/host_profiles.py", "targets/profiles.py"), "profiles of the package"),
     **dict.fromkeys(
         ("dropin/hdparm.py", "execute/mpi/messages.py", "store/machine_hardware.py", "store/environment.py"),

@@ -13,7 +13,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
         from mileage.formats.readers import LAYOUTS
 
         width = max(map(len, LAYOUTS))
-        for name, (_, text) in LAYOUTS.items():
+        for name, text in LAYOUTS.items():
             click.echo(f"{name:<{width}}  {text}")
         ctx.exit()
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
@@ -36,46 +37,34 @@ class Reader(Protocol):
 
 
 LAYOUTS: Final = {
-    "fio-json": ("mileage.formats.fio_json", "fio 3: --output-format=json or json+, also of clients"),
-    "fio-text": ("mileage.formats.fio_text", "fio 3: its normal output"),
-    "fio-terse": ("mileage.formats.fio_terse", "fio 3: --minimal, terse versions 3 to 5"),
-    "fio-logs": (
-        "mileage.formats.fio_logs",
-        "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
-    ),
-    "fio-hist-log": ("mileage.formats.fio_hist_log", "fio 3: PREFIX_clat_hist.N.log"),
-    "fio2-logs": ("mileage.formats.fio2_logs", "the same of fio 2, whose latencies are in microseconds"),
-    "iozone-sheet": (
-        "mileage.formats.iozone_sheet",
-        "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
-    ),
-    "iozone-text": ("mileage.formats.iozone_text", "IOzone's output: one stream, -O, -N, -a, -t, -R"),
-    "ior-text": ("mileage.formats.ior_text", "IOR's listing: IOR 2.10, 3 and 4"),
-    "ior-data": ("mileage.formats.ior_data", "IOR 3.3 and 4: -O summaryFormat=JSON or CSV"),
-    "mdtest": ("mileage.formats.mdtest", "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4"),
-    "metarates": ("mileage.formats.metarates", "metarates' rates of create, stat and utime"),
-    "io500": ("mileage.formats.io500", "IO500: its result folder, or result_summary.txt in it"),
-    "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
-    "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
-    "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
-    "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
-    "bonnie": ("mileage.formats.bonnie", "bonnie++ 1.9x and 2.0: its line of figures, and its table"),
-    "crystaldiskmark": ("mileage.formats.crystaldiskmark", "CrystalDiskMark 3 to 9: the text that it saves"),
-    "vdbench": (
-        "mileage.formats.vdbench",
-        "vdbench 5.04: console output, logfile, totals.html, summary.html",
-    ),
-    "phoronix": ("mileage.formats.phoronix", "Phoronix Test Suite: composite.xml"),
-    "samples-csv": (
-        "mileage.formats.samples_csv",
-        "a table of samples for any other tool: columns cell, repetition, value, unit",
-    ),
-    "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),
-    "elbencho-text": ("mileage.formats.elbencho_text", "elbencho's console output"),
-    "elbencho-json": ("mileage.formats.elbencho_json", "elbencho --jsonfile"),
-    "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),
+    "fio-json": "fio 3: --output-format=json or json+, also of clients",
+    "fio-text": "fio 3: its normal output",
+    "fio-terse": "fio 3: --minimal, terse versions 3 to 5",
+    "fio-logs": "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
+    "fio-hist-log": "fio 3: PREFIX_clat_hist.N.log",
+    "fio2-logs": "the same of fio 2, whose latencies are in microseconds",
+    "iozone-sheet": "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
+    "iozone-text": "IOzone's output: one stream, -O, -N, -a, -t, -R",
+    "ior-text": "IOR's listing: IOR 2.10, 3 and 4",
+    "ior-data": "IOR 3.3 and 4: -O summaryFormat=JSON or CSV",
+    "mdtest": "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4",
+    "metarates": "metarates' rates of create, stat and utime",
+    "io500": "IO500: its result folder, or result_summary.txt in it",
+    "diskspd": "DiskSpd's text output",
+    "diskspd-xml": "DiskSpd's XML output: -Rxml",
+    "iometer-csv": "IOMeter's result file",
+    "sysbench": "sysbench 1.0: fileio",
+    "bonnie": "bonnie++ 1.9x and 2.0: its line of figures, and its table",
+    "crystaldiskmark": "CrystalDiskMark 3 to 9: the text that it saves",
+    "vdbench": "vdbench 5.04: console output, logfile, totals.html, summary.html",
+    "phoronix": "Phoronix Test Suite: composite.xml",
+    "samples-csv": "a table of samples for any other tool: columns cell, repetition, value, unit",
+    "raw-tools": "hdparm -T -t, and dd",
+    "elbencho-text": "elbencho's console output",
+    "elbencho-json": "elbencho --jsonfile",
+    "elbencho-csv": "elbencho --csvfile",
 }
-"""Name of a layout, its module, and what it is."""
+"""Name of a layout, with "_" for "-" that of its module, and what it is."""
 
 
 def reader_named(layout: str) -> Reader:
@@ -87,7 +76,7 @@ def reader_named(layout: str) -> Reader:
             expected=f"one of {', '.join(LAYOUTS)}",
             code="unknown-name",
         )
-    return cast(Reader, import_module(LAYOUTS[layout][0]))
+    return cast(Reader, import_module(f"mileage.formats.{layout.replace('-', '_')}"))
 
 
 def read_source(source: Source, layout: str | None = None) -> Result:
@@ -174,95 +163,6 @@ _NO_READER: Final = (
     "there is no reader for it; its figures can be imported as a CSV file with the columns cell, repetition, "
     "value and unit"
 )
-_MARKS: Final = tuple(
-    (re.compile(pattern, re.MULTILINE), what, advice)
-    for pattern, what, advice in (
-        (
-            r"^fio: |: you need to specify size=|^fio-[0-9.]+\nStarting ",
-            "an error message of fio, or a run that did not come to its end",
-            "correct what it says, run it again with --output-format=json, and import that",
-        ),
-        (
-            r"\A(?:[ \t]*(?:[#;].*)?\n)*\[[^\]\n]+\][ \t]*\n(?:.*\n)*?[ \t]*(?:rw|readwrite|ioengine|iodepth)[ \t]*=",
-            "a job file of fio",
-            "it is a workload and no result: mileage run FILE does it",
-        ),
-        (
-            r"<TimeSpan>\s*<TestTimeSeconds>",
-            "a part of DiskSpd's XML",
-            "import the whole of it, from <Results> on",
-        ),
-        (
-            r"<Profile>\s*<(?:Progress|ResultFormat|Verbose|TimeSpans)>",
-            "a profile of DiskSpd",
-            "it is a workload and no result: import the output of diskspd -XFILE",
-        ),
-        (
-            r'^[ \t]*\{?[ \t]*"(?:ISO DATE|operation)"\s*:.*',
-            "elbencho's JSON",
-            "run elbencho with --csvfile FILE, and import that",
-        ),
-        (
-            r"^[ \t]*tod[ \t]+(?:timestamp[ \t]+)?Run[ \t]+Interval[ \t]|^\* 'flatfile\.html'",
-            "flatfile.html of vdbench",
-            "import totals.html or summary.html of the same folder",
-        ),
-        (
-            r"^\[(?:Read|Write)\][ \t\r]*\n[ \t]+(?:SEQ|RND)[ \t]",
-            "a part of a text of CrystalDiskMark",
-            "import the whole of it, from its first line on",
-        ),
-        (r"AS SSD Benchmark", "a result of AS SSD Benchmark", _NO_READER),
-        (r"ATTO Disk Benchmark", "a result of ATTO Disk Benchmark", _NO_READER),
-        (
-            r"^sysbench [0-9]|^Running the test with following options:",
-            "output of sysbench, of another test than fileio",
-            _NO_READER,
-        ),
-        (r"^Filebench Version|: IO Summary: ", "output of filebench", _NO_READER),
-        (r"^dbench version|^ Operation +Count +AvgLat +MaxLat", "output of dbench", _NO_READER),
-        (r" ioping statistics ---", "output of ioping", _NO_READER),
-        (
-            r"^Device[: ]+.*(?:r/s|tps|kB_read/s)",
-            "output of iostat",
-            "it counts what a device did, not what a test measured",
-        ),
-        (
-            r"^smartctl [0-9]|^SMART/Health Information",
-            "a health report of a drive",
-            "it holds no measurement",
-        ),
-        (
-            r"^[ \t]*[0-9]+,[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9.]+\s+[0-9]+\s+[A-Z]\s",
-            "a trace of blkparse",
-            "it holds no result",
-        ),
-        (
-            r"'TEST SETUP ==",
-            "a configuration of IOMeter",
-            "it is a workload and no result: mileage iometer FILE does it",
-        ),
-        (r"^\[run\]\s*\nprocs\s*=", "IO500's result.txt", "name its folder, or result_summary.txt in it"),
-        (
-            r"\Aaccess,rank,|\Arank,items,rate-",
-            "what each rank of IOR or mdtest did (saveRankPerformanceDetails)",
-            "import the listing that the tool printed",
-        ),
-        (
-            r"^(?:Synopsis|Usage:?) \S*(?:ior|mdtest)\b",
-            "the help text of IOR or mdtest",
-            "the call was refused by the tool",
-        ),
-        (
-            r'^[ \t]*(?:name|question|target)\s*=\s*"|^\[\[?stage\]?\]',
-            "a study file of Mileage",
-            "it is a plan and no result: mileage run FILE does it",
-        ),
-        (r'^\{"kind":\s*"study"', "the journal of a study folder", "name the folder: mileage report FOLDER"),
-        (r"\A\s*<(?:!DOCTYPE html|html)", "a page of HTML", "import the file that the tool wrote"),
-        (r"\A\s*<\?xml", "XML of a tool that is not known", _NO_READER),
-    )
-)
 
 
 def seems(source: Source) -> str:
@@ -270,11 +170,13 @@ def seems(source: Source) -> str:
     head = source.text_head
     if b"\0" in source.head and not source.wide:
         return "the format of this file is not known, and it is binary; import the text that the tool printed"
-    for mark, what, advice in _MARKS:
-        if mark.search(head):
+    marks = resources.files("mileage.formats").joinpath("marks.toml").read_text(encoding="utf-8")
+    for mark in tomllib.loads(marks)["mark"]:
+        if re.search(mark["pattern"], head, re.MULTILINE):
             # Insert the file's own name, so that the command can be copied as it is.
             file, folder = (shlex.quote(str(path)) for path in (source.path, source.path.parent))
-            return f"it seems to be {what}; {advice.replace('FILE', file).replace('FOLDER', folder)}"
+            advice = mark.get("advice", _NO_READER).replace("FILE", file).replace("FOLDER", folder)
+            return f"it seems to be {mark['is']}; {advice}"
     first = next((line for line in head.split("\n") if line.strip()), "")
     return f"the format of this file is not known; it begins with {shown(first)!r}"
 
