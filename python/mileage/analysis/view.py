@@ -45,8 +45,8 @@ from mileage.report.rate_curves import MOST_BARS
 from mileage.report.sentence import notes_of
 from mileage.report.view import RunShape
 from mileage.store import MeasuredCell, StudyFolder, measured_cells, skipped_runs
+from mileage.store.cell_measurements import headline_of
 from mileage.store.environment import diff
-from mileage.store.headline_figure import headline_of
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.study_folder import CHECK_TEXT
 from mileage.store.tables import each_test

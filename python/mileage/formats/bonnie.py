@@ -18,9 +18,8 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number
+from mileage.formats.number_parser import TIMES_NS, number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "bonnie"

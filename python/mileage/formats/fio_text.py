@@ -33,9 +33,8 @@ from mileage.formats.fio_rules import (
 )
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number, whole
+from mileage.formats.number_parser import TIMES_NS, number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 # The lines of one job in fio's normal output.

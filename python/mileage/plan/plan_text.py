@@ -18,10 +18,10 @@ from mileage.plan.external_program import Program
 from mileage.plan.factors import at_setting, kind_of, named_levels
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
+from mileage.plan.quantiles import t_quantile
 from mileage.plan.resolver import PrivilegedStep, steps_of
 from mileage.plan.scale import LIMITS
 from mileage.plan.sizes import duration, format_bytes
-from mileage.plan.student_t import t_quantile
 from mileage.plan.study import PURGE_EACH, Repeat, Stage, Study, Torture
 from mileage.plan.work_area import uses_file
 from mileage.plan.workload import Workload

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage import _core
-from mileage.targets.door.marks import forget_mark, read_mark
-from mileage.targets.ledger_folder import ledger_folder
+from mileage.targets.door.marks import forget_mark, ledger_folder, read_mark
 
 _END: Final = ".open.json"
 _OF_STUDIES: Final = ".mileage-"
