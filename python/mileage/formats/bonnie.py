@@ -17,7 +17,6 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import TIMES_NS, number
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
@@ -106,7 +105,7 @@ def read(source: Source) -> Result:
                 code="unsupported",
             )
         elif not _table_line(result, tables, at, line) and line.strip() and not _TALK.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no line of bonnie++ that can stand here"))
+            result.skip(at, line, "no line of bonnie++ that can stand here")
     for at, line in lines:
         _csv(result, at, line)
     if not lines:
@@ -127,7 +126,7 @@ def _csv(result: Result, at: int, line: str) -> None:
     names = COLUMNS.get(fields[0], ()) if fields else ()
     if not names or len(fields) != len(names):
         why = f"expected format version {', '.join(COLUMNS)}, with {len(names) or 'its'} fields"
-        result.unread.append(Unread(at, shown(line), why))
+        result.skip(at, line, why)
         return
     row = dict(zip(names, fields, strict=True))
     result.version = result.version or row["bonnie_version"]
@@ -162,7 +161,7 @@ def _add(
         result.unread.append(Unread(at, f"{test} {text}", _TOO_SHORT))
         return
     if value is None or letter not in (_LETTERS if data else ("",)):
-        result.unread.append(Unread(at, shown(f"{test} {text}"), "no number"))
+        result.skip(at, f"{test} {text}", "no number")
         return
     value *= _LETTERS[letter]
     printed = [(f"{test} ({'KiB/s' if data else '1/s'})", value)]

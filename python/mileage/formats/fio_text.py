@@ -17,7 +17,6 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_rules import (
     ALL_CLIENTS,
@@ -32,7 +31,6 @@ from mileage.formats.fio_rules import (
     version_3,
 )
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import TIMES_NS, number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
@@ -285,7 +283,7 @@ def read(source: Source) -> Result:
             result.began = result.began or found["date"]
         elif "(groupid=" in line:
             block = None
-            result.unread.append(Unread(at, shown(line), "no line of fio that begins the result of a job"))
+            result.skip(at, line, "no line of fio that begins the result of a job")
         elif _SUMMARY.fullmatch(line):
             if line.startswith("Run status"):
                 block, ended = None, True
@@ -301,19 +299,13 @@ def read(source: Source) -> Result:
             result.version = result.version or version_3(f"{source.path}, line {at}", found["version"])
             result.machine.setdefault("host", found["host"])
         elif line.strip() and (block is None or not block.add(line)):
-            result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
+            result.skip(at, line, "no line of fio's output that can stand here")
     if clients > 1 and reports:
         # fio adds up several clients when all of them are done.
         last = [block for block in reports[-1].blocks if block.name == ALL_CLIENTS]
         reports[-1].ended = any(block.issued is not None for block in last)
     _close(result, listed, reports)
-    if not result.runs:
-        raise Refused(
-            source.path,
-            "no result of a job of fio was understood",
-            code="not-understood",
-            advice=_advice(result),
-        )
+    result.refuse_empty(source.path, "no result of a job of fio was understood", advice=_advice(result))
     return result
 
 

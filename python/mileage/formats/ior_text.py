@@ -15,7 +15,6 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.ior import ACCESSES, MIB, SETTINGS, by_repetitions, iteration, tasks_of
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
@@ -105,7 +104,7 @@ class _Reader:
             self._unread(at, line, "no line of IOR's listing")
 
     def _unread(self, at: int, line: str, why: str) -> None:
-        self.result.unread.append(Unread(at, shown(line), why))
+        self.result.skip(at, line, why)
 
     def _table(self, at: int, text: str) -> bool:
         words = text.split()

@@ -20,9 +20,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import WHOLE_MAX
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun, Unread, shown
 from mileage.terminal import one_line
 
 

@@ -20,9 +20,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import OPERATIONS, RATES, TIMES_NS, TIMES_S, choice_of, number, whole
-from mileage.formats.result import Kind, Result, ToolRun, Unread
+from mileage.formats.result import Kind, Result, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_settings import INCIDENTAL
 from mileage.plan.value_checks import SESSION_NAME_MAX
@@ -91,7 +90,7 @@ def read(source: Source) -> Result:
         if isinstance(row, _Row):
             rows.append(row)
         else:
-            result.unread.append(Unread(at, shown(line), row))
+            result.skip(at, line, row)
     result.runs += _runs(source, rows)
     return result
 
