@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -547,20 +547,7 @@ NO_EFFECT_ON_HOST: Final = MappingProxyType({"api": None, "processes": None, "fi
 """Keys of a study that mean nothing on a modelled host, without their values."""
 
 
-class FioJob(Protocol):
-    """A job of a file."""
-
-    def text(self, key: str, default: str = "") -> str:
-        """The value of an option of the job, or the default."""
-
-    def has(self, key: str) -> bool:
-        """Whether the job has an option."""
-
-    def refuse(self, key: str, why: str = "", *, expected: str = "", advice: str = "", code: str) -> Refused:
-        """A refusal of one option, with its line and value."""
-
-
-def check_host_job(job: FioJob, threads: int) -> None:
+def check_host_job(job: _Job, threads: int) -> None:
     """Raises Refused for a job that a modelled host does not do."""
     if job.text("ioengine") == "mmap":
         raise job.refuse(

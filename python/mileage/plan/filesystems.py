@@ -56,13 +56,10 @@ _MOUNT_FLAGS: Final = {
         *("nodatasum", "flushoncommit", "noflushoncommit", "ssd", "nossd", "treelog", "notreelog"),
     ),
 }
+_EXT = ("barrier", "commit", "data", "stripe", "inode_readahead_blks", "max_batch_time", "min_batch_time")
 _MOUNT_VALUES: Final = {
-    "ext3": (
-        *("barrier", "commit", "data", "stripe", "inode_readahead_blks", "max_batch_time", "min_batch_time"),
-    ),
-    "ext4": (
-        *("barrier", "commit", "data", "stripe", "inode_readahead_blks", "max_batch_time", "min_batch_time"),
-    ),
+    "ext3": _EXT,
+    "ext4": _EXT,
     "xfs": ("logbufs", "logbsize", "allocsize", "sunit", "swidth"),
     "btrfs": ("commit", "compress", "compress-force", "discard", "max_inline", "space_cache", "thread_pool"),
 }
