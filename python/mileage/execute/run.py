@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from mileage.plan.name_operations import Names
 from mileage.plan.page_cache_state import Caching
 from mileage.plan.run_action import Idle, Io, Mirror, Reset
 from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
+from mileage.store.study_folder import StudyFolder
 from mileage.targets import Target
 from mileage.targets.file_identity import FileIdentity, opened_as
 from mileage.targets.memory_limit import limited_memory
@@ -203,16 +204,6 @@ def _together(results: Sequence[TestResult], names: tuple[str, ...]) -> RunRecor
     )
 
 
-class RunFiles(Protocol):
-    """Storage for the inputs of a run other than its workload; a study folder is one."""
-
-    def load_trace(self, sha256: str) -> bytes | None:
-        """The operations of a trace as a JSON list; None when there is none."""
-
-    def log_of(self, run: int) -> Path:
-        """Path for the log of every single operation of a run; the file is created by the engine."""
-
-
 class RunInputs(NamedTuple):
     """A run that is being done."""
 
@@ -220,7 +211,7 @@ class RunInputs(NamedTuple):
     run: PlannedRun
     idle_ns: int
     poll: Poll
-    kept: RunFiles | None
+    kept: StudyFolder | None
     tested: Tested | None
 
     @property
@@ -235,7 +226,7 @@ def perform(
     *,
     idle_ns: int,
     poll: Poll,
-    kept: RunFiles | None = None,
+    kept: StudyFolder | None = None,
     tested: Tested | None = None,
 ) -> RunRecord:
     """Do one run and return its record.
@@ -332,7 +323,7 @@ def _power_cut(target: Target, run: PlannedRun, record: RunRecord) -> RunRecord:
     return msgspec.structs.replace(record, counters={**record.counters, **counters})
 
 
-def _options(target: Target, run: PlannedRun, reach: Reach, kept: RunFiles | None) -> str:
+def _options(target: Target, run: PlannedRun, reach: Reach, kept: StudyFolder | None) -> str:
     """The engine's options (JSON), with what the files must be, and the file of the log."""
     own = target.identities
     if run.workload is not None and run.workload.files == "per_thread":
@@ -370,7 +361,7 @@ def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], inputs
         raise RunFailed.from_os_error(inputs.what, cause) from cause
 
 
-def workload_json(workload: Workload, kept: RunFiles | None) -> str:
+def workload_json(workload: Workload, kept: StudyFolder | None) -> str:
     """The JSON that the core reads: that of the workload, with the operations of a trace in place of its file."""
     pattern = workload.pattern
     if isinstance(pattern, str) or pattern.trace_file is None:
