@@ -15,10 +15,8 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final, Literal
-
-import msgspec
 
 from mileage.dropin.tool_statuses import ToolRefusal, ToolStatuses, statuses_of
 from mileage.errors import Refused, closest
@@ -36,7 +34,8 @@ LONG_DASHES: Final = {
 DASHES: Final = ("-", *LONG_DASHES)
 
 
-class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class Flag:
     """One flag of a tool; from it come the parser, the help, completion, the pages and their tests."""
 
     spelling: str
@@ -91,7 +90,8 @@ OWN: Final = (STUDY, DESTROY, HELP, MANUAL)
 """Flags of every drop-in command, in addition to those of its tool."""
 
 
-class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class Tool:
     """One tool: its name as a command of Mileage, and its flags."""
 
     name: str
@@ -346,15 +346,19 @@ TOOLS: Final = ("fio", "iozone", "ior", "mdtest", "metarates", "mpirun", "iomete
 @cache
 def tool_named(name: str) -> Tool:
     """The tool of a drop-in command."""
-    text = resources.files("mileage.dropin").joinpath(f"tools/{name}.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("tools").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     table: dict[str, Any] = tomllib.loads(text)
-    defaults = table.pop("defaults", {})
-    flags = [
-        {"spelling": spelling, **(defaults if "value" in row else {}), **row}
-        for spelling, row in table["flags"].items()
-    ]
-    others = table.get("others", "").split()
-    return msgspec.convert({**table, "name": name, "flags": flags, "others": others}, Tool)
+    defaults, others = table.pop("defaults", {}), frozenset(table.pop("others", "").split())
+    flags = (
+        Flag(spelling, **_frozen({**(defaults if "value" in row else {}), **row}))
+        for spelling, row in table.pop("flags").items()
+    )
+    return Tool(name=name, flags=tuple(flags), others=others, **_frozen(table))
+
+
+def _frozen(table: dict[str, Any]) -> dict[str, Any]:
+    """A table with tuples in place of lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 def tools() -> tuple[Tool, ...]:
