@@ -2,7 +2,7 @@
 
 import pytest
 
-from mileage.analysis.run_order import run_order
+from mileage.analysis.view import run_order
 from mileage.judge import Sample
 from mileage.plan import parse_study
 from mileage.plan.resolver import resolve

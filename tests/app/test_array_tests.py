@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mileage.app.array_tests import array_figures, simulated_figures
+from mileage.app.replications import array_figures, simulated_figures
 from mileage.errors import Refused
 from mileage.plan import builtin_text, parse_study
-from mileage.report.array_tests import CHARTS, charts_svg, figure_rows
+from mileage.report.replications import CHARTS, charts_svg, figure_rows
 from tests.house.repository import ROOT
 
 STUDY = parse_study(builtin_text("anandtech-2009"), "anandtech-2009")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mileage.app.published_results import compare_published
-from mileage.app.raw_tests import STUDY, simulated_tests
+from mileage.app.replications import STUDY, simulated_tests
 from mileage.formats.published_results import shipped_study
 from tests.command import mileage
 from tests.house.repository import ROOT

@@ -10,8 +10,7 @@ from mileage import app
 from mileage.app.comparison_report import pair_view, write_pair
 from mileage.errors import Refused
 from mileage.plan import parse_study
-from mileage.plan.planned_runs import hash_is_right
-from mileage.plan.toml_writer import to_toml
+from mileage.plan.planned_runs import hash_is_right, to_toml
 from mileage.store import StudyFolder
 
 STUDY = """

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from mileage import app
 from mileage.analysis.check_result import Row
 from mileage.app.check import CheckOptions, plan_of
-from mileage.app.sustained_advice import FILE_BYTES, file_of, sustained_advice, time_s
+from mileage.app.check_findings import FILE_BYTES, file_of, sustained_advice, time_s
 from mileage.cli.run import command as run_command
 from mileage.errors import Refused
 from mileage.plan.estimate import bytes_written

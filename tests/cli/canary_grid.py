@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_list import TOOLS
+from mileage.dropin.flags import TOOLS
 from mileage.dropin.tool_statuses import IOZONE_MISSING, statuses_of
 from mileage.execute.tool_tasks.ranks import ABORTED
 from tests.cli import canary_things as things

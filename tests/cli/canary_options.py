@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import click
 
 from mileage.cli import root
-from mileage.dropin.dropin_list import tools
+from mileage.dropin.flags import tools
 from mileage.model.target_kind import TARGET_KINDS
 from mileage.plan.ior_options import IorOptions
 from mileage.plan.study import study_schema

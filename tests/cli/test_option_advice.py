@@ -9,9 +9,8 @@ import click
 import pytest
 
 from mileage.cli import foreign_options, root
-from mileage.cli.exit_status import _words
-from mileage.cli.option_advice import _PURPOSES
-from mileage.dropin.dropin_list import TOOLS
+from mileage.cli.exit_status import _PURPOSES, _words
+from mileage.dropin.flags import TOOLS
 from mileage.plan.measure_options import OPTIONS
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.dropin_list import tool_named
-from mileage.dropin.flags import read
+from mileage.dropin.flags import read, tool_named
 from mileage.dropin.iozone import asked_of
 from tests.command import mileage
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.dropin_list import tools
+from mileage.dropin.flags import tools
 from tests.command import mileage
 from tests.dropin.test_iometer import ICF
 

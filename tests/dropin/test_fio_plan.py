@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.fio import check_late_values, results_of
-from mileage.dropin.fio_flags import FIO
-from mileage.dropin.fio_groups import groups_of
+from mileage.dropin.fio import check_late_values, groups_of, results_of
 from mileage.dropin.fio_jobs import jobs_of, size_of
 from mileage.dropin.fio_plan import JobWork, works_of
-from mileage.dropin.flags import read
+from mileage.dropin.flags import read, tool_named
 from mileage.errors import Refused
 from mileage.execute.fio_jobs.places import trace_of
 from mileage.execute.fio_jobs.run import FioResult
@@ -24,7 +22,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def works(*words: str) -> list[JobWork]:
     """The work of all copies of the jobs of a command line."""
-    jobs = jobs_of(read(FIO, ["--name=a", *words]))
+    jobs = jobs_of(read(tool_named("fio"), ["--name=a", *words]))
     return [work for job in jobs for work in works_of(job)]
 
 
@@ -61,19 +59,19 @@ def test_units_are_those_of_fio(text: str, base: int, found: int | None) -> None
 
 def test_the_value_of_an_option_is_the_next_word_unless_it_is_on_by_itself(tmp_path: Path) -> None:
     words = ["--name", "a", "--time_based", "--rw", "write", "--size", "64k", "--group_reporting", "--thread"]
-    given = read(FIO, words)
+    given = read(tool_named("fio"), words)
     (job,) = jobs_of(given)
     assert given.operands == []
     assert (job.name, job.text("rw"), job.size("size")) == ("a", "write", 65536)
     assert all(job.is_on(key) for key in ("time_based", "group_reporting", "thread"))
     # As fio 3.33, even where the next word is an option.
-    (second,) = jobs_of(read(FIO, ["--rw=read", "--write_bw_log", "--name=a", "--name=b"]))
+    (second,) = jobs_of(read(tool_named("fio"), ["--rw=read", "--write_bw_log", "--name=a", "--name=b"]))
     assert (second.name, second.text("write_bw_log")) == ("b", "--name=a")
     with pytest.raises(Refused, match="needs a value"):
-        read(FIO, ["--name=a", "--size=4k", "--direct"])
+        read(tool_named("fio"), ["--name=a", "--size=4k", "--direct"])
     # In a job file a word alone is on.
     (tmp_path / "j.fio").write_text("[a]\nsize=64k\nwrite_bw_log\nstonewall\n")
-    (job,) = jobs_of(read(FIO, [str(tmp_path / "j.fio")]))
+    (job,) = jobs_of(read(tool_named("fio"), [str(tmp_path / "j.fio")]))
     assert (job.text("write_bw_log"), job.is_on("stonewall")) == ("1", True)
 
 
@@ -301,10 +299,12 @@ def test_processors_are_shared_or_split() -> None:
 def test_global_options_are_apart_from_those_of_a_job(tmp_path: Path) -> None:
     # As in fio's JSON, without options that have no value.
     (tmp_path / "j.fio").write_text("[global]\ngroup_reporting\nbs=8k\nbs=4k\n[b]\nstonewall\nrw=write\n")
-    (job,) = jobs_of(read(FIO, [str(tmp_path / "j.fio")]))
+    (job,) = jobs_of(read(tool_named("fio"), [str(tmp_path / "j.fio")]))
     assert (job.shared, job.given) == ({"bs": "4k"}, {"rw": "write"})
     assert (job.is_on("group_reporting"), job.is_on("stonewall")) == (True, True)
-    (job,) = jobs_of(read(FIO, ["--bs=4k", "--thread", "--name=c", "--rw=read", "--time_based"]))
+    (job,) = jobs_of(
+        read(tool_named("fio"), ["--bs=4k", "--thread", "--name=c", "--rw=read", "--time_based"])
+    )
     assert (job.shared, job.given) == ({"bs": "4k"}, {"name": "c", "rw": "read"})
 
 
@@ -376,7 +376,7 @@ def test_zones_have_their_shares_of_accesses() -> None:
 
 def test_a_job_waits_for_the_one_that_it_names() -> None:
     def batches(*words: str) -> list[list[str]]:
-        jobs = jobs_of(read(FIO, ["--size=4k", "--rw=write", *words]))
+        jobs = jobs_of(read(tool_named("fio"), ["--size=4k", "--rw=write", *words]))
         found = groups_of([works_of(job) for job in jobs])
         return [[copies[0].job.name for copies in batch] for batch in found]
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mileage.dropin.fio_flags import FIO
 from mileage.dropin.fio_jobs import jobs_of
 from mileage.dropin.fio_plan import works_of
-from mileage.dropin.flags import read
+from mileage.dropin.flags import read, tool_named
 from mileage.errors import Refused
 from tests.command import mileage
 
@@ -110,6 +109,6 @@ def test_a_device_is_trimmed_with_permission(tmp_path: Path, loop: str) -> None:
     ],
 )
 def test_what_is_not_done_with_trims_is_refused(words: tuple[str, ...]) -> None:
-    (job,) = jobs_of(read(FIO, ["--name=a", "--size=64k", "--ioengine=null", *words]))
+    (job,) = jobs_of(read(tool_named("fio"), ["--name=a", "--size=64k", "--ioengine=null", *words]))
     with pytest.raises(Refused):
         works_of(job)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.dropin_list import tools
-from mileage.dropin.flags import OWN, Flag, Tool
+from mileage.dropin.flags import OWN, Flag, Tool, tools
 from tests.command import mileage
 
 pytestmark = pytest.mark.timeout(60)

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from mileage.dropin.dropin_list import TOOLS, tool_named, tools
-from mileage.dropin.flags import Flag, Tool, complete, read
+from mileage.dropin.flags import TOOLS, Flag, Tool, complete, read, tool_named, tools
 from mileage.dropin.pages import help_text, manual, page
 from mileage.errors import Refused
 from tests.house.repository import ROOT
@@ -139,7 +138,7 @@ def texts_of(*names: str) -> set[str]:
     ("name", "modules"),
     [
         ("fio", ("dropin/fio*.py",)),
-        ("ior", ("dropin/ior.py", "dropin/ior_parameters.py", "dropin/task_values.py")),
+        ("ior", ("dropin/ior.py", "dropin/ior.py", "dropin/task_values.py")),
         ("mdtest", ("dropin/mdtest.py", "dropin/task_values.py")),
     ],
 )

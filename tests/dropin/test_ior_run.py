@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.ior_events import IorPrinter
+from mileage.dropin.ior import IorPrinter
 from mileage.plan.ior_options import IorOptions
 from tests.command import mileage
 from tests.formats.sample_reader import of_text

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.targets.ledger_folder import LEDGER_VARIABLE
+from mileage.targets.door.marks import LEDGER_VARIABLE
 
 KILLS = 100
 COMMANDS = (

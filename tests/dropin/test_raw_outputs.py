@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mileage import app
-from mileage.dropin.raw_outputs import raw_outputs
+from mileage.dropin.tool_texts import raw_outputs
 from mileage.errors import Refused
-from mileage.formats.sqlio_print import CLASSES, SqlioRun, shares_of, sqlio_text
+from mileage.formats.raw_print import CLASSES, SqlioRun, shares_of, sqlio_text
 from mileage.model.histogram import Histogram, bucket_of
 from mileage.model.run_record import RunRecord
 from mileage.store import StudyFolder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.dropin.fio_words import OTHER_OPTIONS
+from mileage.dropin.flags import tool_named
 from tests.command import mileage
 
 INSTALLED = (
@@ -148,11 +148,10 @@ def test_the_other_options_are_those_of_fio() -> None:
         subprocess.run((program, *words), capture_output=True, text=True, check=True).stdout
         for words in lists
     ]
-    from mileage.dropin.fio_flags import FIO
-
     lines = [line.partition(":") for text in texts for line in text.splitlines()]
     theirs = {f"--{name.strip()}" for name, colon, _ in lines if colon}
-    ours = {spelling for flag in FIO.flags for spelling in flag.spellings} | OTHER_OPTIONS
+    fio = tool_named("fio")
+    ours = {spelling for flag in fio.flags for spelling in flag.spellings} | fio.others
     assert len(theirs) > 200
     assert theirs - ours == set()
 

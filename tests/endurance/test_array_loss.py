@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from mileage.endurance.array_loss import (
+from mileage.endurance.drive_selection import (
     LEVELS,
     Level,
     data_drives,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mileage.endurance.drive_wear import percent_used_of, wear_of, written_bytes_of
 from mileage.endurance.life import Rating, Wear, life_of, rating_of
 from mileage.endurance.life_text import life_text
+from mileage.endurance.write_counters import percent_used_of, wear_of, written_bytes_of
 from mileage.targets.data_sheets import load_data_sheet
 
 TB = 1e12

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mileage.targets.guard import users_of
 from mileage.targets.memory_limit import find_controller
-from mileage.targets.path_users import users_of
 from tests.execute.conftest import small_profile
 from tests.execute.mpi_runs import MISSING
 

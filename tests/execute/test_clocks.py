@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.execute.mpi.clocks import Exchange, Offset, between, offset_of, shifts_of
+from mileage.execute.mpi.leader import Exchange, Offset, between, offset_of, shifts_of
 
 DELAYS = st.lists(
     st.tuples(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**6)), min_size=1, max_size=40

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.run_conditions import settle
+from mileage.execute.run import settle
 from mileage.model.caveat import veto
 from mileage.model.journal_entries import AcceptedChange, EnvironmentChange, Rewrite, Run
 from mileage.plan import parse_study

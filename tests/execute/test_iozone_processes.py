@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from mileage import _core
-from mileage.dropin.flags import read
+from mileage.dropin.flags import read, tool_named
 from mileage.dropin.iozone import asked_of, study_of
-from mileage.dropin.iozone_flags import IOZONE
 from mileage.errors import Refused, RunFailed
 from mileage.execute.iozone_processes import ChildProcesses
 
@@ -177,7 +176,7 @@ def test_what_cannot_be_done_is_refused_before_a_process_is_started(tmp_path: Pa
     ("words", "processes"), [(["-t", "2"], True), (["-t", "2", "-T"], False), ([], False)]
 )
 def test_children_are_processes_as_in_iozone(words: list[str], processes: bool) -> None:
-    given = read(IOZONE, ["-i", "0", "-s", "64k", *words])
+    given = read(tool_named("iozone"), ["-i", "0", "-s", "64k", *words])
     study = study_of(given, asked_of(given))
     tables = [table.iozone for table in study.measure.values()]
     assert [table.processes for table in tables if table is not None] == [processes]

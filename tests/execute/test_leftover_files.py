@@ -15,10 +15,9 @@ import pytest
 from mileage import app
 from mileage.scratch import SCRATCH, abandoned, remove_abandoned, scratch_directory
 from mileage.targets import open_target
-from mileage.targets.directory import DirectoryTarget
+from mileage.targets.directory import DirectoryTarget, remains_in, remove_remains_of_runs
 from mileage.targets.file import FileTarget
 from mileage.targets.ledger import LEDGER_VARIABLE
-from mileage.targets.leftover_files import remains_in, remove_remains_of_runs
 from tests.command import mileage
 from tests.execute.conftest import run_keys
 from tests.execute.kill_kinds import Kind

@@ -10,8 +10,7 @@ from mileage.app import load
 from mileage.app import plan as planned
 from mileage.app import run as do
 from mileage.app.result import StudyResult
-from mileage.execute.live_view import CountedProgress, Terminal
-from mileage.execute.status import StudyStatus
+from mileage.execute.live_view import CountedProgress, StudyStatus, Terminal
 from mileage.model.histogram import Histogram
 from mileage.model.run_record import RunRecord
 from mileage.plan.estimate import remaining_s

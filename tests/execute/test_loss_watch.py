@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.execute.mpi.loss_watch import LossWatch
+from mileage.execute.mpi.leader import LossWatch
 from mileage.execute.mpi.messages import Identity, Messages
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, started, study, wait_for
@@ -92,7 +92,7 @@ def test_end_reports_a_loss_that_nobody_has_looked_for(
     other: subprocess.Popen[bytes], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "pidfd_open", lambda _pid: (_ for _ in ()).throw(OSError("no pidfds")))
-    monkeypatch.setattr("mileage.execute.mpi.loss_watch._LOOK_MS", 600_000)
+    monkeypatch.setattr("mileage.execute.mpi.leader._LOOK_MS", 600_000)
     watch, messages = watch_of(other)
     other.kill()
     wait_for(lambda: messages.death(1))

@@ -11,7 +11,7 @@ import pytest
 from mileage import app
 from mileage.errors import Refused
 from mileage.model.journal_entries import Run
-from mileage.plan.privileged_steps import steps_of
+from mileage.plan.resolver import steps_of
 from mileage.store import measured_cells
 from mileage.targets.kernel_text import read_word
 from mileage.targets.ledger import LEDGER_VARIABLE

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mileage.app import order_proof
-from mileage.app.order_proof import STUDY, Drift, false_differences, judged
-from mileage.app.selftest import Share
+from mileage.app import selftest
+from mileage.app.selftest import STUDY, Drift, Share, false_differences, judged
 from mileage.plan import expansion, parse_study
 
 
@@ -33,7 +32,7 @@ def test_the_target_drifts_as_it_is_said_to() -> None:
 
 
 def test_an_order_that_always_begins_with_the_baseline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_proof, "DRIFT_PER_RUN", 0.01)
+    monkeypatch.setattr(selftest, "DRIFT_PER_RUN", 0.01)
     honest = dict(false_differences(60, 7))["random"]
     monkeypatch.setattr(expansion, "setting_order", lambda *arguments: sorted(arguments[-1]))
     planted = dict(false_differences(60, 7))["random"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import RunFailed
-from mileage.execute.rank_loss import RankLoss
+from mileage.execute.cycle import RankLoss
 from mileage.model.journal_entries import FailedRun, Study
 from mileage.store import FORMAT, Journal
 from mileage.store.journal import read_journal
@@ -32,7 +32,7 @@ class Ranks:
 
 def test_a_loss_between_two_runs_is_journalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = Ranks()
-    monkeypatch.setattr("mileage.execute.rank_loss.ranks_here", lambda: ranks)
+    monkeypatch.setattr("mileage.execute.cycle.ranks_here", lambda: ranks)
     journal = Journal(tmp_path / "journal.jsonl")
     journal.append(Study(format=FORMAT, plan="ab", mileage="1", command="c", started="2030-01-01T00:00:00Z"))
     loss = RankLoss(journal, 3)

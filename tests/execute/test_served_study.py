@@ -12,12 +12,11 @@ from mileage.app.plan_execution import refuse_another
 from mileage.errors import Refused
 from mileage.plan import parse_study
 from mileage.plan.initial_state import file_system
-from mileage.plan.privileged_steps import steps_of
-from mileage.plan.resolver import resolve
+from mileage.plan.resolver import resolve, steps_of
 from mileage.store import measured_cells
 from mileage.targets.ledger import LEDGER_VARIABLE
+from mileage.targets.loop import ServedDevice
 from mileage.targets.profiles import profile_identity
-from mileage.targets.served_target import ServedDevice
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import open_target
 from tests.house.repository import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from mileage import app
 from mileage.analysis.stage_times import discard_words
-from mileage.execute import environment_guard, stage_discards
+from mileage.execute import cycle, environment_guard
 from mileage.model.journal_entries import DISCARDED, DISCARDED_OUTSIDE, StageEnd
 from mileage.targets import open_target
 from mileage.targets.ledger import LEDGER_VARIABLE
@@ -134,13 +134,13 @@ def test_what_comes_after_the_last_run_is_counted_and_what_runs_counted_is_not_o
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
     monkeypatch.setattr(environment_guard, "HOST", root)
-    monkeypatch.setattr(stage_discards, "QUIET_S", 0.01)
+    monkeypatch.setattr(cycle, "QUIET_S", 0.01)
     monkeypatch.setattr(
-        stage_discards,
+        cycle,
         "sync_file_system",
         lambda _place: stat.write_text("10 0 80 5 20 0 160 5 0 0 0 5 0 1150 0"),
     )
     with open_target(f"dir:{tmp_path}", plan_hash="0" * 16) as target:
-        found = stage_discards.StageDiscards([target])
+        found = cycle.StageDiscards([target])
         found.add({DISCARDED: 100 * 512})
         assert found.settle() == {DISCARDED: 150 * 512, DISCARDED_OUTSIDE: 50 * 512}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mileage import app
-from mileage.analysis.steady_rounds import steady_rounds
+from mileage.analysis.view import steady_rounds
 from mileage.model.journal_entries import Look, Run, StageEnd
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small, small_profile

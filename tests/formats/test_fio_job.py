@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mileage import app
 from mileage.errors import Refused
 from mileage.formats.fio_job import read_job
-from mileage.plan import Study, quick_study
+from mileage.plan import Study, resolver
 
 JOBS = Path(__file__).parent / "jobs"
 RUN = ("random-read", "random-write", "sequential", "ssd", "file-server", "zipf", "threads", "paced")
@@ -39,7 +39,7 @@ def test_every_kind_is_tried() -> None:
 @pytest.mark.parametrize("name", RUN)
 def test_a_job_runs_as_a_study(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # A quick run ends after half a second: on a busy machine before its bytes are done, wherever that is.
-    monkeypatch.setattr(quick_study, "RUN_TIME_NS_MAX", UNHURRIED_NS)
+    monkeypatch.setattr(resolver, "RUN_TIME_NS_MAX", UNHURRIED_NS)
     place = tmp_path / "place"
     place.mkdir()
     result = app.run(str(JOBS / f"{name}.fio"), target=f"dir:{place}", quick=True, out=tmp_path / "study")

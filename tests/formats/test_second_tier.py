@@ -9,7 +9,7 @@ import pytest
 
 from mileage.app.importer import read_files
 from mileage.errors import Refused
-from mileage.formats.iometer_print import Row, result_text
+from mileage.formats.raw_print import Row, result_text
 from tests.formats.sample_reader import SAMPLES, by_cell, of, of_text
 
 MIB: Final = 1 << 20

@@ -10,17 +10,20 @@ from tests.house.repository import PACKAGE, modules, tree
 OTHERWISE = {
     "regular_file.py": "is the reader",
     **dict.fromkeys(
-        ("analysis/check_class.py", "app/array_tests.py", "app/raw_tests.py", "endurance/cases.py"),
+        ("analysis/check_class.py", "app/replications.py", "endurance/cases.py"),
         "data of the package",
     ),
-    **dict.fromkeys(("plan/builtin.py", "report/html.py"), "data of the package"),
+    **dict.fromkeys(
+        ("dropin/flags.py", "formats/readers.py", "plan/builtin.py", "report/glossary.py", "report/html.py"),
+        "data of the package",
+    ),
     **dict.fromkeys(("targets/host_profiles.py", "targets/profiles.py"), "profiles of the package"),
     **dict.fromkeys(
         ("dropin/hdparm.py", "execute/mpi/messages.py", "store/machine_hardware.py", "store/environment.py"),
         "text of the kernel",
     ),
     **dict.fromkeys(
-        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_remount.py"),
+        ("targets/privileged_steps.py", "targets/queue_settings.py", "dropin/iozone_manner.py"),
         "text of the kernel and of the system",
     ),
     **dict.fromkeys(

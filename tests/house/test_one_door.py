@@ -24,7 +24,7 @@ EXCEPTIONS = {
         *("store/safe_directory.py", "store/journal.py", "store/tables.py"),
     ),
     "a new directory that is renamed into place as a whole, where nothing or an empty one is": (
-        *("store/export_folder.py", "store/export_writers.py"),
+        *("store/export_folder.py", "store/export_folder.py"),
     ),
     "the ledger, and the undoing of steps that are in it": (
         *("targets/ledger.py", "targets/privileged_steps.py"),
@@ -34,11 +34,11 @@ EXCEPTIONS = {
         "targets/queue_settings.py",
     ),
     "the work file of a target, by identity and its own mark": (
-        *("targets/workfile.py", "targets/leftover_files.py", "targets/in_place_target.py"),
+        *("targets/workfile.py", "targets/directory.py", "targets/in_place_target.py"),
         *("targets/file_identity.py", "targets/filesystem.py"),
     ),
     "files and directories named after the work file, and what IOzone's tests were found to have made": (
-        *("execute/file_job.py", "execute/tasks.py"),
+        *("execute/run.py", "execute/tasks.py"),
     ),
     "a token in the directory that all ranks share, under a random name": ("execute/mpi/leader.py",),
     "an address without a path, and a file that the door opened": ("drive_server.py",),

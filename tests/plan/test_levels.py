@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.plan.levels import read_levels
+from mileage.plan.one_off_study import read_levels
 from mileage.plan.sizes import parse_bytes
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.plan.order import block_order, derive, measure_seed, torture_seed
+from mileage.plan.expansion import block_order, derive, measure_seed, torture_seed
 
 SEEDS = st.integers(0, 2**63 - 1)
 CELLS = st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=12, unique=True)

@@ -6,8 +6,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.plan import parse_study
-from mileage.plan.initial_state import check_state
-from mileage.plan.preconditioning import with_preconditioning
+from mileage.plan.initial_state import check_state, with_preconditioning
 from mileage.plan.study import State, Study
 
 STUDY = """

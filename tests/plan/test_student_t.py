@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.special import stdtrit
 
-from mileage.plan.student_t import t_quantile
+from mileage.plan.quantiles import t_quantile
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.55, 0.8, 0.9, 0.95, 0.975, 0.99, 0.9995])

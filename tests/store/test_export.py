@@ -16,8 +16,7 @@ from mileage.app import load
 from mileage.app.export_tables import exported_tables
 from mileage.errors import Refused, RunFailed
 from mileage.model.histogram import bounds_of
-from mileage.store.export_folder import write_tables
-from mileage.store.export_writers import FORMATS
+from mileage.store.export_folder import FORMATS, write_tables
 from tests.command import mileage
 from tests.execute.conftest import FinishedStudies
 

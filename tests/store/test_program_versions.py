@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.store import program_versions as module
-from mileage.store.program_versions import ABSENT, NO_MPI, OPTIONS, program_versions
+from mileage.store import environment as module
+from mileage.store.environment import ABSENT, NO_MPI, OPTIONS, program_versions
 from mileage.targets.programs import find_program
 
 PACKAGES = {"mkfs.ext4": "e2fsprogs", "mkfs.xfs": "xfsprogs", "mount": "mount", "fstrim": "util-linux"}

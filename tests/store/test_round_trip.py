@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from mileage.store.export_folder import FORMATS
 from mileage.store.export_tables import Column, Table
-from mileage.store.export_writers import FORMATS
 from mileage.store.text_cells import meant, written
 
 HOSTILE = (

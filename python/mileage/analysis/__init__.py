@@ -1,9 +1,9 @@
 """From the journal to facts: per-run summaries, validity checks, explanations, traces, and what the report draws.
 
-- `journal_reader` and `run_facts` read the runs once; `evidence`, `cell_figures` and `view` collect report data.
+- `journal_reader` and `run_facts` read the runs once; `evidence` and `view` collect report data.
 - `planned_comparison` makes the comparison that the plan asks for; `setting_differences` lists how two studies differ.
 - `validity_checks`, `steady_state_checks`, `run_variation` and `imported_study` say how far a result can be trusted.
-- `counter_explanations`, `array_events`, `assumptions`, `cautions`, `open_loop` and `latency_bound_notes` explain it in
+- `counter_explanations`, `assumptions`, `cautions` and `open_loop` explain it in
   sentences.
 - `device_class` and `machine_levels` say what was measured, and at which levels of the factors this machine is.
 

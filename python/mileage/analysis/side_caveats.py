@@ -17,7 +17,7 @@ from mileage.analysis.steady_state_checks import changing
 from mileage.analysis.unwritten_reads import unwritten_caveats
 from mileage.analysis.validity_checks import audits, grave_changes
 from mileage.analysis.view import environment_changes
-from mileage.execute.device_failure import unfinished_lines
+from mileage.execute.cycle import unfinished_lines
 from mileage.judge import Sample
 from mileage.judge.overload import ACHIEVED_MIN
 from mileage.model.caveat import BOTH, Caveat, limit, veto

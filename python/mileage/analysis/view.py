@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
 from msgspec.structs import replace
 
-from mileage.analysis.array_events import array_events
 from mileage.analysis.cautions import cautions, with_cautions
-from mileage.analysis.cell_figures import pictured
 from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
-from mileage.analysis.evidence import evidence_of
+from mileage.analysis.evidence import evidence_of, picked, places_of, tails_of, traces_of
+from mileage.analysis.ior_layouts import planned_layouts
 from mileage.analysis.journal_reader import JournalContents
-from mileage.analysis.run_order import run_order
+from mileage.analysis.planned_comparison import arm_name, compares_cells, places
+from mileage.analysis.rate_curves import rate_curves, scan_point
 from mileage.analysis.scan_steps import curve_step_lines, landmarks_of, step_lines
 from mileage.analysis.stage_times import discard_words, wall_time
-from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
-from mileage.judge import CellVerdict, Comparison
+from mileage.judge import CellVerdict, Comparison, Sample
+from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.rate_over_time import levels_within
+from mileage.judge.steady_state import PTS_WINDOW, pts_line, pts_window
 from mileage.model.caveat import Caveat
 from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, LengthFactor, Run
 from mileage.model.run_record import Series
@@ -32,18 +34,23 @@ from mileage.plan import Plan
 from mileage.plan.external_program import Program
 from mileage.plan.run_length import with_found_counts
 from mileage.report import StudyView, TortureTrace
+from mileage.report.aspects import level_words
 from mileage.report.caveat_words import caveat_words, listed
-from mileage.report.evidence import Evidence
+from mileage.report.evidence import Evidence, LevelRuns, OrderedRun, ScanPoint, SteadyRounds
 from mileage.report.measurement_page import MeasuredPage
 from mileage.report.measurement_setup import setting_lines
 from mileage.report.measurement_text import answer
 from mileage.report.method import method_text
+from mileage.report.rate_curves import MOST_BARS
 from mileage.report.sentence import notes_of
 from mileage.report.view import RunShape
-from mileage.store import StudyFolder, measured_cells, skipped_runs
+from mileage.store import MeasuredCell, StudyFolder, measured_cells, skipped_runs
+from mileage.store.cell_measurements import headline_of
 from mileage.store.environment import diff
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.study_folder import CHECK_TEXT
+from mileage.store.tables import each_test
+from mileage.targets.profiles import figures_of_target
 
 _TARGETS_MAX: Final = 5
 _HEADING_MAX: Final = 160
@@ -315,3 +322,237 @@ def _shapes(runs: Sequence[Run]) -> list[RunShape]:
             )
         )
     return shapes
+
+
+# What happened to the members of an array, in the order in which it happened, from the counters of the runs.
+# Scope: an event as the first interval of a run in which its counter is not zero; the time is the end of that interval.
+# Targets that are no arrays have no such sentences, and their runs are not read for them.
+
+_LOST: Final = "array_lost"
+"""A gauge: a run has it in its series only."""
+_EVENTS: Final = {
+    "members_timed_out": (
+        "a member did not answer in time",
+        "the first of {} members did not answer in time",
+    ),
+    "members_failed": ("a member failed", "the first of {} members failed"),
+    "degraded_reads": ("a read needed the other members", "the first of {} reads needed the other members"),
+    "degraded_writes": (
+        "a write needed the other members",
+        "the first of {} writes needed the other members",
+    ),
+    "rebuilds_started": (
+        "a spare took its place, and its rebuild began",
+        "the first of {} spares took its place",
+    ),
+    "rebuilds_completed": ("the rebuild ended", "the first of {} rebuilds ended"),
+    _LOST: ("the array was lost, because more members had failed than its level bears", ""),
+}
+"""Counters in the order of cause and effect, and what one and the first of several of them mean."""
+
+
+def is_array(target: str) -> bool:
+    """Whether a target is a virtual array."""
+    return figures_of_target(target).get("kind") == "array"
+
+
+def array_events(targets: Sequence[str], runs: Sequence[Run]) -> list[str]:
+    """A sentence for each run in which something happened to a member, in the order of the runs."""
+    if not any(is_array(target) for target in targets):
+        return []
+    return [line for entry in runs if (line := _line(entry))]
+
+
+def _line(entry: Run) -> str:
+    events = sorted(_events(entry))
+    if not events:
+        return ""
+    levels = "".join(f", {level}" for level in entry.levels.values())
+    where = f"{entry.stage}, {entry.cell or entry.role}{levels} (run {entry.run})"
+    return f"{where}: " + "; ".join(f"after {seconds:.3g} s {words}" for seconds, _, words in events) + "."
+
+
+def _events(entry: Run) -> Iterator[tuple[float, int, str]]:
+    """Time in seconds, place in the order of causes, words."""
+    series = entry.record.series
+    for place, (name, (one, several)) in enumerate(_EVENTS.items()):
+        values = series.counters.get(name, [])
+        total = entry.record.counters.get(name, values[-1] if values and name == _LOST else 0)
+        if not total:
+            continue
+        at = next((at for at, value in enumerate(values) if value), len(values) - 1)
+        words = one if total == 1 else several.format(f"{total:,}")
+        yield (at + 1) * series.interval_s, place, words
+
+
+# Data of the charts of a study without a comparison: its cells side by side.
+# Scope: the first cells in the order of the table, as many as have room. A study whose runs keep
+# no series and no latencies has fewer pictures.
+
+CELLS_MAX: Final = 4
+"""Cells whose lines are drawn in one picture, with room for their names."""
+
+
+def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Evidence, str]:
+    """Return the data of the charts, and the property that distinguishes the cells most often, such as threads."""
+    shown = [cell.cell for cell in cells][:CELLS_MAX]
+    found: dict[str, list[Run]] = {cell: [] for cell in shown}
+    units = {cell.unit or cell.label for cell in plan.cells}
+    for entry in picked(content, "measure", units) if shown else ():
+        for one in each_test(entry):
+            if one.cell in found:
+                found[one.cell].append(one)
+    traces = {cell: traces_of(cell, runs) for cell, runs in found.items()}
+    tails = [tail for cell, runs in found.items() for tail in tails_of(cell, runs)]
+    # A single cell leaves room for one line per run; several cells get one line each.
+    alone = len(shown) == 1
+    whole = {cell: max((t.runs for t in tails if t.arm == cell), default=0) for cell in shown}
+    by = _distinguishing(plan, cells)
+    levels = _levels(plan, cells, by)
+    curves = rate_curves(cells, _short_places(places_of(plan))) if len(cells) > MOST_BARS else ()
+    many = len(curves) > 1
+    evidence = Evidence(
+        runs=[trace for own in traces.values() for trace in (own if alone else own[:1])],
+        tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
+        levels=[] if many else levels,
+        scan=[] if many else _scan(plan, cells, by),
+        curves=list(curves) if many else [],
+        layouts=planned_layouts(plan),
+    )
+    return evidence, _axis_word(plan, by)
+
+
+def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]:
+    """A point for each cell whose level of `by` is a number or a size."""
+    places, kinds = places_of(plan), {cell.label: cell.kind for cell in plan.cells}
+    points = []
+    for cell in cells:
+        place = places.get(cell.cell, {})
+        metric = "ops_per_s" if kinds.get(cell.cell) == "iops" else "rate_bytes_per_s"
+        rest = [value for name, value in place.items() if name != by and value]
+        series = ", ".join(rest) or place.get("test", cell.cell)
+        if (point := scan_point(cell, series, place.get(by, ""), metric)) is None:
+            continue
+        whole = cell.latency.get("response") or cell.latency.get("all")
+        if whole is not None:
+            point = replace(point, p50_ns=whole.p50_ns, p99_ns=whole.p99_ns)
+        points.append(point)
+    # Cells of another unit are omitted, because one axis has one unit.
+    return [point for point in points if point.metric == points[0].metric]
+
+
+def _short_places(places: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """The places without what a reader does not need: names of tables, and the family, where none differ by these."""
+    bare = {
+        cell: {name: value.removeprefix("pattern.") for name, value in place.items() if name != "table"}
+        for cell, place in places.items()
+    }
+    distinct = len({tuple(sorted(place.items())) for place in bare.values()}) == len(bare)
+    return bare if distinct else {cell: dict(place) for cell, place in places.items()}
+
+
+def _distinguishing(plan: Plan, cells: Sequence[MeasuredCell]) -> str:
+    """The property that distinguishes the cells most often; of tools under MPI the tasks before the test."""
+    counts = _counts(_short_places(places_of(plan)), cells)
+    tasks = _counts_tasks(plan)
+    return max(counts, key=lambda name: (counts[name], tasks and name == "threads"), default="")
+
+
+def _counts(places: Mapping[str, Mapping[str, str]], cells: Sequence[MeasuredCell]) -> dict[str, int]:
+    """Number of values of each property."""
+    names = dict.fromkeys(name for cell in cells for name in places.get(cell.cell, {}))
+    return {name: len({places.get(cell.cell, {}).get(name, "") for cell in cells}) for name in names}
+
+
+def _counts_tasks(plan: Plan) -> bool:
+    """Whether the threads of all cells are tasks of a tool under MPI."""
+    return all(level_words(cell.key.workload, "threads", "1") != "1" for cell in plan.cells)
+
+
+def _axis_word(plan: Plan, by: str) -> str:
+    return "NP" if by == "threads" and _counts_tasks(plan) else by
+
+
+def _levels(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[LevelRuns]:
+    """The rate of each cell, in panels of cells that differ in one property alone."""
+    places = _short_places(places_of(plan))
+    counts = _counts(places, cells)
+    workloads = {cell.label: cell.key.workload for cell in plan.cells}
+    groups: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for cell in cells:
+        place = places.get(cell.cell, {})
+        workload = workloads.get(cell.cell, "")
+        metric = "rate_bytes_per_s" if any(cell.rate_bytes_per_s) else "ops_per_s"
+        values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
+        rest = ", ".join(
+            _property_words(workload, name, value)
+            for name, value in place.items()
+            if name != by and counts[name] > 1
+        )
+        group = groups.setdefault((rest or "all", metric), {})
+        level = level_words(workload, by, place.get(by, cell.cell))
+        group[cell.cell if level in group else level] = list(values)
+    return [LevelRuns(cell=cell, metric=metric, levels=levels) for (cell, metric), levels in groups.items()]
+
+
+def _property_words(workload: str, name: str, value: str) -> str:
+    words = level_words(workload, name, value)
+    return words if name in ("test", "record") or words != value else f"{name} {value}"
+
+
+# The compared runs in the order in which they were done, each against the mean of its own cell and arm.
+
+
+def run_order(plan: Plan, samples: Iterable[Sample]) -> list[OrderedRun]:
+    """Runs of the baseline and the candidate; the sham arm and values of 0 are not among them."""
+    study = plan.study
+    levels = places(plan) if compares_cells(plan) else {}
+    stage = study.measuring_stages[-1]
+    groups: dict[tuple[str, str], list[Sample]] = {}
+    for sample in samples:
+        if sample.arm != "torture" or sample.metric != HEADLINE_OF_MEASURE.get(sample.measure):
+            continue
+        side = levels[sample.cell][0] if levels else sample.stage
+        usable = sample.value > 0 and math.isfinite(sample.value) and (not levels or sample.stage == stage)
+        if usable and side in (study.baseline, study.candidate):
+            name = arm_name(plan, side)
+            # Do not divide by the mean of each cycle: that would hide a drift between cycles.
+            groups.setdefault((sample.cell, name), []).append(sample)
+    found = []
+    for (_, name), own in groups.items():
+        mean = math.exp(math.fsum(math.log(sample.value) for sample in own) / len(own))
+        found += [OrderedRun(sample.run, name, sample.value / mean) for sample in own]
+    return sorted(found, key=lambda run: run.position)
+
+
+# Rounds of writing that SNIA's rule ended or was asked to end, with the window that the rule looked at last.
+# Scope: each round by its rate, as the rule does while the study runs. A table without five rounds has no window.
+
+
+def steady_rounds(plan: Plan, content: JournalContent) -> list[SteadyRounds]:
+    """The rounds of each cycle and table with `until = "pts-steady"`, in order."""
+    asked = {name for name, table in plan.study.torture.items() if table.until == "pts-steady"}
+    found: dict[tuple[int, str, int], list[float]] = {}
+    for role in ("prepare", "torture") if asked else ():
+        for entry in picked(content, role, asked):
+            key = (entry.cycle, entry.cell, plan.runs[entry.run].setting)
+            found.setdefault(key, []).extend(headline_of(entry).values())
+    several = len({cycle for cycle, _, _ in found}) > 1
+    return [
+        _with_window(f"{table}, cycle {cycle}" if several else table, rates)
+        for (cycle, table, _), rates in found.items()
+        if len(rates) >= PTS_WINDOW
+    ]
+
+
+def _with_window(name: str, rates: list[float]) -> SteadyRounds:
+    window = pts_window(rates, len(rates) - 1)
+    return SteadyRounds(
+        name=name,
+        rates_bytes_per_s=rates,
+        first=window.first,
+        mean=window.mean,
+        range=window.range,
+        line=pts_line(rates[window.first :]),
+        steady=window.steady,
+    )

@@ -8,7 +8,7 @@
 - `result` answers questions about one study folder; `comparison_report` and `multi_study` compare or rank studies;
   `listings` lists what is available.
 - `importer` makes studies of other tools' files.
-- `selftest`, `order_proof` and `transient_proof` try the judgement where the truth is known.
+- `selftest` tries the judgement where the truth is known.
 
 The command line and the public functions of `mileage` call this package and add nothing.
 """

@@ -20,12 +20,14 @@ from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
 from mileage.analysis.check_result import Finding, Row, UntestedProperties
-from mileage.app.sustained_advice import sustained_advice
-from mileage.model.data_sheet import DataSheet
+from mileage.app import study
+from mileage.errors import Refused
+from mileage.model.data_sheet import DISKS, DataSheet
 from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
-from mileage.plan.sizes import format_bytes
+from mileage.plan.estimate import bytes_written
+from mileage.plan.sizes import duration, format_bytes
 from mileage.store import MeasuredCell
 from mileage.targets.filesystem import UNKNOWN, look_at
 from mileage.targets.guard import ROOT
@@ -351,3 +353,83 @@ def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iter
     )
     run = f"mileage run sustained --target {target} --destroy {shlex.quote(path)}"
     yield UntestedProperties(f"{sustained} Everything on it would be LOST:", (run,))
+
+
+# A `sustained` study that fits a checked directory: the size of its work file, its bytes and its hours.
+# Scope: a cache of one-bit cells (SLC) holds at most the capacity over the bits of a cell, which the data sheet of the
+# drive states; the work file has that size, or what fits. Hours are those at the rates that the check measured: a drive
+# that slows down, which the study is to find out, takes longer.
+# What it refuses: nothing; a study that the target does not take is no advice, and its reason is the text.
+
+FILE_BYTES: Final = 8 << 30
+"""Size of the work file where the size of the cache is not known."""
+_GIB: Final = 1 << 30
+_MIB: Final = 1 << 20
+_BITS: Final = {"mlc": 2, "tlc": 3, "qlc": 4}
+"""Bits of a cell."""
+_NO_CACHE: Final = ("slc", "xpoint", *DISKS)
+"""Media without a cache of one-bit cells."""
+_THREADS: Final = 8
+"""Outstanding operations of the study."""
+
+
+def file_of(free_bytes: int, sheet: DataSheet | None) -> tuple[int, str]:
+    """The size of a work file in bytes, at most four fifths of `free_bytes`, and what it follows from."""
+    medium = "" if sheet is None else sheet.medium.value
+    if sheet is not None and medium in _BITS:
+        most = sheet.capacity_bytes.value // _BITS[medium]
+        reason = f"{sheet.title} has at most {format_bytes(most // _GIB * _GIB)} of SLC cache ({medium.upper()} cells)"
+    elif sheet is not None and medium in _NO_CACHE:
+        most, reason = FILE_BYTES, f"{sheet.title} has no SLC cache"
+    else:
+        most, reason = FILE_BYTES, "the size of the drive's cache is not known"
+    room = free_bytes * 4 // 5
+    unit = _GIB if min(most, room) >= _GIB else _MIB
+    size = min(most, room) // unit * unit
+    cut = "" if size >= most // unit * unit else ", and the file is what fits"
+    return size, f"{reason}{cut}"
+
+
+def sustained_advice(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> UntestedProperties:
+    """What a check of a directory cannot show, and the commands that test it, with their bytes and hours."""
+    what = "the speed once a write cache (SLC) is full, and after long writes"
+    size, reason = file_of(plan.facts.free_bytes, sheet)
+    file = f"{size // _GIB}GiB" if size >= _GIB else f"{size // _MIB}MiB"
+    try:
+        wanted = study.plan("sustained", target=plan.target, file=file)
+    except Refused as refused:
+        return UntestedProperties(f"{what}: the study sustained is refused: {refused.message}", ())
+    words = (
+        f"{what}. Such a test writes {format_bytes(bytes_written(wanted.runs))} at most and takes "
+        f"{duration(time_s(wanted, rows))} at the rates above, longer where the drive slows down; {reason}. "
+        "Its plan, and the test:"
+    )
+    options = f"sustained --target {shlex.quote(plan.target)} --file {file}"
+    return UntestedProperties(words, tuple(f"mileage {verb} {options}" for verb in ("plan", "run")))
+
+
+def time_s(wanted: Plan, rows: Sequence[Row]) -> float:
+    """Seconds of a plan's runs at the rates of a check; the idling of a control takes as long as what it mirrors."""
+    times: list[float] = []
+    for run in wanted.runs:
+        if run.mirrors is not None:
+            times.append(times[run.mirrors])
+        elif run.workload is not None:
+            order = "SEQ" if run.workload.pattern == "sequential" else "RND"
+            written, read = run.action.bytes_written, run.action.bytes_read
+            times.append(
+                written / _bytes_per_s(rows, order, "write") + read / _bytes_per_s(rows, order, "read")
+            )
+        else:
+            times.append(0.0)
+    return sum(times)
+
+
+def _bytes_per_s(rows: Sequence[Row], order: str, direction: str) -> float:
+    """The rate of a test at the depth of the study: no more than at the largest depth, nor than in proportion."""
+    rates = [
+        mean * 1e6 * max(1.0, _THREADS / row.depth)
+        for row in rows
+        if row.name.startswith(order) and row.direction == direction and (mean := row.rate.geometric_mean)
+    ]
+    return min(rates, default=float("inf"))

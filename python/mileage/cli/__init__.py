@@ -12,6 +12,8 @@ from importlib import import_module
 
 import click
 
+_DROPIN = "mileage.cli.dropin"
+"""Module of every drop-in command."""
 COMMANDS = {
     "check": ("mileage.cli.check", "One minute: what a drive is, its health, its speed, its class."),
     "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
@@ -26,10 +28,7 @@ COMMANDS = {
     "merge": ("mileage.cli.merge", "Join the folders of one study from several boots or machines."),
     "import": ("mileage.cli.import_results", "Make a study of the result files of other tools."),
     "query": ("mileage.cli.query", "Run SQL over the tables of many studies."),
-    "selftest": (
-        "mileage.cli.selftest",
-        "Measure the false alarms, coverage and power of the judgement.",
-    ),
+    "selftest": ("mileage.cli.selftest", "Measure the false alarms, coverage and power of the judgement."),
     "drive": ("mileage.cli.drive", "Virtual drives: data sheet, one workload, theory against simulation."),
     "powercut": ("mileage.cli.powercut", "Power cuts under real file systems and applications."),
     "endurance": (
@@ -37,15 +36,15 @@ COMMANDS = {
         "How long a drive lasts, how fast it wears, which drive fits a need.",
     ),
     "doctor": ("mileage.cli.doctor", "Report what on this machine would spoil a measurement."),
-    "fio": ("mileage.cli.fio", "fio's job files and command lines, with fio's output."),
-    "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests and its tables."),
-    "ior": ("mileage.cli.ior", "IOR's command line: tasks write blocks and read them back."),
-    "mdtest": ("mileage.cli.mdtest", "mdtest's command line: metadata operations of several tasks."),
-    "metarates": ("mileage.cli.metarates", "metarates' command line: create, stat and utime."),
-    "mpirun": ("mileage.cli.mpirun", "mpirun in front of ior, mdtest or metarates, on this machine."),
-    "iometer": ("mileage.cli.iometer", "IOMeter's configuration files (.icf)."),
-    "hdparm": ("mileage.cli.hdparm", "hdparm's timings of a drive, -t and -T."),
-    "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
+    "fio": (_DROPIN, "fio's job files and command lines, with fio's output."),
+    "iozone": (_DROPIN, "IOzone's command line: its tests and its tables."),
+    "ior": (_DROPIN, "IOR's command line: tasks write blocks and read them back."),
+    "mdtest": (_DROPIN, "mdtest's command line: metadata operations of several tasks."),
+    "metarates": (_DROPIN, "metarates' command line: create, stat and utime."),
+    "mpirun": (_DROPIN, "mpirun in front of ior, mdtest or metarates, on this machine."),
+    "iometer": (_DROPIN, "IOMeter's configuration files (.icf)."),
+    "hdparm": (_DROPIN, "hdparm's timings of a drive, -t and -T."),
+    "dd": (_DROPIN, "dd's command line: a sequential write or read."),
 }
 """For each command the module that holds it under its own name, and one line of help."""
 
@@ -60,7 +59,10 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        module = import_module(COMMANDS[cmd_name][0])
+        command: click.Command = (
+            module.dropin_command(cmd_name) if module.__name__ == _DROPIN else module.command
+        )
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -86,7 +88,7 @@ class _Commands(click.Group):
 
 def _dropin_of(word: str) -> str | None:
     """The drop-in command of a program as scripts type it: "./IOzone" is iozone."""
-    from mileage.dropin.dropin_list import TOOLS
+    from mileage.dropin.flags import TOOLS
 
     name = word.rpartition("/")[2].lower()
     return name if name in TOOLS else None

@@ -29,11 +29,11 @@ from mileage.store.drive_facts import own_facts
 from mileage.store.drive_health import health
 from mileage.store.environment import snapshot
 from mileage.targets.bare_path import with_scheme
+from mileage.targets.directory import remains_in, remove_remains_of_runs
 from mileage.targets.door import remove_leftovers
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import UndoResult, left_behind, repair
-from mileage.targets.leftover_files import remains_in, remove_remains_of_runs
 from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import guard_target
 

@@ -29,8 +29,7 @@ class DropinCommand(click.Command):
         return []
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from mileage.dropin.dropin_list import tool_named
-        from mileage.dropin.flags import complete
+        from mileage.dropin.flags import complete, tool_named
 
         return [
             CompletionItem(word, help=text) for word, text in complete(tool_named(str(self.name)), incomplete)
@@ -41,8 +40,7 @@ def dropin_command(name: str) -> DropinCommand:
     """Build the click command of a drop-in tool (`iozone`, `dd`, ...) from its flag table."""
 
     def done(words: tuple[str, ...]) -> None:
-        from mileage.dropin.dropin_list import tool_named
-        from mileage.dropin.flags import read
+        from mileage.dropin.flags import read, tool_named
         from mileage.dropin.tool_statuses import ToolRefusal
 
         tool = tool_named(name)

@@ -57,7 +57,7 @@ def _tables(form: str, folder: Path, place: Path) -> tuple[list[Path], list[str]
 
 def _raw(_form: str, folder: Path, place: Path) -> tuple[list[Path], list[str]]:
     """Write the raw outputs of a study; the files, and sentences on what is missing."""
-    from mileage.dropin.raw_outputs import raw_outputs
+    from mileage.dropin.tool_texts import raw_outputs
     from mileage.store.export_folder import write_files
 
     found = raw_outputs(folder)

@@ -13,7 +13,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
         from mileage.formats.readers import LAYOUTS
 
         width = max(map(len, LAYOUTS))
-        for name, (_, text) in LAYOUTS.items():
+        for name, text in LAYOUTS.items():
             click.echo(f"{name:<{width}}  {text}")
         ctx.exit()
 
@@ -31,9 +31,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     help="Name of the session in which it was measured: imports of one name are one session.",
 )
 @click.option(
-    "--equal-files",
-    is_flag=True,
-    help="Files with equal figures are repetitions, not copies of one file.",
+    "--equal-files", is_flag=True, help="Files with equal figures are repetitions, not copies of one file."
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 if anything was lost or not understood.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -30,10 +30,7 @@ from mileage.cli.value_types import WholeNumber, file_option
 @file_option
 @click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(
-    "--as",
-    "other",
-    metavar="TOOL",
-    help="Print the study as a job of fio, iozone, ior or elbencho.",
+    "--as", "other", metavar="TOOL", help="Print the study as a job of fio, iozone, ior or elbencho."
 )
 @click.option(
     "--json",

@@ -16,11 +16,7 @@ from mileage.cli.report_output import print_report, print_study, verbose_option
     "--stage", metavar="NAME", help="With two studies: the stage to compare; default: the last measured one."
 )
 @click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    metavar="NEW",
-    help="With two studies: the new folder.",
+    "--out", "-o", type=click.Path(path_type=Path), metavar="NEW", help="With two studies: the new folder."
 )
 @click.option(
     "--report",
@@ -29,9 +25,7 @@ from mileage.cli.report_output import print_report, print_study, verbose_option
     help="Page and tables without figures, or full; default: full.",
 )
 @click.option(
-    "--expect",
-    metavar="SEAL",
-    help="Exit status 1 if the folder changed since its report printed this seal.",
+    "--expect", metavar="SEAL", help="Exit status 1 if the folder changed since its report printed this seal."
 )
 @click.option(
     "--datasheet",

@@ -18,18 +18,9 @@ if TYPE_CHECKING:
 @click.argument("study")
 @click.option("--target", "-t", metavar="T", help="virtual:NAME; default: the study's own.")
 @click.option(
-    "--processes",
-    type=WholeNumber(1),
-    metavar="N",
-    help="Number of processes; default: one per processor.",
+    "--processes", type=WholeNumber(1), metavar="N", help="Number of processes; default: one per processor."
 )
-@click.option(
-    "--out",
-    "-o",
-    type=ResultFile("sweep-table"),
-    metavar="FILE",
-    help="Write the CSV to FILE.",
-)
+@click.option("--out", "-o", type=ResultFile("sweep-table"), metavar="FILE", help="Write the CSV to FILE.")
 @click.option(
     "--counter",
     "counters",

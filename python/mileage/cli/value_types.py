@@ -67,9 +67,7 @@ class Size(click.ParamType[int]):
 
 
 file_option: Final = click.option(
-    "--file",
-    metavar="SIZE",
-    help="Size of the work file in a directory; default: the study's own.",
+    "--file", metavar="SIZE", help="Size of the work file in a directory; default: the study's own."
 )
 DRIVE_WRITES: Final = Number(min=0, max=1e6, min_open=True)
 """Capacities that are written: no flash memory endures more program and erase cycles than that."""

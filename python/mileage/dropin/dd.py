@@ -198,10 +198,7 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
     for other in ("iflag",) if writes else ("oflag",):
         if given.has(other):
             raise Refused(
-                f"dd: {other}=",
-                "has no effect: that side is no target",
-                advice="remove it",
-                code="no-effect",
+                f"dd: {other}=", "has no effect: that side is no target", advice="remove it", code="no-effect"
             )
     start = block * _number(given, "seek" if writes else "skip", 0)
     if given.has("skip" if writes else "seek"):
@@ -231,7 +228,7 @@ def study_of(given: GivenFlags, path: str, block: int, *, writes: bool) -> Study
         )
     amount = min(amount or 0, most) if most is not None else amount or 0
     if size is not None and not writes and amount == most and (rest := size - start - most):
-        text = f"[!] the last {rest} bytes of {path} are no whole record of {block} and are not read; dd itself reads them"
+        text = f"[!] the last {rest} bytes of {path}, no whole record of {block}, are not read; dd itself reads them"
         print_notes([text])
     if writes and _is_real_file(target):
         _refuse_without_room(path, start + amount)

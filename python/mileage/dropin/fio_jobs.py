@@ -2,7 +2,7 @@
 
 Scope: options of a job after those of [global] or before the first --name. Numbers are read as fio reads them: sizes
 with k, m, g of 1024, times with units.
-What it refuses: an option that `fio_flags` does not list, by its name; a value that cannot be read.
+What it refuses: an option that is not among the flags, by its name; a value that cannot be read.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.fio_flags import FIO
-from mileage.dropin.fio_words import accepts
-from mileage.dropin.flags import GivenFlags, read
+from mileage.dropin.flags import GivenFlags, read, tool_named
 from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.regular_file import read_standard_input, read_text
@@ -28,28 +26,9 @@ _OTHER_BASE: Final = {1000: 1024, 1024: 1000}
 _TIMES_NS: Final = {"us": 1_000, "usec": 1_000, "ms": 10**6, "msec": 10**6, "s": 10**9}
 _TIMES_NS_LONG: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _GLOBAL_ONLY: Final = (
-    *(
-        "--output",
-        "--output-format",
-        "--minimal",
-        "--terse-version",
-        "--eta",
-        "--eta-newline",
-    ),
-    *(
-        "--section",
-        "--parse-only",
-        "--cmdhelp",
-        "--bandwidth-log",
-        "--status-interval",
-        "--readonly",
-        "--version",
-        "-h",
-        "--study",
-        "--destroy",
-        "--help",
-        "--manual",
-    ),
+    *("--output", "--output-format", "--minimal", "--terse-version", "--eta", "--eta-newline", "--section"),
+    *("--parse-only", "--cmdhelp", "--bandwidth-log", "--status-interval", "--readonly", "--version", "-h"),
+    *("--study", "--destroy", "--help", "--manual"),
 )
 """Options of the command, not of a job."""
 
@@ -238,7 +217,7 @@ def _of_file(path: Path, before: dict[str, str], shown: dict[str, str]) -> list[
 
 def _options(words: Iterable[str]) -> list[tuple[str, str]]:
     """Options by their first spelling. Raises Refused for one that is not honoured."""
-    given = read(FIO, list(words))
+    given = read(tool_named("fio"), list(words))
     return [(flag.spelling.removeprefix("--"), value) for flag, value in given.flags]
 
 
@@ -253,3 +232,41 @@ def _expanded(text: str) -> str:
     for name, value in own.items():
         text = text.replace(name, value)
     return text
+
+
+# Words of fio 3.33 that `mileage fio` does not take: by them a refusal by Mileage differs from one by fio itself.
+# Scope: words of options that have few. Names of options are in `tools/fio.toml`, among the others.
+
+WORDS: Final = {
+    "rw": "read write trim randread randwrite randtrim rw readwrite randrw trimwrite randtrimwrite",
+    "ioengine": "cpuio mmap sync psync vsync pvsync pvsync2 null net netsplice ftruncate filecreate filestat "
+    "filedelete exec posixaio falloc e4defrag splice gfapi gfapi_async mtd sg io_uring io_uring_cmd nbd "
+    "libaio rdma rados rbd http pmemblk dev-dax libpmem external",
+    "verify": "0 md5 crc64 crc32 crc32c crc32c-intel crc16 crc7 sha1 sha256 sha512 sha3-224 sha3-256 sha3-384 sha3-512 "
+    "xxhash pattern pattern_hdr meta null",
+    "continue_on_error": "none read write io verify all 0 1",
+    "unified_rw_reporting": "none mixed both 0 1",
+    "sync": "none 0 sync 1 dsync",
+    "fallocate": "none posix keep truncate native 0 1",
+    "file_service_type": "random roundrobin sequential zipf pareto normal gauss",
+    "random_distribution": "random zipf pareto normal zoned zoned_abs",
+    "unit_base": "0 1 8",
+    "fadvise_hint": "0 1 random sequential",
+}
+"""Words that fio takes for an option; what follows a colon is looked at elsewhere."""
+_ANY_VALUE: Final = ("bssplit", "cpus_allowed", "cpuload", "wait_for", "offset", "offset_increment")
+"""Options of which fio takes, or reads in its own way, what Mileage refuses."""
+_SWITCHES: Final = (
+    *("thread", "group_reporting", "stonewall", "new_group", "time_based", "zero_buffers"),
+    *("refill_buffers", "norandommap", "exitall"),
+)
+"""Options that any number turns on."""
+
+
+def accepts(key: str, value: str, code: str) -> bool:
+    """Whether fio takes a value that Mileage refuses by that code, as far as is known."""
+    if code == "wrong-value":
+        return key in _ANY_VALUE or (key in _SWITCHES and value.isdecimal())
+    if code == "unsupported" and key in WORDS:
+        return value.partition(":")[0] in WORDS[key].split()
+    return True

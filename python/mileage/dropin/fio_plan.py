@@ -7,6 +7,7 @@ What it refuses: combinations that the engine does not do, by the option's name.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -14,16 +15,24 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.dropin.fio_files import files_of
-from mileage.dropin.fio_jobs import FioJob
-from mileage.dropin.fio_patterns import Sizes, pattern_of, reads_of, sizes_of, wanted_sizes
-from mileage.dropin.fio_places import check_count, rule_of
-from mileage.dropin.fio_rates import load_of
-from mileage.dropin.fio_trims import check_targets, check_trims, trims_of
-from mileage.dropin.fio_verify import verification_of
+from mileage.dropin.fio_jobs import FioJob, size_of
+from mileage.dropin.fio_patterns import (
+    Sizes,
+    check_targets,
+    check_trims,
+    pattern_of,
+    reads_of,
+    sizes_of,
+    trims_of,
+    wanted_sizes,
+)
+from mileage.dropin.tool_statuses import ToolRefusal
+from mileage.errors import Refused
+from mileage.execute.fio_jobs.layout import length_of
 from mileage.execute.fio_jobs.run import FioResult
 from mileage.plan.content import Content, ContentTable, IozonePattern, MixedContent
 from mileage.plan.fio_work import (
+    FioFile,
     FioLayout,
     FioOptions,
     FioTask,
@@ -33,7 +42,7 @@ from mileage.plan.fio_work import (
     Verification,
     visits_once,
 )
-from mileage.plan.load_model import Load
+from mileage.plan.load_model import Cap, Load, Open, Think
 from mileage.plan.pattern import Pattern
 from mileage.plan.transfer_api import Api, ApiTable, Uring, VectoredCalls
 from mileage.plan.workload import Stop, Sync
@@ -283,14 +292,7 @@ def _file_call_work(job: FioJob, number: int) -> JobWork:
             "rw", f"is not built for {job.text('ioengine')}", expected="read or write", code="not-built"
         )
     for key in (
-        "time_based",
-        "fsync",
-        "fdatasync",
-        "end_fsync",
-        "verify",
-        "write_iolog",
-        "rate",
-        "rate_iops",
+        *("time_based", "fsync", "fdatasync", "end_fsync", "verify", "write_iolog", "rate", "rate_iops"),
     ):
         if job.options.get(key, "0") != "0":
             raise job.refuse(key, f"is not built for {job.text('ioengine')}", code="not-built")
@@ -463,3 +465,312 @@ def _content(job: FioJob) -> Content:
     if job.is_on("refill_buffers"):
         return "incompressible"
     return "fio_scrambled" if job.is_on("scramble_buffers", True) else "fio_constant"
+
+
+# Files of one process of a fio job: names, the part of each that is worked on, and how much is done there.
+# Scope: the rules of fio (filesetup.c). size is that of all files together; filesize that of each. A share in percent
+# is one of what a file holds. Limits of a job (size, io_size, number_ios, loops) are dealt to its files in equal
+# parts.
+# What it refuses: a part that is smaller than a block, percents of a file that is not there.
+
+_NULL_BYTES: Final = 1 << 40
+"""Length of a file of the engine null."""
+_FILES_MAX: Final = 1_000_000
+
+
+def files_of(job: FioJob, number: int, record: int, least: int, *, timed: bool) -> list[FioFile]:
+    """The files of copy `number`; blocks have `least` to `record` bytes. Raises Refused."""
+    paths = _paths(job, number)
+    found = [_part(job, path, number, record, least, (at, len(paths))) for at, path in enumerate(paths)]
+    if timed:
+        return found
+    loops = max(job.number("loops", 1), 1)
+    share, amount = job.percent_or_size("io_size")
+    if amount:
+        for file, blocks in zip(found, _dealt(max(amount // record, 1), len(found)), strict=True):
+            file.amount = blocks * record * loops
+    else:
+        for file in found:
+            part = file.span if share is None else file.span * share // 100 // record * record
+            file.amount = max(part, record) * loops
+        _cut(job, found, record * loops)
+    if "number_ios" in job.options and (count := job.number("number_ios", 0)):
+        for file, operations in zip(found, _dealt(count * loops, len(found)), strict=True):
+            file.operations = operations
+    return [file for file in found if file.amount and file.operations != 0]
+
+
+def _cut(job: FioJob, files: list[FioFile], block: int) -> None:
+    """With filesize and a smaller size, no more than size is done in all files together."""
+    percent, size = job.percent_or_size("size")
+    if "filesize" not in job.options or percent is not None or not size:
+        return
+    loops = max(job.number("loops", 1), 1)
+    if size * loops < sum(file.amount for file in files):
+        for file, blocks in zip(files, _dealt(max(size * loops // block, 1), len(files)), strict=True):
+            file.amount = blocks * block
+
+
+def _dealt(total: int, count: int) -> list[int]:
+    """Equal parts; the first ones have the rest."""
+    each, rest = divmod(total, count)
+    return [each + (at < rest) for at in range(count)]
+
+
+def _paths(job: FioJob, number: int) -> list[str]:
+    """The files of one copy: those that are named, or fio's own names."""
+    directories = [name for name in re.split(r"(?<!\\):", job.text("directory")) if name]
+    named = [name.replace("\\:", ":") for name in re.split(r"(?<!\\):", job.text("filename")) if name]
+    if not named:
+        count = max(job.number("nrfiles", 1), 1)
+        if count > _FILES_MAX:
+            raise Refused(
+                f"fio: [{job.name}] nrfiles={count}", expected=f"at most {_FILES_MAX:,}", code="out-of-range"
+            )
+        form = job.text("filename_format", "$jobname.$jobnum.$filenum")
+        base = job.name.replace("/", "_")
+        named = [
+            form.replace("$jobname", base).replace("$jobnum", str(number)).replace("$filenum", str(file))
+            for file in range(count)
+        ]
+    # fio deals the copies of a job to the directories.
+    directory = directories[number % len(directories)].replace("\\:", ":") if directories else ""
+    return [os.path.join(directory, name) if directory else name for name in named]
+
+
+def _part(job: FioJob, path: str, number: int, record: int, least: int, place: tuple[int, int]) -> FioFile:
+    """The part that is worked on of the file at `place`: its index, and how many there are. Raises Refused."""
+    at, count = place
+    held = _NULL_BYTES if job.text("ioengine") == "null" else length_of(path) or 0
+    start = _start(job, held, number, least)
+    percent, size = job.percent_or_size("size")
+    filesize = job.size("filesize")
+    if filesize is not None:
+        span = filesize - start
+    elif size:
+        # What does not divide is given to the first files in whole blocks.
+        rest = (size - size // count * count) // least
+        span = size // count + (least if at < rest else 0)
+    elif held:
+        span = held - start
+    else:
+        raise ToolRefusal(
+            "fio",
+            f"fio: [{job.name}]",
+            f"no size: {path} is not there or empty",
+            expected="size=",
+            code="missing",
+        )
+    if percent is not None:
+        span = min((span + start) * percent // 100, span)
+    if span < record:
+        raise job.refuse("size", f"is smaller than a block in {path}", code="out-of-range")
+    if start % (record if record == least else 512):
+        raise job.refuse(
+            "offset", f"{start} is no multiple of the block, which is not built", code="not-built"
+        )
+    return FioFile(path, start, span // record * record, start + span)
+
+
+def _start(job: FioJob, held: int, number: int, least: int) -> int:
+    """First byte of a file; one from percents is rounded up to a block."""
+    share, offset = job.percent_or_size("offset")
+    step_share, step = job.percent_or_size("offset_increment")
+    found = (held * share // 100 if share is not None else offset or 0) + number * (
+        held * step_share // 100 if step_share is not None else step or 0
+    )
+    if share is None and step_share is None:
+        return found
+    align = job.size("offset_align") or least
+    return -(-found // align) * align
+
+
+# Places of a fio job that no pattern of the engine has: their rule, by which `execute.fio_jobs.places` lists them.
+# Scope: rw=MODE:SKIP and rw=RANDOM:N, and random places in several zones, which are shares of the accesses and of the
+# size.
+# What it refuses: what is repeated until a time is over, loops, and more operations than a list should have.
+
+_MOST: Final = 1 << 19
+"""Operations of a list."""
+
+
+def rule_of(job: FioJob, reads: int, record: int, *, timed: bool) -> PlaceRule | None:
+    """The rule of a job; None where the engine has a pattern for its places. Raises Refused."""
+    mode, _, skip = job.text("rw", "read").partition(":")
+    key, rule = "rw", None
+    if mode.startswith("rand") and (skip or job.text("rw_sequencer", "sequential") != "sequential"):
+        rule = _run(job, skip or "1")
+    elif "rw_sequencer" in job.options and not mode.startswith("rand"):
+        raise job.refuse("rw_sequencer", "has an effect on random places only", code="unsupported")
+    elif skip:
+        rule = _skip(job, mode, skip, reads)
+    elif mode.startswith("rand") and job.text("random_distribution").startswith("zoned:"):
+        key, rule = "random_distribution", _zones(job)
+    if rule is None or (rule.skip == -2 * record and timed):
+        return None
+    if timed or job.number("loops", 1) > 1:
+        raise job.refuse(key, "is not built together with time_based or loops", code="not-built")
+    return rule
+
+
+def _skip(job: FioJob, mode: str, text: str, reads: int) -> PlaceRule:
+    found = size_of(text.removeprefix("-"), job.base)
+    if mode not in ("read", "write") or not found or 0 < reads < 100:
+        raise job.refuse("rw", expected="read:SKIP or write:SKIP where there is a skip", code="unsupported")
+    return PlaceRule(skip=-found if text.startswith("-") else found)
+
+
+def _run(job: FioJob, text: str) -> PlaceRule | None:
+    """Random places of which each begins a run; None for runs of one."""
+    order = job.text("rw_sequencer", "sequential")
+    if not text.isdecimal() or not int(text):
+        raise job.refuse("rw", expected="a number of operations behind a random mode", code="unsupported")
+    if order not in ("sequential", "identical"):
+        raise job.refuse("rw_sequencer", expected="sequential or identical")
+    if job.text("random_distribution", "random") != "random" or job.number("percentage_random", 100) != 100:
+        raise job.refuse("rw", "is not built together with another distribution of places", code="not-built")
+    if int(text) == 1:
+        return None
+    return PlaceRule(run=int(text), repeats=order == "identical", comes_again=job.is_on("norandommap"))
+
+
+def _zones(job: FioJob) -> PlaceRule | None:
+    """Zones, of which one without a figure has an equal part of what is left; None for two, which the engine has."""
+    text = job.text("random_distribution").removeprefix("zoned:")
+    parts = [re.fullmatch(r"([0-9]*)/([0-9]*)", part) for part in text.split(":")]
+    if not all(parts):
+        raise job.refuse("random_distribution", expected="zoned:ACCESS/SIZE:...")
+    columns = []
+    for at in (1, 2):
+        given = [int(part[at]) if part and part[at] else None for part in parts]
+        left, free = 100 - sum(value or 0 for value in given), given.count(None)
+        columns.append([left // free if value is None else value for value in given])
+    if any(sum(column) != 100 or min(column) < 0 for column in columns):
+        raise job.refuse("random_distribution", "the shares are not 100 percent")
+    return PlaceRule(zones=tuple(zip(*columns, strict=True))) if len(parts) > 2 else None
+
+
+def check_count(job: FioJob, files: list[FioFile], record: int) -> None:
+    """Refuse a list that would be too long. Raises Refused."""
+    if any(min(file.amount // record, file.operations or _MOST) > _MOST for file in files):
+        raise job.refuse("rw", f"is not built for more than {_MOST} operations of a file", code="too-large")
+
+
+# Limits of the rate, think time and warm-up of a fio job as the engine's load.
+# Scope: rate and rate_iops hold for each direction by itself, as in fio; 0 is no limit. A mix whose directions are both
+# limited runs at the sum of both, in the proportion of the limits, which is what fio settles at on a device that
+# keeps up.
+# A limit with think time, or in bytes that are no whole number of blocks, catches up what the last millisecond lost.
+# What it refuses: a mix with one limited direction, and one with blocks of several sizes limited in bytes.
+
+
+def load_of(job: FioJob, reads: int, sizes: list[int]) -> tuple[Load, int | None]:
+    """The engine's load, and the percent of reads where the limits say it. Raises Refused."""
+    rate, share = _limit(job, reads, sizes)
+    pause_ns = job.time_ns("thinktime", "us")
+    opened, cap, think = None, None, None
+    if rate is not None:
+        if job.text("rate_process") == "poisson":
+            opened = Open(_operations(job, rate, sizes), "poisson")
+        elif pause_ns or (operations := _whole_operations(rate, sizes)) is None:
+            cap = Cap(**rate)
+        else:
+            # As fio, a job that was held up catches up all that it is late.
+            opened = Open(operations)
+    if pause_ns:
+        think = Think(pause_ns, max(job.number("thinktime_blocks", 1), 1))
+        if opened is not None:
+            raise job.refuse("thinktime", "is not built together with rate_process=poisson", code="conflict")
+    return Load(opened, cap, think, job.time_ns("ramp_time") or 0), share
+
+
+def _limit(job: FioJob, reads: int, sizes: list[int]) -> tuple[dict[str, int] | None, int | None]:
+    given = {key: job.sides(key) for key in ("rate", "rate_iops")}
+    limits = {key: sides for key, sides in given.items() if sides is not None and any(sides)}
+    if len(limits) > 1:
+        raise job.refuse("rate_iops", "fio does not take it together with rate either", code="conflict")
+    for key, (read, write) in limits.items():
+        unit = "bytes_per_s" if key == "rate" else "operations_per_s"
+        if reads in (0, 100):
+            own = read if reads else write
+            return ({unit: own} if own else None), None
+        if not (read and write):
+            raise job.refuse(key, "limits one direction of a mix, which is not built", code="not-built")
+        if key == "rate" and len(set(sizes)) > 1:
+            raise job.refuse(
+                key, "is not built for a mix of blocks of several sizes: rate_iops", code="not-built"
+            )
+        return {unit: read + write}, round(100 * read / (read + write))
+    return None, None
+
+
+def _whole_operations(rate: dict[str, int], sizes: list[int]) -> int | None:
+    """Operations per second; None where blocks of several sizes, or a part of one, make them no whole number."""
+    if "operations_per_s" in rate:
+        return rate["operations_per_s"]
+    count, rest = divmod(rate["bytes_per_s"], sizes[0])
+    return count if count and not rest and len(set(sizes)) == 1 else None
+
+
+def _operations(job: FioJob, rate: dict[str, int], sizes: list[int]) -> int:
+    if "operations_per_s" in rate:
+        return rate["operations_per_s"]
+    if len(set(sizes)) > 1:
+        raise job.refuse("rate_process", "needs rate_iops with blocks of several sizes", code="conflict")
+    return max(rate["bytes_per_s"] // sizes[0], 1)
+
+
+# Verification of a fio job: whether what was written is read back, and what is compared.
+# Scope: blocks of the engine have an identity that follows from their place; they are compared whole, whatever the kind
+# of checksum, and any job can compare what another one wrote with verify. fio's own headers are not written or read.
+# Of a mix of reads and writes, the places that were written are taken from the engine's log of operations.
+# What it refuses: kinds that fio does not know, and contents without an identity.
+
+_KINDS: Final = (
+    *("md5", "crc64", "crc32", "crc32c", "crc32c-intel", "crc16", "crc7", "xxhash", "meta"),
+    *("sha1", "sha256", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512"),
+)
+_CONTENTS: Final = ("zero_buffers", "buffer_compress_percentage", "dedupe_percentage")
+_PLACES: Final = ("randseed", "randrepeat")
+
+
+def verification_of(job: FioJob, reads: int, *, timed: bool) -> tuple[Verification, list[str]]:
+    """The verification of a job, and notes for the user. Raises Refused."""
+    wanted = job.text("verify", "0")
+    if wanted == "0":
+        return Verification(), []
+    if wanted == "null":
+        kind = "read"
+    elif wanted in _KINDS:
+        kind = "compare"
+    else:
+        raise job.refuse("verify", expected=f"0, null, {', '.join(_KINDS)}", code="unsupported")
+    _refuse(job)
+    if job.is_on("verify_only") and reads < 100:
+        if reads or "bssplit" in job.options or "bsrange" in job.options:
+            raise job.refuse(
+                "verify_only", "is not built for a mix or blocks of several sizes", code="not-built"
+            )
+        if timed:
+            raise job.refuse("verify_only", "is not built together with time_based", code="not-built")
+    notes = [
+        f"{key}: with verify, places and data follow from one seed" for key in _PLACES if key in job.options
+    ]
+    reads_back = reads < 100 and job.is_on("do_verify", True)
+    if timed and reads_back and "verify_backlog" not in job.options:
+        # As in fio: writing takes the whole runtime.
+        reads_back = False
+        notes.insert(0, "verify: nothing is read back, since writing uses all of the runtime")
+    return Verification(kind, reads_back), notes
+
+
+def _refuse(job: FioJob) -> None:
+    if job.number("ramp_time", 0) > 0 and job.text("rw") in ("rw", "readwrite", "randrw"):
+        raise job.refuse("ramp_time", "is not built together with verify and a mix", code="not-built")
+    if job.text("ioengine") == "null":
+        raise job.refuse("verify", "the engine null keeps nothing that could be compared", code="conflict")
+    if "buffer_pattern" in job.options:
+        raise job.refuse("buffer_pattern", "is not built together with verify", code="conflict")
+    for key in _CONTENTS:
+        if job.options.get(key, "0") != "0":
+            raise job.refuse(key, "is not built together with verify", code="conflict")

@@ -1,16 +1,22 @@
 """Flags of other tools as objects, and the parser of command lines made of them.
 
-Scope: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
-with a value after a blank or `=`, and dd's `name=value`. Each flag says what it does here.
+Scope: a tool is a file `tools/NAME.toml`, read when it is asked for: a table `flags`, whose keys are the spellings
+and whose values are fields of `Flag`; the other keys are fields of `Tool`. `defaults` holds fields of every flag with
+a value that does not give them; `others` is a text of words. `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`,
+two-letter options after `-+`, long options with a value after a blank or `=`, and dd's `name=value`. Each flag says
+what it does here.
 What it refuses: a flag that the tool does not know; one that is not supported, with what it does in the original
 and what to use instead; a missing or unexpected value; and the long dashes that texts make of "-".
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from mileage.dropin.tool_statuses import ToolRefusal, ToolStatuses, statuses_of
 from mileage.errors import Refused, closest
@@ -332,3 +338,29 @@ def complete(tool: Tool, begun: str) -> list[tuple[str, str]]:
             values = [f"{word}{choice}" for choice in flag.choices if word.endswith("=")] or [word]
             found += [(value, flag.summary) for value in values if value.startswith(begun)]
     return found
+
+
+TOOLS: Final = ("fio", "iozone", "ior", "mdtest", "metarates", "mpirun", "iometer", "hdparm", "dd")
+
+
+@cache
+def tool_named(name: str) -> Tool:
+    """The tool of a drop-in command."""
+    text = Path(__file__).with_name("tools").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    table: dict[str, Any] = tomllib.loads(text)
+    defaults, others = table.pop("defaults", {}), frozenset(table.pop("others", "").split())
+    flags = (
+        Flag(spelling, **_frozen({**(defaults if "value" in row else {}), **row}))
+        for spelling, row in table.pop("flags").items()
+    )
+    return Tool(name=name, flags=tuple(flags), others=others, **_frozen(table))
+
+
+def _frozen(table: dict[str, Any]) -> dict[str, Any]:
+    """A table with tuples in place of lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def tools() -> tuple[Tool, ...]:
+    """All of them."""
+    return tuple(tool_named(name) for name in TOOLS)

@@ -16,7 +16,7 @@ from mileage.dropin.dropin_study import do_study, plan_of
 from mileage.dropin.flags import GivenFlags
 from mileage.errors import Refused
 from mileage.formats.icf import Configuration, Line, read_icf
-from mileage.formats.iometer_print import Row, result_end, result_head, result_row, result_text
+from mileage.formats.raw_print import Row, result_end, result_head, result_row, result_text
 from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import PlannedRun, Study

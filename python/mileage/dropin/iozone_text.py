@@ -11,21 +11,24 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mileage.dropin.dropin_study import DropinResult
+from mileage.dropin.dropin_study import DropinResult, print_notes
 from mileage.dropin.flags import GivenFlags
 from mileage.dropin.iozone_manner import compute_ms, is_without_streams, verify_splash
-from mileage.dropin.iozone_request import IozoneRequest, size_of
-from mileage.dropin.iozone_tests import is_unknown
+from mileage.dropin.task_values import whole_number
+from mileage.errors import Refused
 from mileage.formats import iozone_print as layout
 from mileage.formats.worksheet import write_sheet
 from mileage.model.run_record import RunRecord, TestResult, TimedBytes
-from mileage.plan.iozone_suite import Suite, SuiteValue
+from mileage.plan.iozone_suite import IOZONE as TESTS
+from mileage.plan.iozone_suite import NUMBERED, RETESTS, Suite, SuiteValue
 
 if TYPE_CHECKING:
     from mileage.plan import PlannedRun
+
 
 _KB: Final = 1024
 _S: Final = 1e9
@@ -370,3 +373,113 @@ def _block(given: GivenFlags, suite: SuiteValue, result: TestResult) -> layout.B
 def _machine() -> str:
     """The machine in one line, as `uname -a` begins."""
     return " ".join(os.uname())
+
+
+# Tests of a command line of IOzone: the numbers of `-i`, the tests that IOzone skips, and the order.
+# What it refuses: nothing; of tests that IOzone skips without a word it prints a note.
+
+_MISSING: Final = 11
+"""The test that IOzone's builds for Linux do not have; they count every larger number as 0."""
+
+
+def is_unknown(number: str) -> bool:
+    """Whether IOzone counts this number of `-i` as 0, and prints a line that says so."""
+    return number.isdecimal() and int(number.lstrip("0")[:9] or "0") > _MISSING
+
+
+def tests_of(given: GivenFlags, together: bool) -> tuple[str, ...]:
+    """Names of the tests, in the order in which they are done; none where IOzone does none. Raises Refused."""
+    numbers = [
+        whole_number(given, "-i", text, 0, 99) if text[:1].isdecimal() or text[:1] == "-" else 0
+        for text in given.every("-i")
+    ]
+    print_notes(
+        [
+            f"-i {text}: IOzone takes 0 where there is no number"
+            for text in given.every("-i")
+            if not (text[:1].isdecimal() or text[:1] == "-")
+        ]
+    )
+    if _MISSING in numbers:
+        print_notes([f"-i {_MISSING}: no Linux build of IOzone has pwritev, and so nothing is done of it"])
+    if set(numbers) == {_MISSING}:
+        return ()
+    if unknown := [number for number in dict.fromkeys(numbers) if number > _MISSING]:
+        print_notes([f"-i {number}: IOzone does not have it and does test 0" for number in unknown])
+    numbers = [0 if number > _MISSING else number for number in numbers if number != _MISSING]
+    omitted = _omitted(given, together)
+    wanted = {NUMBERED[number] for number in numbers} or set(NUMBERED) - omitted
+    if numbers and (never := wanted & omitted):
+        word = "with -t" if together else "without -t" if "mix" in never else "without -E"
+        if is_without_streams(given):
+            word = "with mmap or asynchronous I/O"
+        print_notes(
+            [
+                f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
+            ]
+        )
+    wanted -= omitted
+    retests = ("frewrite", "freread", "repwrite", "repread") if together else ()
+    none = RETESTS if given.has("-+n") else retests
+    order = _TOGETHER if together else tuple(TESTS)
+    return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)
+
+
+def _omitted(given: GivenFlags, together: bool) -> set[str]:
+    """Groups that IOzone does not do whatever -i says."""
+    found = {"record_rewrite"} if together else {"mix"}
+    if not together and not given.has("-E"):
+        found |= {"pwrite", "pread"}
+    return found | ({"fwrite", "fread", "pwrite", "pread"} if is_without_streams(given) else set())
+
+
+_TOGETHER: Final = (
+    *("write", "rewrite", "read", "reread", "backward_read", "stride_read", "random_read", "mix"),
+    *("random_write", "pwrite", "pread", "fwrite", "fread"),
+)
+"""The order of children."""
+
+
+# A command line of IOzone as a value: its tests, sizes, children and files.
+
+_REQUEST_KB: Final = 1024
+CHILDREN_MAX: Final = 1024
+_RECORD: Final = 4 * _REQUEST_KB
+"""The record of -r without a number."""
+
+
+@dataclass(frozen=True)
+class IozoneRequest:
+    """Request parsed from a command line of IOzone; sizes in bytes."""
+
+    tests: tuple[str, ...]
+    """Names such as "random_read"."""
+    sizes: tuple[tuple[int, int], ...]
+    """File and record of each row."""
+    records_kb: tuple[int, ...]
+    """The columns of the reports."""
+    children: tuple[int, ...]
+    """Numbers of children; none for a single stream."""
+    place: Path
+    name: str
+    files: tuple[str, ...]
+
+
+def size_of(flag: str, text: str) -> int:
+    """Convert a size as IOzone takes it to bytes: a number alone counts KiB; suffixes k, m, g are KiB, MiB, GiB.
+
+    `flag` is named in the error. A record without a number is 4 kB, as IOzone has it. Raises Refused.
+    """
+    if flag == "-r" and not text[:1].isdecimal():
+        return _RECORD
+    factors = {"k": _REQUEST_KB, "m": _REQUEST_KB**2, "g": _REQUEST_KB**3}
+    digits, factor = (
+        (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _REQUEST_KB)
+    )
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
+        raise Refused(
+            f"iozone: {flag} {text}",
+            expected="kB as a whole number, or one with k, m or g, such as 64k",
+            code="wrong-value",
+        )
+    return int(digits) * factor

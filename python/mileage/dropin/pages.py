@@ -158,6 +158,6 @@ def _troff(text: str) -> str:
 
 
 if __name__ == "__main__":
-    from mileage.dropin.dropin_list import tools
+    from mileage.dropin.flags import tools
 
     sys.stdout.write(page(tools()))

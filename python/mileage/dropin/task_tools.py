@@ -60,7 +60,7 @@ def study_of(given: GivenFlags, directory: Path, table: Measure) -> Study:
 
 def run_mpirun(given: GivenFlags) -> int:
     """`mileage mpirun`: the tool that is named, with the given number of tasks. Raises Refused and RunFailed."""
-    from mileage.dropin.dropin_list import tool_named
+    from mileage.dropin.flags import tool_named
 
     if given.has("--version"):
         sys.stdout.write(version_text("mpirun", "Open MPI 4.1"))

@@ -194,13 +194,7 @@ def _measures(
     if life is not None and indicator is not None:
         life *= max(1 - indicator / 100, 0.0)
     stated = "not stated" if rating.cycles is None else f"{rating.cycles:,.0f} cycles"
-    yield Measure(
-        "wear of the cells",
-        stated,
-        demand,
-        life,
-        None if indicator is None else indicator / 100,
-    )
+    yield Measure("wear of the cells", stated, demand, life, None if indicator is None else indicator / 100)
 
 
 def _warnings(

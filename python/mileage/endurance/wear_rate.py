@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from mileage.endurance.wear_log import Counter, Sample
-from mileage.plan.student_t import t_quantile
+from mileage.plan.quantiles import t_quantile
 
 BATCHES_MAX: Final = 20
 WRAP: Final = 2**32

@@ -10,35 +10,94 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute import environment_guard
 from mileage.execute.calibration import Calibration
-from mileage.execute.device_failure import gave_up, unfinished_arms
 from mileage.execute.environment_guard import EnvironmentGuard
 from mileage.execute.machine_monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
-from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.run import perform
 from mileage.execute.run_failure import Poll, Tested
-from mileage.execute.stage_discards import StageDiscards
 from mileage.execute.stop_rules import StopState
-from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
+from mileage.execute.workers import ranks_here
+from mileage.model.journal_entries import (
+    DISCARDED,
+    DISCARDED_OUTSIDE,
+    DidNotFinish,
+    FailedRun,
+    Rewrite,
+    Run,
+    SavedPoint,
+    StageEnd,
+    StageKey,
+)
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.plan.resolver import room_refusals
+from mileage.plan.sizes import format_bytes
 from mileage.store import Journal, StudyFolder
+from mileage.store.block_device import SECTOR_BYTES, disk_counters
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
+from mileage.targets.aging import sync_file_system
+from mileage.targets.filesystem import UNKNOWN, look_at
 from mileage.targets.processor_governor import ProcessorGovernor
 from mileage.targets.target_interface import Simulation
+
+# The loss of a rank of an MPI run, journalled at once: in a run, and between two runs as well.
+# The launcher ends this process soon after a rank is lost, possibly before the run in progress ends or the next one
+# begins. So the watch's thread writes the line, and the outcome of the study says which rank was lost.
+
+
+class RankLoss:
+    """Information about a lost MPI rank that the cycles of a study share.
+
+    `run` is the number of the run in progress, or of the next one; `failure` is set once a rank is lost and its line is
+    in the journal.
+    """
+
+    def __init__(self, journal: Journal, first_run: int) -> None:
+        self._journal = journal
+        self.run = first_run
+        self.failure: RunFailed | None = None
+
+    @contextmanager
+    def journalled(self) -> Iterator[None]:
+        """Journal a loss in this block."""
+        ranks = ranks_here()
+        if ranks is None:
+            yield
+            return
+        with ranks.on_loss(self._note):
+            yield
+
+    def raise_if_lost(self) -> None:
+        """Raise RunFailed (cause "rank") if a rank was lost."""
+        if self.failure is not None:
+            raise self.failure
+
+    def _note(self, message: str) -> None:
+        failure = RunFailed(message, cause="rank")
+        self._journal.append(failed_entry(self.run, failure))
+        self.failure = failure
+
+
+def failed_entry(run: int, failure: RunFailed) -> FailedRun:
+    """The line of the journal for a run that failed."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return FailedRun(run=run, cause=failure.cause, message=str(failure), record=failure.record, at=at)
+
 
 # Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
 # twentieth of the time. A crash loses time only, since the runs after the saved state are repeated.
@@ -539,3 +598,125 @@ def entry_of(
         record=record,
         watch=dict(watch or {}),
     )
+
+
+# Discards of a stage outside its runs: what a file system sends to its device when it commits.
+# Scope: file systems that Mileage made and mounted with `discard`; the devices of others are shared, and what they
+# discard cannot be separated. ext4 and xfs discard removed blocks after a commit
+# of their journal, btrfs later still: by then the run that removed the file has ended. At the end of a stage the file
+# system is synced, and its device watched until it gets no more discards.
+# counted to the next stage.
+
+QUIET_S: Final = 0.5
+"""Seconds without a discard after which a device is taken to have got all."""
+LONGEST_S: Final = 30.0
+_PAUSE_S: Final = 0.05
+
+
+class StageDiscards:
+    """The discards of one stage, from its making to `settle`; of an interrupted stage those since it was resumed."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        """Read the devices' counters."""
+        self._root = environment_guard.HOST
+        self._places = dict(self._discarding(targets))
+        self._before = self._discarded()
+        self._in_runs = 0
+
+    def add(self, watch: Mapping[str, int]) -> None:
+        """Take what was counted during a run of this stage."""
+        self._in_runs += watch.get(DISCARDED, 0)
+
+    def settle(self) -> dict[str, int]:
+        """Have removed blocks discarded, and the counts of the stage; empty where nothing discards.
+
+        Raises RunFailed when the file system cannot be written any more.
+        """
+        if self._before is None:
+            return {}
+        for place in self._places.values():
+            try:
+                sync_file_system(place)
+            except OSError as error:
+                raise RunFailed.from_os_error(f"{place}: its file system cannot be synced", error) from error
+        now = self._when_quiet()
+        if now is None:
+            return {}
+        total = now - self._before
+        return {DISCARDED: total, DISCARDED_OUTSIDE: max(total - self._in_runs, 0)}
+
+    def _when_quiet(self) -> int | None:
+        last, quiet_since = self._discarded(), time.monotonic()
+        end = quiet_since + LONGEST_S
+        while (now_s := time.monotonic()) < end and now_s - quiet_since < QUIET_S:
+            time.sleep(_PAUSE_S)
+            if (now := self._discarded()) != last:
+                last, quiet_since = now, time.monotonic()
+        return last
+
+    def _discarding(self, targets: Iterable[Target]) -> Iterable[tuple[str, Path]]:
+        """Devices below targets whose file system discards, each once, with a directory on it."""
+        for target in targets:
+            if target.is_virtual or target.place is None:
+                continue
+            try:
+                ground = look_at(target.place, root=self._root)
+            except OSError:
+                continue
+            if ground.disk != UNKNOWN and any(_discards(option) for option in ground.mount_options):
+                yield ground.disk, target.place
+
+    def _discarded(self) -> int | None:
+        """Bytes that the devices have discarded since boot; None where one does not count them, or there is none."""
+        counted = [disk_counters(disk, self._root) or {} for disk in self._places]
+        if not counted or any("discarded_sectors" not in found for found in counted):
+            return None
+        return SECTOR_BYTES * sum(found["discarded_sectors"] for found in counted)
+
+
+def _discards(option: str) -> bool:
+    return option == "discard" or option.startswith("discard=")
+
+
+# Failure of the device: the arm ends as "did not finish" (DNF), which is a result.
+# Scope: errors that belong to the device, not to the machine or the user: medium errors, time-outs, a drive
+# that dropped off the bus, that turned read-only, or that is worn out.
+# What it refuses: to call a full disk, a vanished directory or wrong data a DNF; those stop the study as before.
+
+DEVICE_CAUSES: Final = frozenset(
+    {
+        *("EIO", "EREMOTEIO", "ENODATA", "EILSEQ", "ETIMEDOUT"),
+        *("ENODEV", "ENXIO", "ENOMEDIUM", "ENOLINK", "EROFS"),
+    }
+)
+"""Kinds of failure of which the device itself is the cause."""
+
+Arm = tuple[str, int, str]
+"""Part, cycle and arm."""
+
+
+def gave_up(failure: RunFailed) -> bool:
+    """Whether an error means that the device itself failed."""
+    return not isinstance(failure, Interrupted) and failure.cause in DEVICE_CAUSES
+
+
+def unfinished_arms(content: JournalContent) -> dict[Arm, DidNotFinish]:
+    """The arms that ended as DNF, with their lines of the journal."""
+    return {_arm(entry): entry for entry in content.of_kind(DidNotFinish)}
+
+
+def _arm(entry: Run) -> Arm:
+    return entry.part, entry.cycle, entry.arm
+
+
+def unfinished_lines(content: JournalContent) -> list[str]:
+    """One line for each DNF: where it happened, what happened, and how much had been written."""
+    lines = []
+    for (part, cycle, arm), entry in unfinished_arms(content).items():
+        done = [run for run in content.of_kind(Run) if _arm(run) == (part, cycle, arm)]
+        written = sum(run.record.bytes_written for run in (*done, entry))
+        lines.append(
+            f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry.message} (stage {entry.stage}, "
+            f"{format_bytes(written)} after its start, {entry.left_out} runs skipped)"
+        )
+    return lines

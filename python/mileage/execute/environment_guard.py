@@ -21,8 +21,16 @@ from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
 from mileage.store.drive_health import health
-from mileage.store.environment import NOTE_PREFIX, diff, disk_of, key_of, raw_snapshot, snapshot, weighty
-from mileage.store.program_versions import program_versions
+from mileage.store.environment import (
+    NOTE_PREFIX,
+    diff,
+    disk_of,
+    key_of,
+    program_versions,
+    raw_snapshot,
+    snapshot,
+    weighty,
+)
 from mileage.store.study_folder import encoded, environment_file
 from mileage.targets import Target
 from mileage.targets.filesystem_condition import condition_of

@@ -20,7 +20,7 @@ from mileage.model.journal_entries import Finding, Look, Run
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.study import Repeat
 from mileage.store import Journal
-from mileage.store.headline_figure import headline_of
+from mileage.store.cell_measurements import headline_of
 from mileage.store.journal import JournalContent
 
 

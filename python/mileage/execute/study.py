@@ -15,11 +15,9 @@ from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute import environment_guard
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrent_cycles import CyclePool, cycles_at_once
-from mileage.execute.cycle import Cycle, SharedContext, stage_key
-from mileage.execute.device_failure import unfinished_arms
+from mileage.execute.cycle import Cycle, RankLoss, SharedContext, stage_key, unfinished_arms
 from mileage.execute.environment_guard import START, EnvironmentGuard, changed_by
 from mileage.execute.progress import Progress
-from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, StopState
 from mileage.execute.workers import ranks_here

@@ -17,22 +17,14 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number
+from mileage.formats.number_parser import TIMES_NS, number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "bonnie"
 KIB: Final = 1024
 _HEAD: Final = (
-    "format_version",
-    "bonnie_version",
-    "name",
-    "concurrency",
-    "seed",
-    "file_size",
-    "io_chunk_size",
+    *("format_version", "bonnie_version", "name", "concurrency", "seed", "file_size", "io_chunk_size"),
 )
 _SEEKS: Final = ("seek_chunk_size", "seek_processes")
 """Columns that format 1.98 has in addition; the line of column names that bonnie++ 2.00a prints lacks them."""
@@ -46,11 +38,7 @@ _TAIL: Final = (
     *(column for test in _FILES for column in (test, f"{test}_cpu")),
     *(f"{test}_latency" for test in _TESTS),
 )
-COLUMNS: Final = {
-    "1.96": (*_HEAD, *_TAIL),
-    "1.97": (*_HEAD, *_TAIL),
-    "1.98": (*_HEAD, *_SEEKS, *_TAIL),
-}
+COLUMNS: Final = {"1.96": (*_HEAD, *_TAIL), "1.97": (*_HEAD, *_TAIL), "1.98": (*_HEAD, *_SEEKS, *_TAIL)}
 """Columns of the line by its format version."""
 _LINE: Final = re.compile(r"1\.[0-9]{2},[0-9]\.[0-9]{2}[a-z]?,.*")
 _OLD: Final = re.compile(r"[^,\s]{1,80},[0-9.]{1,9}[KMG](?::[^,]{1,20})?,(?:[0-9.+]*,){10,}[0-9.+]*")
@@ -117,7 +105,7 @@ def read(source: Source) -> Result:
                 code="unsupported",
             )
         elif not _table_line(result, tables, at, line) and line.strip() and not _TALK.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no line of bonnie++ that can stand here"))
+            result.skip(at, line, "no line of bonnie++ that can stand here")
     for at, line in lines:
         _csv(result, at, line)
     if not lines:
@@ -138,7 +126,7 @@ def _csv(result: Result, at: int, line: str) -> None:
     names = COLUMNS.get(fields[0], ()) if fields else ()
     if not names or len(fields) != len(names):
         why = f"expected format version {', '.join(COLUMNS)}, with {len(names) or 'its'} fields"
-        result.unread.append(Unread(at, shown(line), why))
+        result.skip(at, line, why)
         return
     row = dict(zip(names, fields, strict=True))
     result.version = result.version or row["bonnie_version"]
@@ -173,7 +161,7 @@ def _add(
         result.unread.append(Unread(at, f"{test} {text}", _TOO_SHORT))
         return
     if value is None or letter not in (_LETTERS if data else ("",)):
-        result.unread.append(Unread(at, shown(f"{test} {text}"), "no number"))
+        result.skip(at, f"{test} {text}", "no number")
         return
     value *= _LETTERS[letter]
     printed = [(f"{test} ({'KiB/s' if data else '1/s'})", value)]

@@ -14,9 +14,8 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import binary_size, number
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
@@ -80,7 +79,7 @@ def read(source: Source) -> Result:
         elif found := _FACT.fullmatch(line):
             _fact(result, begun, found[1], found[2].strip())
         elif line.strip() and not _RULE.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no line of CrystalDiskMark that can stand here"))
+            result.skip(at, line, "no line of CrystalDiskMark that can stand here")
             if not line.startswith(" "):
                 # It may begin a section, such as [Write] in another language.
                 section, mix = "", ""
@@ -99,7 +98,7 @@ def _row(result: Result, at: int, call: int, section: str, found: re.Match[str])
     verb = groups.get("verb") or section
     rate, iops, mean_us = (number(groups[name]) if groups[name] else None for name in ("rate", "iops", "us"))
     if rate is None or not verb:
-        result.unread.append(Unread(at, shown(found[0]), "no figure, or below neither [Read] nor [Write]"))
+        result.skip(at, found[0], "no figure, or below neither [Read] nor [Write]")
         return
     # CrystalDiskMark 3 writes 512KB and 4KB for powers of 1024; a size without i in later versions is not printed.
     size = binary_size(found["size"]) if found["size"] else None

@@ -16,9 +16,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import binary_size, number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 from mileage.plan.sizes import format_bytes
 
 LAYOUT: Final = "diskspd"
@@ -170,16 +169,12 @@ def read(source: Source) -> Result:
     lines = source.lines()
     for at, line in enumerate(lines, 1):
         if at == len(lines) and not source.ends_with_line and _FIGURES.match(line):
-            reader.result.unread.append(Unread(at, shown(line), "no line end: it may be cut within a number"))
+            reader.result.skip(at, line, "no line end: it may be cut within a number")
         elif line.strip() and not reader.line(at, line.rstrip("\r")):
-            reader.result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
-    if not reader.result.runs:
-        raise Refused(
-            source.path,
-            "DiskSpd printed no totals",
-            advice="the run did not come to its end",
-            code="incomplete",
-        )
+            reader.result.skip(at, line, "no line of DiskSpd's results")
+    reader.result.refuse_empty(
+        source.path, "DiskSpd printed no totals", code="incomplete", advice="the run did not come to its end"
+    )
     return reader.result
 
 

@@ -21,9 +21,9 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.diskspd import Span, put_direction, run_of
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import UNREAD_MAX, shown
+from mileage.formats.json_documents import UNREAD_MAX
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "diskspd-xml"
 DOCUMENTS_MAX: Final = 1000
@@ -156,7 +156,7 @@ def _outside(result: Result, part: str, line: int) -> None:
     """Names the lines that stand outside of documents, but for an XML declaration."""
     for at, text in enumerate(re.sub(r"\A\s*<\?xml[^<>\n]*\?>", "", part).split("\n"), line):
         if text.strip() and len(result.unread) < UNREAD_MAX:
-            result.unread.append(Unread(at, shown(text), "outside of <Results>"))
+            result.skip(at, text, "outside of <Results>")
 
 
 class _Document:
@@ -221,7 +221,7 @@ class _Document:
 
     def _unread(self, line: int, text: str, why: str) -> None:
         if len(self.result.unread) < UNREAD_MAX:
-            self.result.unread.append(Unread(line, shown(text), why))
+            self.result.skip(line, text, why)
 
     def _lost(self, line: int, text: str) -> None:
         self.result.lost.append(f"line {line}: {text}")

@@ -14,39 +14,19 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 from mileage.plan.sizes import format_bytes
 
 LAYOUT: Final = "elbencho-csv"
 _MARKS: Final = ("ISO date", "operation", "MiB/s [last]")
 _SETTINGS: Final = (
-    *(
-        "path type",
-        "paths",
-        "hosts",
-        "threads",
-        "dirs",
-        "files",
-        "file size",
-        "block size",
-        "direct IO",
-        "random",
-    ),
-    *("random aligned", "IO depth", "shared paths", "truncate", "label"),
+    *("path type", "paths", "hosts", "threads", "dirs", "files", "file size", "block size", "direct IO"),
+    *("random", "random aligned", "IO depth", "shared paths", "truncate", "label"),
 )
 _READS: Final = ("READ",)
 _METADATA: Final = (
-    "MKDIRS",
-    "RMFILES",
-    "RMDIRS",
-    "STAT",
-    "STATDIRS",
-    "RMOBJECTS",
-    "HEADOBJ",
-    "MKBUCKETS",
-    "RMBUCKETS",
+    *("MKDIRS", "RMFILES", "RMDIRS", "STAT", "STATDIRS", "RMOBJECTS", "HEADOBJ", "MKBUCKETS", "RMBUCKETS"),
 )
 PHASES_WITHOUT_WORK: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
 """Phases that move nothing; they are listed in `facts`."""
@@ -82,9 +62,7 @@ def read(source: Source) -> Result:
 
 def _row(result: Result, at: int, names: list[str], fields: list[str]) -> None:
     if len(fields) < len(names):
-        result.unread.append(
-            Unread(at, shown(",".join(fields)), f"{len(fields)} fields, expected {len(names)}")
-        )
+        result.skip(at, ",".join(fields), f"{len(fields)} fields, expected {len(names)}")
         return
     row = dict(zip(names, fields, strict=False))
     # Split at most this often, because the command line is the last column and may contain commas.
@@ -100,7 +78,7 @@ def _row(result: Result, at: int, names: list[str], fields: list[str]) -> None:
     if run.measured:
         result.runs.append(run)
     else:
-        result.unread.append(Unread(at, shown(",".join(fields)), "no rate that is a number"))
+        result.skip(at, ",".join(fields), "no rate that is a number")
 
 
 def run_of(at: int, row: dict[str, str], phase: str) -> ToolRun:

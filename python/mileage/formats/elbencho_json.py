@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from mileage.errors import Refused
 from mileage.formats.elbencho_csv import PHASES_WITHOUT_WORK, run_of
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import documents
@@ -55,8 +54,7 @@ def read(source: Source) -> Result:
             result.lost.append(f"the document that begins in line {document.line} is damaged")
             continue
         _phase(result, document.line, value)
-    if not result.runs:
-        raise Refused(source.path, "no phase of elbencho with a figure was understood", code="not-understood")
+    result.refuse_empty(source.path, "no phase of elbencho with a figure was understood")
     return result
 
 

@@ -11,12 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number
+from mileage.formats.number_parser import TIMES_NS, number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.units import TIMES_NS
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "elbencho-text"
@@ -65,7 +62,7 @@ def read(source: Source) -> Result:
                 _close(result, phase, start, call, rows, bounds)
                 phase, start, rows, bounds = found["phase"], at, {}, {}
             if not phase or found["label"] in rows:
-                result.unread.append(Unread(at, shown(line), "a figure without its phase, or a second one"))
+                result.skip(at, line, "a figure without its phase, or a second one")
                 continue
             rows[found["label"]] = found["first"], found["last"]
         elif (found := _LATENCY.fullmatch(line)) and phase:
@@ -76,7 +73,7 @@ def read(source: Source) -> Result:
             _close(result, phase, start, call, rows, bounds)
             phase, rows, bounds = "", {}, {}
         elif line.strip() and not _TALK.fullmatch(line) and not (phase and _LIST.fullmatch(line)):
-            result.unread.append(Unread(at, shown(line), "no line of elbencho's table"))
+            result.skip(at, line, "no line of elbencho's table")
             # A damaged first line of a phase must not give its figures to the phase before it.
             if re.match(r"\S.*\s:\s", line):
                 _close(result, phase, start, call, rows, bounds)
@@ -85,8 +82,7 @@ def read(source: Source) -> Result:
         result.lost.append(
             f"{phase}, which begins in line {start}, has no line --- at its end: it may be cut"
         )
-    if not result.runs:
-        raise Refused(source.path, "no phase of elbencho with a figure was understood", code="not-understood")
+    result.refuse_empty(source.path, "no phase of elbencho with a figure was understood")
     return result
 
 

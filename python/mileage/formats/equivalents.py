@@ -298,14 +298,7 @@ def _ior(name: str, run: PlannedRun, place: str) -> str:
         raise Unsupported("not one of IOR's tests")
     value = run.job.value
     words = ["mpirun", "-np", str(value.tasks), "ior", "-a", "POSIX"]
-    words += [
-        "-b",
-        str(value.block_bytes),
-        "-t",
-        str(value.transfer_bytes),
-        "-s",
-        str(value.segments),
-    ]
+    words += ["-b", str(value.block_bytes), "-t", str(value.transfer_bytes), "-s", str(value.segments)]
     words += ["-F"] if value.files == "per_thread" else []
     words += [{"write": "-w", "read": "-r"}[phase] for phase in value.phases]
     words += ["-C", "-Q", str(value.reorder)] if value.reorder else []

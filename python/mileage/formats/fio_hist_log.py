@@ -19,9 +19,8 @@ from mileage.errors import Refused
 from mileage.formats.fio_log_head import require_job_time
 from mileage.formats.histogram import histogram_of, quantiles_ns
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "fio-hist-log"
 _BINS: Final = 1856
@@ -53,9 +52,7 @@ def read(source: Source) -> Result:
         # A line that is cut may have the number of bins of a coarser log.
         found = _bins(line) if at < len(lines) else None
         if found is None or (width and len(found[2]) != width):
-            result.unread.append(
-                Unread(at, shown(line), f"no histogram of {width or 'a known number of'} bins")
-            )
+            result.skip(at, line, f"no histogram of {width or 'a known number of'} bins")
             continue
         time_ms, direction, bins = found
         width = len(bins)

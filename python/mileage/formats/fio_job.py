@@ -12,58 +12,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_on_host import NO_EFFECT_ON_HOST, check_host_job
 from mileage.formats.number_parser import fio_size, whole
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import IoOptions
 from mileage.plan.pattern import PatternTable, Zipf
+from mileage.plan.planned_runs import to_toml
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.study_reader import parse_study
-from mileage.plan.toml_writer import to_toml
 from mileage.targets.workfile import is_work_file
 
 KNOWN_SILENT: Final = (
-    *(
-        "name",
-        "description",
-        "group_reporting",
-        "eta",
-        "stonewall",
-        "wait_for_previous",
-        "unified_rw_reporting",
-    ),
-    *(
-        "write_bw_log",
-        "write_lat_log",
-        "write_iops_log",
-        "log_avg_msec",
-        "log_offset",
-        "per_job_logs",
-        "percentile_list",
-    ),
-    *(
-        "clat_percentiles",
-        "lat_percentiles",
-        "slat_percentiles",
-        "bwavgtime",
-        "iopsavgtime",
-        "status-interval",
-    ),
-    *(
-        "disable_lat",
-        "disable_clat",
-        "disable_slat",
-        "disable_bw",
-        "gtod_reduce",
-        "create_on_open",
-        "fallocate",
-    ),
+    *("name", "description", "group_reporting", "eta", "stonewall", "wait_for_previous"),
+    *("unified_rw_reporting", "write_bw_log", "write_lat_log", "write_iops_log", "log_avg_msec"),
+    *("log_offset", "per_job_logs", "percentile_list", "clat_percentiles", "lat_percentiles"),
+    *("slat_percentiles", "bwavgtime", "iopsavgtime", "status-interval", "disable_lat", "disable_clat"),
+    *("disable_slat", "disable_bw", "gtod_reduce", "create_on_open", "fallocate"),
 )
 """Options of fio's output, order and layout: a study keeps every latency and series, and writes its files before."""
 _ALIASES: Final = {
@@ -198,38 +168,12 @@ class _Job:
 
 
 _HONOURED: Final = (
-    *("rw", "bs", "bssplit", "size", "filesize", "io_size", "offset", "filename", "directory"),
-    *("ioengine", "iodepth"),
-    *(
-        "direct",
-        "buffered",
-        "invalidate",
-        "numjobs",
-        "thread",
-        "runtime",
-        "timeout",
-        "time_based",
-        "ramp_time",
-        "loops",
-    ),
-    *("rwmixread", "rwmixwrite", "fsync", "fdatasync", "end_fsync", "sync", "rate", "rate_iops", "thinktime"),
-    *(
-        "thinktime_blocks",
-        "norandommap",
-        "random_distribution",
-        "randrepeat",
-        "randseed",
-        "allrandrepeat",
-        "kb_base",
-    ),
-    *(
-        "buffer_compress_percentage",
-        "dedupe_percentage",
-        "zero_buffers",
-        "refill_buffers",
-        "scramble_buffers",
-    ),
-    *("iodepth_batch", "overwrite", "nrfiles"),
+    *("rw", "bs", "bssplit", "size", "filesize", "io_size", "offset", "filename", "directory", "ioengine"),
+    *("iodepth", "direct", "buffered", "invalidate", "numjobs", "thread", "runtime", "timeout", "time_based"),
+    *("ramp_time", "loops", "rwmixread", "rwmixwrite", "fsync", "fdatasync", "end_fsync", "sync", "rate"),
+    *("rate_iops", "thinktime", "thinktime_blocks", "norandommap", "random_distribution", "randrepeat"),
+    *("randseed", "allrandrepeat", "kb_base", "buffer_compress_percentage", "dedupe_percentage"),
+    *("zero_buffers", "refill_buffers", "scramble_buffers", "iodepth_batch", "overwrite", "nrfiles"),
 )
 
 
@@ -592,3 +536,27 @@ def _content(job: _Job) -> str | None:
     if parts:
         return ",".join(parts)
     return "incompressible" if job.flag("refill_buffers") else None
+
+
+# What of a fio job a modelled host does in its own way: its calls, and its tasks.
+# Scope: there the system calls of an engine that waits cost the same, and those of one that does not wait (`libaio`,
+# `io_uring`) are several of them in flight, which the depth says; processes of fio are threads of the simulation.
+# What it refuses: `mmap`, which the host does not model, and a file for each job, since there is one work file.
+
+NO_EFFECT_ON_HOST: Final = MappingProxyType({"api": None, "processes": None, "files": None})
+"""Keys of a study that mean nothing on a modelled host, without their values."""
+
+
+def check_host_job(job: _Job, threads: int) -> None:
+    """Raises Refused for a job that a modelled host does not do."""
+    if job.text("ioengine") == "mmap":
+        raise job.refuse(
+            "ioengine", "a modelled host has no mmap", advice="choose psync or libaio", code="unsupported"
+        )
+    if threads > 1 and not job.has("filename"):
+        raise job.refuse(
+            "numjobs",
+            "gives each job a file of its own, and a modelled host has one work file",
+            advice="add filename=NAME: then the jobs share it",
+            code="unsupported",
+        )

@@ -23,9 +23,8 @@ from mileage.errors import Refused
 from mileage.formats.fio_log_head import Head, head_of, require_job_time, require_unit
 from mileage.formats.histogram import quantile_ns, quantiles_ns
 from mileage.formats.input_file import LOG_MAX, Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun, shown
 from mileage.model.histogram import LINEAR, SUB_BITS, Histogram, bounds_of
 from mileage.model.imported_record import ImportedSeries
 from mileage.regular_file import open_regular
@@ -242,7 +241,7 @@ def _account(
     for path, line, text in rejected:
         name = path.rpartition("/")[2]
         why = f"{name}: expected 'time, value, direction, block size, ...'"
-        result.unread.append(Unread(int(line), shown(str(text or "")), why))
+        result.skip(int(line), str(text or ""), why)
     missing = sum(source.lines_with_text for source in sources) - understood - len(rejected)
     if missing > 0:
         names = ", ".join(source.path.name for source in sources)

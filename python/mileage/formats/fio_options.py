@@ -30,18 +30,12 @@ _OTHER_WORK: Final = frozenset(
 """Options by which a job does something else than its pattern, size, depth and number of jobs state."""
 _NO_SETTINGS: Final = frozenset(
     (
-        *("name", "description", "rw", "bs", "numjobs", "iodepth"),
-        *("group_reporting", "new_group", "stonewall", "wait_for", "unlink", "unified_rw_reporting"),
-        *(
-            "percentile_list",
-            "lat_percentiles",
-            "clat_percentiles",
-            "slat_percentiles",
-            "significant_figures",
-        ),
-        *("log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset", "log_prio"),
-        *("log_compression", "log_store_compressed", "log_unix_epoch", "per_job_logs", "write_hist_log"),
-        *("bwavgtime", "iopsavgtime"),
+        *("name", "description", "rw", "bs", "numjobs", "iodepth", "group_reporting", "new_group"),
+        *("stonewall", "wait_for", "unlink", "unified_rw_reporting", "percentile_list", "lat_percentiles"),
+        *("clat_percentiles", "slat_percentiles", "significant_figures", "log_avg_msec", "log_hist_msec"),
+        *("log_hist_coarseness", "log_max_value", "log_offset", "log_prio", "log_compression"),
+        *("log_store_compressed", "log_unix_epoch", "per_job_logs", "write_hist_log", "bwavgtime"),
+        "iopsavgtime",
     )
 )
 """Options that are no settings of the run: they stand in its label, or steer what fio prints and in which order."""

@@ -213,10 +213,8 @@ class JobResult:
     """Latencies that are printed where there are any."""
     is_submitted: bool = True
     """Whether operations are handed on at all: fio's null engine does each at once."""
-
     is_grouped: bool = True
     """Whether operations are grouped by their latency: fio's engines of calls on files do not."""
-
     unified: str = "none"
     """What is printed: `none`, each direction; `mixed`, all together; `both`."""
 

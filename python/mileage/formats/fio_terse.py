@@ -18,9 +18,8 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.fio_rules import QUANTILES, drop_unmixed, note_concurrent, note_unjoined, version_3
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "fio-terse"
 _LINE: Final = re.compile(r"([345]);(fio-[^;\n]*);")
@@ -99,7 +98,7 @@ def read(source: Source) -> Result:
                 jobs.append(job)
                 continue
         if line.strip():
-            result.unread.append(Unread(at, shown(line), "no whole line of fio's terse output"))
+            result.skip(at, line, "no whole line of fio's terse output")
     if not jobs:
         raise Refused(source.path, "no line of fio's terse output was understood", code="not-understood")
     _check_reports(source, jobs)

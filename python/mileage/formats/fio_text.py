@@ -4,7 +4,7 @@ Scope: pattern, block size, engine and depth from the line that lists a job befo
 rwts`, which is exact, and bytes as operations times the block size where these agree with the rounded size. Rates are
 then bytes and operations over the longest run time, else the rounded ones of each direction. Numbers with k, M, G are
 powers of 1000; units of bytes are as they are printed. Of several reports of one call (`--status-interval`) the last
-counts; see `fio_text_reports`. Of clients the jobs of one name are one run together, as the results have no names of
+counts; see `last_reports`. Of clients the jobs of one name are one run together, as the results have no names of
 hosts; what fio calls "All clients" is another.
 What it refuses: fio 2, and a file without a result of a job. Lines of a job that cannot be read are reported.
 """
@@ -12,14 +12,15 @@ What it refuses: fio 2, and a file without a result of a job. Lines of a job tha
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_rules import (
     ALL_CLIENTS,
+    QUANTILES,
     READS,
     WRITES,
     drop_unmixed,
@@ -29,24 +30,196 @@ from mileage.formats.fio_rules import (
     note_unjoined,
     version_3,
 )
-from mileage.formats.fio_text_lines import (
-    DIRECTIONS,
-    LISTED,
-    RESULT,
-    SECTORS,
-    SIZES,
-    VERSION,
-    JobLines,
-    Part,
-    RoundedFigure,
-    sized,
-)
-from mileage.formats.fio_text_reports import Report, last_reports
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import whole
+from mileage.formats.number_parser import TIMES_NS, number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
+
+# The lines of one job in fio's normal output.
+# Scope: a line is either understood as a whole, with every number under its name, or it is none of the job's. Sizes and
+# times keep the precision with which fio prints them.
+
+_FIGURE: Final = r"[0-9.]+[kKMGTP]?"
+_SIZE: Final = r"[0-9.]+(?:[kKMGTP]i?)?B"
+LISTED: Final = re.compile(
+    r"(?P<name>\S.{0,200}?): \(g=(?P<group>[0-9]{1,9})\): rw=(?P<rw>[a-z]{1,20})[^,]{0,20}, "
+    rf"bs=(?P<sizes>\([RWT]\) {_SIZE}-{_SIZE}(?:, \([RWT]\) {_SIZE}-{_SIZE}){{0,2}}), "
+    r"ioengine=(?P<engine>[^,\s]{1,40}), iodepth=(?P<depth>[0-9]{1,9})"
+)
+"""A job before it starts."""
+SIZES: Final = re.compile(rf"\(([RWT])\) ({_SIZE})-({_SIZE})")
+VERSION: Final = re.compile(r"fio-(\S+)")
+RESULT: Final = re.compile(
+    r"(?P<name>\S.{0,200}?): \(groupid=(?P<group>[0-9]{1,9}), jobs=(?P<jobs>[0-9]{1,6})\): err=\s*(?P<error>[0-9]{1,9})"
+    r"(?:\s*\([^)]*\))?: pid=(?P<pid>[0-9]{1,12})(?::\s*(?P<date>.{0,60}))?"
+)
+"""The beginning of a job's result."""
+SECTORS: Final = re.compile(r"sectors=([0-9]{1,15})/([0-9]{1,15})")
+DIRECTIONS: Final = ("read", "write", "trim")
+"""In the order of `issued rwts`."""
+_DIRECTION: Final = re.compile(
+    # Of all clients fio prints neither B nor /s: "BW=3197Ki (3274k)".
+    rf"\s+(?P<name>read|write|trim): IOPS=(?P<iops>{_FIGURE}), "
+    rf"BW=(?:(?P<bw>{_SIZE})/s \({_SIZE}/s\)|(?P<bare>[0-9.]+[KMGTP]i) \([0-9.]+[kMGTP]\))"
+    rf"\((?P<io>{_SIZE})/(?P<ms>[0-9]{{1,12}})msec\)(?:; [0-9]+ zone resets)?"
+)
+_LATENCY: Final = re.compile(
+    rf"\s+(?P<kind>[sc]?lat|sync) \((?P<unit>[num]?sec)\): min=\s*(?P<min>{_FIGURE}), max=\s*(?P<max>{_FIGURE}), "
+    rf"avg=\s*(?P<avg>{_FIGURE}), stdev=\s*{_FIGURE}"
+)
+_SYNCS: Final = re.compile(r"\s+fsync/fdatasync/sync_file_range:")
+_PERCENTILES: Final = re.compile(r"\s+(?P<kind>[sc]?lat|sync) percentiles \((?P<unit>[num]?sec)\):")
+_PERCENTILE_LINE: Final = re.compile(r"\s+\|(?:\s*[0-9.]+th=\[\s*[0-9]+\],?)+")
+_PERCENTILE: Final = re.compile(r"([0-9.]+)th=\[\s*([0-9]+)\]")
+_ISSUED: Final = re.compile(
+    r"\s+issued rwts: total=([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18}),[0-9]+ short=[0-9,]+ dropped=[0-9,]+"
+)
+_OTHER: Final = re.compile(
+    r"\s+(?P<name>bw \(\s*[kKMG]i?B/s\)|iops|lat \([num]sec\)|cpu|IO depths|submit|complete|latency|errors|sync)\s*:"
+    r"(?:\s*(?:[0-9]+ \()?[A-Za-z0-9_>=.]+=\s*[0-9.]+[kKMG]?[%)]?,?)+\)?"
+)
+_PAIR: Final = re.compile(r"([A-Za-z0-9_>.]+=?)=\s*([0-9.]+)([kKMG]?)")
+_DECIMAL: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+_BINARY: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
+
+
+class RoundedFigure(msgspec.Struct, frozen=True):
+    """A figure and what one of its last digit is worth."""
+
+    value: float
+    digit: float
+
+
+class Part(msgspec.Struct):
+    """What a job did in one direction."""
+
+    iops: RoundedFigure
+    bytes_per_s: RoundedFigure
+    io_bytes: RoundedFigure
+    runtime_ms: int
+    means_ns: dict[str, float] = {}
+    """Mean latency by kind: slat, clat, lat."""
+    ends_ns: dict[str, tuple[float, float]] = {}
+    """Least and largest latency by kind."""
+    quantiles_ns: dict[str, dict[str, float]] = {}
+    """Percentiles by kind."""
+
+
+class JobLines:
+    """The result of one job, line by line."""
+
+    def __init__(self, line: int, found: re.Match[str]) -> None:
+        """`found`: the match of RESULT in the first line, which is `line` of the file."""
+        self.line = line
+        self.name, self.group, self.jobs = found["name"], int(found["group"]), int(found["jobs"])
+        self.error = int(found["error"])
+        self.pid, self.date = int(found["pid"]), found["date"] or ""
+        self.parts: dict[str, Part] = {}
+        self.issued: tuple[int, ...] | None = None
+        self.printed: list[tuple[str, float]] = []
+        self._direction = ""
+        self._percentiles = ("", 0.0)
+
+    def add(self, line: str) -> bool:
+        """Take a line; whether it is one of a job."""
+        if _PERCENTILE_LINE.fullmatch(line) and self._percentiles[0] and self._direction:
+            return self._add_percentiles(line)
+        self._percentiles = ("", 0.0)
+        if found := _DIRECTION.fullmatch(line):
+            return self._add_direction(found)
+        if found := _ISSUED.fullmatch(line):
+            self.issued = int(found[1]), int(found[2]), int(found[3])
+            return True
+        if found := _PERCENTILES.fullmatch(line):
+            kind, part = found["kind"], self.parts.get(self._direction)
+            if part is None or kind in part.quantiles_ns:
+                return False
+            self._percentiles = kind, TIMES_NS[found["unit"].removesuffix("ec")]
+            part.quantiles_ns[kind] = {}
+            return True
+        if found := _LATENCY.fullmatch(line):
+            return self._add_latency(found)
+        if found := _OTHER.fullmatch(line):
+            before = f"{self._direction}." if found["name"].startswith(("bw", "iops")) else ""
+            self._print(before + " ".join(found["name"].split()), line)
+            return True
+        if _SYNCS.fullmatch(line):
+            return True
+        if not line.startswith("   "):
+            # The line may begin a direction, and what follows is of none that is known.
+            self._direction = ""
+        return False
+
+    def _add_direction(self, found: re.Match[str]) -> bool:
+        figures = (_count(found["iops"]), sized(found["bw"] or found["bare"]), sized(found["io"]))
+        if found["name"] in self.parts or None in figures:
+            return False
+        iops, rate, moved = figures
+        assert iops is not None
+        assert rate is not None
+        assert moved is not None
+        self._direction = found["name"]
+        self.parts[self._direction] = Part(iops, rate, moved, int(found["ms"]))
+        names = ("IOPS", "BW (bytes/s)", "io (bytes)", "runtime (msec)")
+        values = (iops.value, rate.value, moved.value, float(found["ms"]))
+        self.printed += [
+            (f"{self._direction}.{name}", value) for name, value in zip(names, values, strict=True)
+        ]
+        return True
+
+    def _add_latency(self, found: re.Match[str]) -> bool:
+        part, unit_ns = self.parts.get(self._direction), TIMES_NS[found["unit"].removesuffix("ec")]
+        low, high, mean = (_count(found[name]) for name in ("min", "max", "avg"))
+        kind = found["kind"]
+        if part is None or kind in part.means_ns or low is None or high is None or mean is None:
+            return False
+        part.means_ns[kind] = mean.value * unit_ns
+        part.ends_ns[kind] = low.value * unit_ns, high.value * unit_ns
+        self._print(f"{self._name(kind)} ({found['unit']})", found[0])
+        return True
+
+    def _add_percentiles(self, line: str) -> bool:
+        kind, unit_ns = self._percentiles
+        for share, text in _PERCENTILE.findall(line):
+            percent, value = number(share), number(text)
+            if percent is not None and value is not None:
+                self.printed.append((f"{self._name(kind)} {share}th (ns)", value * unit_ns))
+                if percent in QUANTILES:
+                    kept = self.parts[self._direction].quantiles_ns[kind]
+                    kept[QUANTILES[percent]] = value * unit_ns
+        return True
+
+    def _name(self, kind: str) -> str:
+        """A kind of latency with its direction; a sync has none."""
+        return kind if kind == "sync" else f"{self._direction}.{kind}"
+
+    def _print(self, name: str, line: str) -> None:
+        for key, text, letter in _PAIR.findall(line):
+            if (value := number(text)) is not None:
+                self.printed.append((f"{name}.{key}", value * _DECIMAL[letter]))
+
+
+def _count(text: str) -> RoundedFigure | None:
+    """A number with a letter for a power of 1000."""
+    digits = text.rstrip("kKMGTP")
+    return _rounded(digits, _DECIMAL[text[len(digits) :]])
+
+
+def sized(text: str) -> RoundedFigure | None:
+    """Bytes of "183MiB" or "96.0MB"."""
+    digits = text.rstrip("BikKMGTP")
+    unit = text[len(digits) :].removesuffix("B")
+    scale = _BINARY.get(unit[:1].upper(), 0) if unit.endswith("i") else _DECIMAL.get(unit, 0)
+    return _rounded(digits, scale) if scale else None
+
+
+def _rounded(digits: str, scale: int) -> RoundedFigure | None:
+    value = number(digits)
+    if value is None:
+        return None
+    places = len(digits.partition(".")[2])
+    return RoundedFigure(value * scale, scale / 10**places if scale > 1 or places else 0.0)
+
 
 LAYOUT: Final = "fio-text"
 _SECTOR_BYTES: Final = 512
@@ -110,7 +283,7 @@ def read(source: Source) -> Result:
             result.began = result.began or found["date"]
         elif "(groupid=" in line:
             block = None
-            result.unread.append(Unread(at, shown(line), "no line of fio that begins the result of a job"))
+            result.skip(at, line, "no line of fio that begins the result of a job")
         elif _SUMMARY.fullmatch(line):
             if line.startswith("Run status"):
                 block, ended = None, True
@@ -126,19 +299,13 @@ def read(source: Source) -> Result:
             result.version = result.version or version_3(f"{source.path}, line {at}", found["version"])
             result.machine.setdefault("host", found["host"])
         elif line.strip() and (block is None or not block.add(line)):
-            result.unread.append(Unread(at, shown(line), "no line of fio's output that can stand here"))
+            result.skip(at, line, "no line of fio's output that can stand here")
     if clients > 1 and reports:
         # fio adds up several clients when all of them are done.
         last = [block for block in reports[-1].blocks if block.name == ALL_CLIENTS]
         reports[-1].ended = any(block.issued is not None for block in last)
     _close(result, listed, reports)
-    if not result.runs:
-        raise Refused(
-            source.path,
-            "no result of a job of fio was understood",
-            code="not-understood",
-            advice=_advice(result),
-        )
+    result.refuse_empty(source.path, "no result of a job of fio was understood", advice=_advice(result))
     return result
 
 
@@ -332,3 +499,122 @@ def _latencies(run: ToolRun, done: dict[str, list[Part]], issued: dict[str, int 
         **most[0].quantiles_ns.get(kind, {}),
     }
     run.latency_p99_ns = run.quantiles_ns.get("p99")
+
+
+# Reports in fio's normal output: a call prints one at its end, and with `--status-interval` several before it.
+# Scope: a report ends with its run status groups. It is a later one of the call before it when it has the same jobs
+# (name, group and process), no total is smaller, and a job ran on in between; every other report is of a call of its
+# own. The last report of a call holds all of it. Of clients each prints a report, and all are of one call.
+
+_DATE: Final = "%a %b %d %H:%M:%S %Y"
+_DATE_S: Final = 1.1
+"""By how much the difference of two dates, in whole seconds, may be wrong."""
+_RAN_ON_MIN: Final = 0.3
+"""Least share of the time between two reports in which some job of one call was running."""
+
+
+class Report(msgspec.Struct):
+    """The jobs of a report and what the disks moved."""
+
+    blocks: list[JobLines] = []
+    disk_bytes: list[int] = []
+    reports: int = 1
+    """Reports of the call up to this one."""
+    ended: bool = False
+    """Whether the run status groups follow the jobs: without them the output is cut, and jobs may be missing."""
+    torn: int = 0
+    """The line of a later report that was truncated; 0 for none."""
+
+    def jobs(self) -> dict[tuple[str, int, int], JobLines]:
+        """Blocks by name, group and process."""
+        return {(block.name, block.group, block.pid): block for block in self.blocks}
+
+    def keep_whole(self, cloned: set[tuple[str, int]]) -> None:
+        """Of a report that is cut, keep the jobs that are certainly whole.
+
+        `cloned`: names and groups of jobs that `numjobs` multiplied, of which the last one may lack some.
+        """
+        if self.ended:
+            return
+        names = [(block.name, block.group) for block in self.blocks]
+        last = names[-1]
+        lacks = self.blocks[-1].jobs == 1 and (last in cloned or names.count(last) > 1)
+        self.blocks = [
+            block
+            for block, name in zip(self.blocks, names, strict=True)
+            if block.issued is not None and not (lacks and name == last)
+        ]
+
+
+def last_reports(found: list[Report]) -> list[Report]:
+    """The last report of each call, in the order of the file."""
+    kept: list[Report] = []
+    for report in found:
+        if not kept or not _is_later(kept[-1], report):
+            kept.append(report)
+            continue
+        before, kept[-1] = kept[-1], report
+        report.reports = before.reports + 1
+        if _is_torn(before, report):
+            kept[-1] = before
+            before.reports, before.torn = report.reports, report.blocks[0].line
+    return kept
+
+
+def _is_torn(before: Report, after: Report) -> bool:
+    """Whether a later report lacks a job, or the end of one."""
+    jobs = after.jobs()
+    return any(
+        (late := jobs.get(key)) is None or (early.issued is not None and late.issued is None)
+        for key, early in before.jobs().items()
+    )
+
+
+def _is_later(before: Report, after: Report) -> bool:
+    """Whether a report belongs to the same call as the one before it."""
+    old, new = before.jobs(), after.jobs()
+    common = old.keys() & new.keys()
+    if not common or not (old.keys() <= new.keys() or new.keys() <= old.keys()):
+        return False
+    whole = [key for key in common if new[key].issued is not None or old[key].issued is None]
+    if any(_is_less(new[key], old[key]) for key in whole):
+        return False
+    between_s = _between_s(before, after)
+    if between_s is None or (
+        old.keys() == new.keys() and all(_totals(new[key]) == _totals(old[key]) for key in common)
+    ):
+        return True
+    ran_on_s = max(_runtime_s(new[key]) - (_runtime_s(old[key]) if key in old else 0) for key in new)
+    return _RAN_ON_MIN * (between_s - _DATE_S) <= ran_on_s <= between_s + _DATE_S or bool(
+        _is_torn(before, after)
+    )
+
+
+def _totals(block: JobLines) -> dict[str, tuple[float, ...]]:
+    """Bytes and run time of each direction, and all operations."""
+    found = {name: (part.io_bytes.value, float(part.runtime_ms)) for name, part in block.parts.items()}
+    return found | ({"issued": tuple(map(float, block.issued))} if block.issued is not None else {})
+
+
+def _is_less(after: JobLines, before: JobLines) -> bool:
+    new = _totals(after)
+    return any(
+        total < earlier
+        for name, totals in _totals(before).items()
+        for total, earlier in zip(new.get(name, (-1.0,) * len(totals)), totals, strict=True)
+    )
+
+
+def _runtime_s(block: JobLines) -> float:
+    return max((part.runtime_ms for part in block.parts.values()), default=0) / 1000
+
+
+def _between_s(before: Report, after: Report) -> float | None:
+    """Seconds from one report to another by their dates; None where a date is missing or of another form."""
+    try:
+        first, second = (
+            datetime.strptime(" ".join(one.blocks[0].date.split()), _DATE) for one in (before, after)
+        )
+    except ValueError:
+        return None
+    return (second - first).total_seconds()

@@ -21,23 +21,10 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 _OF_NO_EFFECT = (
-    "bar chart",
-    "data pattern",
-    "default disk workers",
-    "default network workers",
-    "default target settings",
-    "disk cycling",
-    "end ",
-    "manager",
-    "queue depth cycling",
-    "record last update",
-    "record results",
-    "start",
-    "target assignments",
-    "target type",
-    "update frequency",
-    "worker cycling",
-    "worker type",
+    *("bar chart", "data pattern", "default disk workers", "default network workers"),
+    *("default target settings", "disk cycling", "end ", "manager", "queue depth cycling"),
+    *("record last update", "record results", "start", "target assignments", "target type"),
+    *("update frequency", "worker cycling", "worker type"),
 )
 """Beginnings of headings whose values change nothing here.
 

@@ -15,9 +15,8 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.formats import ior_text, mdtest
 from mileage.formats.input_file import Source, open_source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "io500"
@@ -58,13 +57,10 @@ def read(source: Source) -> Result:
         elif version := re.match(r"\s*IO500 version (\S+)", line):
             result.version = version[1]
         elif line.strip() and not _TALK.match(line):
-            result.unread.append(Unread(at, shown(line), "no line of IO500's summary"))
-    if not result.runs:
-        raise Refused(
-            source.path,
-            "no line '[RESULT] NAME FIGURE GiB/s or kIOPS : time ...' was understood",
-            code="not-understood",
-        )
+            result.skip(at, line, "no line of IO500's summary")
+    result.refuse_empty(
+        source.path, "no line '[RESULT] NAME FIGURE GiB/s or kIOPS : time ...' was understood"
+    )
     if source.path.name == SUMMARY:
         for run in result.runs:
             _settings(source, run, result)
@@ -77,7 +73,7 @@ def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
         # Phases such as the timestamp measure nothing, so a line without a figure is not a failure there.
         return
     if not figure:
-        result.unread.append(Unread(at, shown(line), "no figure: the phase failed or was not done"))
+        result.skip(at, line, "no figure: the phase failed or was not done")
         return
     rate = found["unit"].endswith("B/s")
     run = ToolRun(

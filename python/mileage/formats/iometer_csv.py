@@ -13,9 +13,8 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "iometer-csv"
 _MARK: Final = "'Target Type"
@@ -50,9 +49,7 @@ def read(source: Source) -> Result:
                 result.version = first if before == "'Version" else result.version
                 result.began = result.began or (first if before == "'Time Stamp" else None)
             elif first and not inside and not before.startswith("'"):
-                result.unread.append(
-                    Unread(reader.line_num, shown(",".join(fields)), "no row of IOMeter's results")
-                )
+                result.skip(reader.line_num, ",".join(fields), "no row of IOMeter's results")
             before = first
     except csv.Error as cause:
         result.lost.append(f"line {reader.line_num} and what follows: {cause}")
@@ -88,9 +85,7 @@ def _row(result: Result, at: int, names: list[str], fields: list[str]) -> None:
         printed=[(name, value) for name, text in row.items() if (value := number(text)) is not None],
     )
     if len(fields) < len(names) or not run.measured:
-        result.unread.append(
-            Unread(at, shown(",".join(fields)), f"{len(fields)} fields of {len(names)}, or no figure")
-        )
+        result.skip(at, ",".join(fields), f"{len(fields)} fields of {len(names)}, or no figure")
         return
     if errors := whole(row.get("Errors")):
         run.error = f"{errors} errors"

@@ -21,20 +21,9 @@ _ROUNDING: Final = 0.01
 """Share by which rate times time may be below what was asked for in a phase that did all of it."""
 ACCESSES: Final = ("write", "read")
 SETTINGS: Final = (
-    *(
-        "api",
-        "access",
-        "type",
-        "pattern",
-        "segments",
-        "ordering in a file",
-        "ordering inter file",
-        "nodes",
-        "tasks",
-        "clients",
-    ),
-    *("clients per node", "repetitions", "xfersize", "blocksize", "aggregate filesize", "stonewallingTime"),
-    *("test filename", "memoryBuffer", "dataAccess", "stoneWallingWearOut"),
+    *("api", "access", "type", "pattern", "segments", "ordering in a file", "ordering inter file", "nodes"),
+    *("tasks", "clients", "clients per node", "repetitions", "xfersize", "blocksize", "aggregate filesize"),
+    *("stonewallingTime", "test filename", "memoryBuffer", "dataAccess", "stoneWallingWearOut"),
 )
 """Names of the options that are kept as settings of the runs."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.ior import by_repetitions, iteration
-from mileage.formats.json_documents import documents, shown
+from mileage.formats.json_documents import documents
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
@@ -79,7 +79,7 @@ def _document(value: dict[str, Any], line: int, result: Result) -> None:
     for test in value["tests"]:
         options = test.get("Options") if isinstance(test, dict) else None
         if not isinstance(test, dict):
-            result.unread.append(Unread(line, shown(str(test)), "a test that is no object"))
+            result.skip(line, str(test), "a test that is no object")
             continue
         words = {str(key): str(text) for key, text in options.items()} if isinstance(options, dict) else {}
         words["command"] = _text(value.get("Command line")) or ""
@@ -90,7 +90,7 @@ def _document(value: dict[str, Any], line: int, result: Result) -> None:
             if run is not None:
                 runs.append(run)
             elif entry.get("access") not in ("remove", "open", "close"):
-                result.unread.append(Unread(line, shown(str(entry)), "a result without a bandwidth"))
+                result.skip(line, str(entry), "a result without a bandwidth")
         result.lost += by_repetitions(runs, whole(words.get("repetitions", "")))
         result.runs += runs
 
@@ -128,4 +128,4 @@ def _table(source: Source, result: Result) -> None:
         if run is not None:
             result.runs.append(run)
         elif access != "remove":
-            result.unread.append(Unread(at, shown(text), f"expected {len(names)} fields of one phase"))
+            result.skip(at, text, f"expected {len(names)} fields of one phase")

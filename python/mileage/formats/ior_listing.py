@@ -170,14 +170,7 @@ class IorReport:
             self._out.write(f"{phase.access},{shown},{options.numtasks},{phase.repetition}\n")
         else:
             names = (
-                "bwMiB",
-                "iops",
-                "latency",
-                "blockKiB",
-                "xferKiB",
-                "openTime",
-                "wrRdTime",
-                "closeTime",
+                *("bwMiB", "iops", "latency", "blockKiB", "xferKiB", "openTime", "wrRdTime", "closeTime"),
                 "totalTime",
             )
             found = dict(zip(names, (round(value, 4) for value in figures), strict=True))

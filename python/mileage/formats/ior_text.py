@@ -15,7 +15,6 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.ior import ACCESSES, MIB, SETTINGS, by_repetitions, iteration, tasks_of
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
@@ -23,16 +22,8 @@ LAYOUT: Final = "ior-text"
 _BEGINS: Final = re.compile(r"^[ \t]*IOR-(\S+): MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _OPTION: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9 _-]{1,40}?)\s*[:=]\s?(.*)$")
 _COLUMNS: Final = (
-    "bw(MiB/s)",
-    "IOPS",
-    "Latency(s)",
-    "block(KiB)",
-    "xfer(KiB)",
-    "open(s)",
-    "wr/rd(s)",
-    "close(s)",
-    "total(s)",
-    "iter",
+    *("bw(MiB/s)", "IOPS", "Latency(s)", "block(KiB)", "xfer(KiB)", "open(s)", "wr/rd(s)", "close(s)"),
+    *("total(s)", "iter"),
 )
 _MAX: Final = re.compile(r"\s*Max (?:Write|Read):\s+[0-9.]+ MiB/sec \([0-9.]+ MB/sec\)")
 _RANK: Final = re.compile(
@@ -44,43 +35,12 @@ _RANK: Final = re.compile(
 _DATE: Final = re.compile(r"\s*\w{3} \w{3}\s+[0-9]{1,2} [0-9:]{8} [0-9]{4}\s*")
 _NAMES: Final = (
     *SETTINGS,
-    *(
-        "Began",
-        "Run began",
-        "Command line",
-        "Command line used",
-        "Machine",
-        "Start time skew across all tasks",
-        "Path",
-    ),
-    *(
-        "FS",
-        "TestID",
-        "StartTime",
-        "api",
-        "apiVersion",
-        "GPUDirect",
-        "verbose",
-        "task offset",
-        "reorder random seed",
-    ),
-    *(
-        "options",
-        "platform",
-        "data packet type",
-        "memoryPerTask",
-        "memoryPerNode",
-        "collective",
-        "randomOffset",
-    ),
-    *(
-        "Lustre stripe size",
-        "Lustre stripe count",
-        "stonewallingTime",
-        "stonewallTime",
-        "Participating tasks",
-        "hints",
-    ),
+    *("Began", "Run began", "Command line", "Command line used", "Machine"),
+    *("Start time skew across all tasks", "Path", "FS", "TestID", "StartTime", "api", "apiVersion"),
+    *("GPUDirect", "verbose", "task offset", "reorder random seed", "options", "platform"),
+    *("data packet type", "memoryPerTask", "memoryPerNode", "collective", "randomOffset"),
+    *("Lustre stripe size", "Lustre stripe count", "stonewallingTime", "stonewallTime"),
+    *("Participating tasks", "hints"),
 )
 """Names that IOR gives its settings."""
 _WHOLE: Final = 3600.0
@@ -144,7 +104,7 @@ class _Reader:
             self._unread(at, line, "no line of IOR's listing")
 
     def _unread(self, at: int, line: str, why: str) -> None:
-        self.result.unread.append(Unread(at, shown(line), why))
+        self.result.skip(at, line, why)
 
     def _table(self, at: int, text: str) -> bool:
         words = text.split()

@@ -24,7 +24,6 @@ from mileage.formats.iozone import (
     spread_out,
     unit_of_command,
 )
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 
@@ -117,7 +116,7 @@ def _parts(sheet: Sheet, result: Result) -> None:
             else:
                 test = None
             if test is None and "cpu utilization" not in words:
-                result.unread.append(Unread(row + 1, shown(title), "no title of a part of IOzone's"))
+                result.skip(row + 1, title, "no title of a part of IOzone's")
         elif test is not None and title is None:
             sizes = {column: whole(value) for column, value in cells.items()}
             records = {column: size for column, size in sizes.items() if size}
@@ -153,9 +152,7 @@ def _throughput(sheet: Sheet, result: Result) -> None:
             columns = [column for column in sorted(cells) if column]
             found: list[ToolRun | None] = []
             if counts and len(counts) != len(columns):
-                result.unread.append(
-                    Unread(row + 1, shown(title), f"{len(columns)} figures of {len(counts)} -t")
-                )
+                result.skip(row + 1, title, f"{len(columns)} figures of {len(counts)} -t")
                 continue
             for at, column in enumerate(columns):
                 figure = number(cells[column])
@@ -167,4 +164,4 @@ def _throughput(sheet: Sheet, result: Result) -> None:
                 )
             result.runs += [run for run in found if run is not None]
         elif words and "throughput report" not in words:
-            result.unread.append(Unread(row + 1, shown(title), "no row of IOzone's throughput report"))
+            result.skip(row + 1, title, "no row of IOzone's throughput report")

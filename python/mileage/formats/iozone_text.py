@@ -30,7 +30,6 @@ from mileage.formats.iozone import (
     spread_out,
     unit_of_command,
 )
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import whole
 from mileage.formats.result import Result, ToolRun, Unread
 
@@ -116,7 +115,7 @@ class _Reader:
             return
         parts = (self._heading, self._table, self._children, self._report, self._setting)
         if not any(part(number, line) for part in parts):
-            self.result.unread.append(Unread(number, shown(line), "no line of IOzone's output"))
+            self.result.skip(number, line, "no line of IOzone's output")
 
     def _heading(self, number: int, line: str) -> bool:
         state, text = self.state, line.strip()

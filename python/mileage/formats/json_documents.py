@@ -15,10 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.formats.result import Unread
+from mileage.formats.result import Unread, shown
 
-SHOWN_MAX: Final = 80
-"""Characters of a line that are shown."""
 UNREAD_MAX: Final = 1000
 """Lines that are named one by one."""
 TRIES_MAX: Final = 1000
@@ -46,12 +44,6 @@ class Document(msgspec.Struct):
     line: int
     value: Any
     whole: bool = True
-
-
-def shown(text: str) -> str:
-    """A line as it is named: shortened, without line ends."""
-    text = text.strip()
-    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
 def documents(text: str) -> tuple[list[Document], list[Unread]]:

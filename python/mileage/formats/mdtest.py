@@ -18,9 +18,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun, Unread, shown
 
 LAYOUT: Final = "mdtest"
 _BEGINS: Final = re.compile(
@@ -103,7 +102,7 @@ def read(source: Source) -> Result:
         elif call is not None and _line(result, call, at, line):
             continue
         elif text and not _KNOWN.match(line) and not line.startswith("\t"):
-            result.unread.append(Unread(at, shown(line), "no line of mdtest's output"))
+            result.skip(at, line, "no line of mdtest's output")
     _end(result, call)
     return result
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "metarates"
 _UNITS: Final = {
@@ -61,9 +59,8 @@ def read(source: Source) -> Result:
         elif re.match(r"(?:real|user|sys)\s+[0-9]+m[0-9.]+s$", text):
             result.facts[text.split()[0]] = text.split()[1]
         elif text and not _KNOWN.match(text):
-            result.unread.append(Unread(at, shown(line), "no line of metarates' output"))
-    if not result.runs:
-        raise Refused(source.path, "no rate of metarates was understood", code="not-understood")
+            result.skip(at, line, "no line of metarates' output")
+    result.refuse_empty(source.path, "no rate of metarates was understood")
     return result
 
 
@@ -73,7 +70,7 @@ def _rates(
     """The run of one line of rates."""
     rates = {name.replace("average", "avg"): value for name, value, _ in found if value is not None}
     if "total" not in rates:
-        result.unread.append(Unread(at, shown(text), "rates without a total that is a number"))
+        result.skip(at, text, "rates without a total that is a number")
         return
     files = settings.get("total number of files used in tests", "")
     each = settings.get("number of files used per process in tests", "")

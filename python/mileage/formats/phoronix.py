@@ -17,10 +17,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number
-from mileage.formats.result import Kind, Result, ToolRun, Unread
-from mileage.formats.units import RATES, TIMES_S
+from mileage.formats.number_parser import RATES, TIMES_S, number
+from mileage.formats.result import Kind, Result, ToolRun
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "phoronix"
@@ -67,7 +65,7 @@ def read(source: Source) -> Result:
         elif found := _TAG.fullmatch(line):
             item = _tag(result, path, item, at, found)
         elif line.strip() and not _PROLOGUE.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no element of composite.xml on a line of its own"))
+            result.skip(at, line, "no element of composite.xml on a line of its own")
     if item is not None:
         result.lost.append(f"the result that begins in line {item.line} has no end")
     if not result.runs:
@@ -121,11 +119,11 @@ def _close(result: Result, item: _Item) -> None:
     description = item.words.get("Description", "")
     if not field or not test:
         why = f"expected a scale such as MB/s, MiB/s, IOPS or Seconds; found {scale[:40]!r}"
-        result.unread.append(Unread(item.line, shown(f"{test} {description}"), why))
+        result.skip(item.line, f"{test} {description}", why)
         return
     if (better := item.words.get("Proportion", "")) not in ("", _BETTER[kind]):
         why = f"expected the Proportion {_BETTER[kind]} of a figure in {scale}; found {better[:20]!r}"
-        result.unread.append(Unread(item.line, shown(f"{test} {description}"), why))
+        result.skip(item.line, f"{test} {description}", why)
         return
     cell = ", ".join([f"phoronix.{test}" + (f" {description}" if description else ""), scale])
     levels = {"version": item.words.get("AppVersion", ""), "arguments": item.words.get("Arguments", "")}
@@ -134,7 +132,7 @@ def _close(result: Result, item: _Item) -> None:
         values = [number(text) for text in texts[:_REPETITIONS_MAX]]
         known = [value for value in values if value is not None]
         if len(known) < len(values) or len(texts) > _REPETITIONS_MAX:
-            result.unread.append(Unread(at, shown(":".join(texts)), "values that are no numbers"))
+            result.skip(at, ":".join(texts), "values that are no numbers")
             continue
         for value in known:
             run = ToolRun(

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
-from mileage.formats.number_parser import whole
-from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S
+from mileage.formats.number_parser import OPERATIONS, RATES, TIMES_NS, TIMES_S, whole
 from mileage.judge.published_differences import PublishedCell
 from mileage.judge.published_means import PrintedArm, PrintedCell
 from mileage.model.metrics import METRICS

@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 
 LAYOUT: Final = "raw-tools"
 MIB: Final = 1 << 20
@@ -60,11 +58,8 @@ def read(source: Source) -> Result:
         elif found := _DEVICE.fullmatch(line):
             device = found[1]
         elif line.strip() and not _TIMES.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no line of hdparm or dd"))
-    if not result.runs:
-        raise Refused(
-            source.path, "no line of hdparm -T or -t, and none of dd, was understood", code="not-understood"
-        )
+            result.skip(at, line, "no line of hdparm or dd")
+    result.refuse_empty(source.path, "no line of hdparm -T or -t, and none of dd, was understood")
     return result
 
 
@@ -72,13 +67,11 @@ def _add(result: Result, tool: str, run: ToolRun | None, line: str, at: int) -> 
     """Keep a run; of two tools in one file only the first one's."""
     result.tool = result.tool or tool
     if run is None:
-        result.unread.append(Unread(at, shown(line), "figures that are no numbers"))
+        result.skip(at, line, "figures that are no numbers")
     elif result.tool == tool:
         result.runs.append(run)
     else:
-        result.unread.append(
-            Unread(at, shown(line), f"of {tool}, in a file of {result.tool}; keep them apart")
-        )
+        result.skip(at, line, f"of {tool}, in a file of {result.tool}; keep them apart")
 
 
 def _timing(found: re.Match[str], device: str, at: int) -> ToolRun | None:

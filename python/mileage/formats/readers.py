@@ -7,16 +7,22 @@ What it refuses: a file that no reader knows, and one that is not what the user 
 
 from __future__ import annotations
 
+import math
+import re
+import shlex
+import tomllib
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
+
+import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.recognition import seems
-from mileage.formats.result import Result, ToolRun
-from mileage.formats.sanitize import sound
+from mileage.formats.number_parser import WHOLE_MAX
+from mileage.formats.result import Result, ToolRun, Unread, shown
+from mileage.terminal import one_line
 
 
 class Reader(Protocol):
@@ -30,46 +36,34 @@ class Reader(Protocol):
 
 
 LAYOUTS: Final = {
-    "fio-json": ("mileage.formats.fio_json", "fio 3: --output-format=json or json+, also of clients"),
-    "fio-text": ("mileage.formats.fio_text", "fio 3: its normal output"),
-    "fio-terse": ("mileage.formats.fio_terse", "fio 3: --minimal, terse versions 3 to 5"),
-    "fio-logs": (
-        "mileage.formats.fio_logs",
-        "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
-    ),
-    "fio-hist-log": ("mileage.formats.fio_hist_log", "fio 3: PREFIX_clat_hist.N.log"),
-    "fio2-logs": ("mileage.formats.fio2_logs", "the same of fio 2, whose latencies are in microseconds"),
-    "iozone-sheet": (
-        "mileage.formats.iozone_sheet",
-        "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
-    ),
-    "iozone-text": ("mileage.formats.iozone_text", "IOzone's output: one stream, -O, -N, -a, -t, -R"),
-    "ior-text": ("mileage.formats.ior_text", "IOR's listing: IOR 2.10, 3 and 4"),
-    "ior-data": ("mileage.formats.ior_data", "IOR 3.3 and 4: -O summaryFormat=JSON or CSV"),
-    "mdtest": ("mileage.formats.mdtest", "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4"),
-    "metarates": ("mileage.formats.metarates", "metarates' rates of create, stat and utime"),
-    "io500": ("mileage.formats.io500", "IO500: its result folder, or result_summary.txt in it"),
-    "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
-    "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
-    "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
-    "sysbench": ("mileage.formats.sysbench", "sysbench 1.0: fileio"),
-    "bonnie": ("mileage.formats.bonnie", "bonnie++ 1.9x and 2.0: its line of figures, and its table"),
-    "crystaldiskmark": ("mileage.formats.crystaldiskmark", "CrystalDiskMark 3 to 9: the text that it saves"),
-    "vdbench": (
-        "mileage.formats.vdbench",
-        "vdbench 5.04: console output, logfile, totals.html, summary.html",
-    ),
-    "phoronix": ("mileage.formats.phoronix", "Phoronix Test Suite: composite.xml"),
-    "samples-csv": (
-        "mileage.formats.samples_csv",
-        "a table of samples for any other tool: columns cell, repetition, value, unit",
-    ),
-    "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),
-    "elbencho-text": ("mileage.formats.elbencho_text", "elbencho's console output"),
-    "elbencho-json": ("mileage.formats.elbencho_json", "elbencho --jsonfile"),
-    "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),
+    "fio-json": "fio 3: --output-format=json or json+, also of clients",
+    "fio-text": "fio 3: its normal output",
+    "fio-terse": "fio 3: --minimal, terse versions 3 to 5",
+    "fio-logs": "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
+    "fio-hist-log": "fio 3: PREFIX_clat_hist.N.log",
+    "fio2-logs": "the same of fio 2, whose latencies are in microseconds",
+    "iozone-sheet": "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
+    "iozone-text": "IOzone's output: one stream, -O, -N, -a, -t, -R",
+    "ior-text": "IOR's listing: IOR 2.10, 3 and 4",
+    "ior-data": "IOR 3.3 and 4: -O summaryFormat=JSON or CSV",
+    "mdtest": "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4",
+    "metarates": "metarates' rates of create, stat and utime",
+    "io500": "IO500: its result folder, or result_summary.txt in it",
+    "diskspd": "DiskSpd's text output",
+    "diskspd-xml": "DiskSpd's XML output: -Rxml",
+    "iometer-csv": "IOMeter's result file",
+    "sysbench": "sysbench 1.0: fileio",
+    "bonnie": "bonnie++ 1.9x and 2.0: its line of figures, and its table",
+    "crystaldiskmark": "CrystalDiskMark 3 to 9: the text that it saves",
+    "vdbench": "vdbench 5.04: console output, logfile, totals.html, summary.html",
+    "phoronix": "Phoronix Test Suite: composite.xml",
+    "samples-csv": "a table of samples for any other tool: columns cell, repetition, value, unit",
+    "raw-tools": "hdparm -T -t, and dd",
+    "elbencho-text": "elbencho's console output",
+    "elbencho-json": "elbencho --jsonfile",
+    "elbencho-csv": "elbencho --csvfile",
 }
-"""Name of a layout, its module, and what it is."""
+"""Name of a layout, with "_" for "-" that of its module, and what it is."""
 
 
 def reader_named(layout: str) -> Reader:
@@ -81,7 +75,7 @@ def reader_named(layout: str) -> Reader:
             expected=f"one of {', '.join(LAYOUTS)}",
             code="unknown-name",
         )
-    return cast(Reader, import_module(LAYOUTS[layout][0]))
+    return cast(Reader, import_module(f"mileage.formats.{layout.replace('-', '_')}"))
 
 
 def read_source(source: Source, layout: str | None = None) -> Result:
@@ -157,3 +151,113 @@ def _prefixes(run: ToolRun) -> set[str]:
     """Prefixes of the logs that a run of fio's JSON names."""
     names = (run.levels.get(f"write_{kind}_log", "") for kind in ("lat", "bw", "iops"))
     return {name.rpartition("/")[2] for name in names if name}
+
+
+# Identify a file that no reader accepts, and advise what to do.
+# Scope: marks in the beginning of a file, by which a person would see whose it is: the tool's name, a heading,
+# the form of a line. Each has an advice: the option by which the tool prints what can be read, or the command for it.
+# What it refuses: guesses. A file without a mark is shown by its first line.
+
+_NO_READER: Final = (
+    "there is no reader for it; its figures can be imported as a CSV file with the columns cell, repetition, "
+    "value and unit"
+)
+
+
+def seems(source: Source) -> str:
+    """Identify a file and give advice: "it seems to be fio's normal text; run fio with ..."."""
+    head = source.text_head
+    if b"\0" in source.head and not source.wide:
+        return "the format of this file is not known, and it is binary; import the text that the tool printed"
+    marks = resources.files("mileage.formats").joinpath("marks.toml").read_text(encoding="utf-8")
+    for mark in tomllib.loads(marks)["mark"]:
+        if re.search(mark["pattern"], head, re.MULTILINE):
+            # Insert the file's own name, so that the command can be copied as it is.
+            file, folder = (shlex.quote(str(path)) for path in (source.path, source.path.parent))
+            advice = mark.get("advice", _NO_READER).replace("FILE", file).replace("FOLDER", folder)
+            return f"it seems to be {mark['is']}; {advice}"
+    first = next((line for line in head.split("\n") if line.strip()), "")
+    return f"the format of this file is not known; it begins with {shown(first)!r}"
+
+
+# The last look at what a reader made of a stranger's file, before it goes into tables and onto terminals.
+# Scope: texts of one harmless line each, of bounded length; figures
+# that are finite and fit the tables.
+# A figure that cannot be becomes None, and is named among what was not understood.
+
+TEXT_MAX: Final = 300
+"""Characters of a label or a setting."""
+LINE_MAX: Final = 4000
+"""Characters of a command line or a note."""
+FIGURE_MAX: Final = 1e24
+"""Bytes or operations per second, seconds, nanoseconds: more than this is damage."""
+_FIGURES: Final = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s", "latency_sum_ns")
+_COUNTS: Final = ("bytes_read", "bytes_written", "ops_read", "ops_written", "outstanding", "device_bytes")
+
+
+def sound(result: Result) -> Result:
+    """A copy of a result whose texts are safe to print in tables and on terminals."""
+    unsound = [
+        Unread(run.line, run.cell, f"figures that cannot be: {', '.join(_changes(run))}")
+        for run in result.runs
+    ]
+    unsound = [entry for entry, run in zip(unsound, result.runs, strict=True) if _changes(run)]
+    return msgspec.structs.replace(
+        result,
+        version=_maybe(result.version),
+        began=_maybe(result.began),
+        command=None if result.command is None else tidy(result.command, LINE_MAX),
+        machine=_texts(result.machine),
+        facts=_texts(result.facts),
+        unread=[
+            Unread(entry.line, tidy(entry.text), tidy(entry.why)) for entry in [*result.unread, *unsound]
+        ],
+        lost=[tidy(text, LINE_MAX) for text in result.lost],
+        runs=[_run(run) for run in result.runs],
+    )
+
+
+def tidy(text: str, most: int = TEXT_MAX) -> str:
+    """A text that cannot steer a terminal, of at most the given number of characters."""
+    text = one_line(text[: most + 1])
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _maybe(text: str | None) -> str | None:
+    return None if text is None else tidy(text)
+
+
+def _texts(texts: dict[str, str]) -> dict[str, str]:
+    return {tidy(key): tidy(value) for key, value in texts.items()}
+
+
+def _changes(run: ToolRun) -> dict[str, None]:
+    """The figures of a run that cannot be, each with what takes its place."""
+    found: dict[str, None] = {}
+    for name in (*_FIGURES, *_COUNTS):
+        value = getattr(run, name)
+        if value is not None and not 0 <= value <= (FIGURE_MAX if name in _FIGURES else WHOLE_MAX):
+            found[name] = None
+    return found
+
+
+def _run(run: ToolRun) -> ToolRun:
+    changes: dict[str, Any] = dict(_changes(run))
+    notes = [tidy(note, LINE_MAX) for note in run.notes]
+    latency = {kind: found for kind, found in run.latency.items() if 0 < found.count <= WHOLE_MAX}
+    if len(latency) < len([found for found in run.latency.values() if found.count]):
+        notes.append("a histogram counts more operations than can be; it is ignored")
+    return msgspec.structs.replace(
+        run,
+        **changes,
+        cell=tidy(run.cell) or "unnamed",
+        title=tidy(run.title),
+        levels=_texts(run.levels),
+        latency=latency,
+        counters={tidy(name): value for name, value in run.counters.items() if 0 <= value <= WHOLE_MAX},
+        quantiles_ns={name: value for name, value in run.quantiles_ns.items() if math.isfinite(value)},
+        printed=[(tidy(name), value) for name, value in run.printed if math.isfinite(value)],
+        notes=notes,
+        error=_maybe(run.error),
+        invalid=_maybe(run.invalid),
+    )

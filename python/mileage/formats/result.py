@@ -7,18 +7,27 @@ Readers refuse a file as a whole, and name lines that they do not understand.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
+from mileage.errors import Refused
 from mileage.model.cell_key import CellKey
 from mileage.model.histogram import Histogram
 from mileage.model.imported_record import ImportedSeries
 
 Kind = Literal["throughput", "iops", "time"]
 
+SHOWN_MAX: Final = 80
+"""Characters of a line that are shown."""
 SAMPLE_METRICS = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s")
 """Figures of a run that are judged; the names are those of the table `samples`."""
+
+
+def shown(text: str) -> str:
+    """A line as it is named: shortened, without line ends."""
+    text = text.strip()
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -123,3 +132,14 @@ class Result(msgspec.Struct, kw_only=True):
     """Lines that were not understood."""
     lost: list[str] = []
     """Descriptions of the missing parts of a damaged file."""
+
+    def skip(self, line: int, text: str, why: str) -> None:
+        """Report a line that is not understood; `why`: what was expected."""
+        self.unread.append(Unread(line, shown(text), why))
+
+    def refuse_empty(
+        self, where: object, text: str, *, advice: str = "", code: str = "not-understood"
+    ) -> None:
+        """Raise Refused where there is no run."""
+        if not self.runs:
+            raise Refused(where, text, advice=advice, code=code)

@@ -20,10 +20,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
-from mileage.formats.number_parser import number, whole
-from mileage.formats.result import Kind, Result, ToolRun, Unread
-from mileage.formats.units import OPERATIONS, RATES, TIMES_NS, TIMES_S, choice_of
+from mileage.formats.number_parser import OPERATIONS, RATES, TIMES_NS, TIMES_S, choice_of, number, whole
+from mileage.formats.result import Kind, Result, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_settings import INCIDENTAL
 from mileage.plan.value_checks import SESSION_NAME_MAX
@@ -75,11 +73,7 @@ def read(source: Source) -> Result:
     lines = source.lines()
     separator = _header(lines[0] if lines else "")
     if not separator:
-        raise Refused(
-            source.path,
-            f"line 1 has no columns {', '.join(COLUMNS)}",
-            code="not-understood",
-        )
+        raise Refused(source.path, f"line 1 has no columns {', '.join(COLUMNS)}", code="not-understood")
     result = Result(tool="csv", version=None, layout=LAYOUT, runs=[])
     # A field that ends on another line is damage, so each line is parsed for itself.
     names = [name.strip().lower() for name in _fields(lines[0], separator)]
@@ -96,7 +90,7 @@ def read(source: Source) -> Result:
         if isinstance(row, _Row):
             rows.append(row)
         else:
-            result.unread.append(Unread(at, shown(line), row))
+            result.skip(at, line, row)
     result.runs += _runs(source, rows)
     return result
 

@@ -16,9 +16,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import binary_size, number, whole
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun, shown
 from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
@@ -121,7 +120,7 @@ def read(source: Source) -> Result:
         elif found := _PREPARED.fullmatch(line):
             _prepared(result, at, found)
         elif line.strip() and not (call and _take(call, line)) and not _OTHER.fullmatch(line):
-            result.unread.append(Unread(at, shown(line), "no line of sysbench fileio that can stand here"))
+            result.skip(at, line, "no line of sysbench fileio that can stand here")
     if calls and calls[-1].figures and not calls[-1].whole and not source.ends_with_line:
         # The last line is cut, perhaps within its number.
         calls[-1].figures.popitem()
@@ -134,8 +133,7 @@ def read(source: Source) -> Result:
         else:
             why = "was it interrupted, or of another test than fileio?"
             result.lost.append(f"the call of line {done.line} has no reads/s and writes/s: {why}")
-    if not result.runs:
-        raise Refused(source.path, "no result of sysbench fileio was understood", code="not-understood")
+    result.refuse_empty(source.path, "no result of sysbench fileio was understood")
     return result
 
 
@@ -174,7 +172,7 @@ def _take(call: _Call, line: str) -> bool:
 def _prepared(result: Result, at: int, found: re.Match[str]) -> None:
     moved, seconds, rate = whole(found[1]), number(found[2]), number(found[3])
     if moved is None or seconds is None or rate is None:
-        result.unread.append(Unread(at, shown(found[0]), "figures that are no numbers"))
+        result.skip(at, found[0], "figures that are no numbers")
         return
     result.runs.append(
         ToolRun(

@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mileage.errors import Refused
 from mileage.formats.input_file import Source
-from mileage.formats.json_documents import shown
 from mileage.formats.number_parser import number
-from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.result import Result, ToolRun
 from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "vdbench"
@@ -23,18 +21,8 @@ MIB: Final = 1 << 20
 _COMMON: Final = ("rate", "MB/sec", "bytes", "read pct", "resp", "read resp", "write resp")
 _REST: Final = ("stddev", "queue depth", "cpu sys+usr", "cpu sys")
 _FILES: Final = (
-    *(
-        "rate",
-        "resp",
-        "cpu total",
-        "cpu sys",
-        "read pct",
-        "read rate",
-        "read resp",
-        "write rate",
-        "write resp",
-    ),
-    *("read MB/sec", "write MB/sec", "MB/sec", "bytes"),
+    *("rate", "resp", "cpu total", "cpu sys", "read pct", "read rate", "read resp", "write rate"),
+    *("write resp", "read MB/sec", "write MB/sec", "MB/sec", "bytes"),
 )
 _HEADINGS: Final = {
     "interval i/o MB/sec bytes read resp read write resp resp queue cpu% cpu%": (
@@ -98,14 +86,9 @@ def read(source: Source) -> Result:
         elif line.strip() and not (
             _SECOND.fullmatch(line) or _INTERVAL.fullmatch(line) or _TALK.fullmatch(line)
         ):
-            result.unread.append(Unread(at, shown(line), "no line of vdbench that can stand here"))
+            result.skip(at, line, "no line of vdbench that can stand here")
     _report_lost(result, start, open_since)
-    if not result.runs:
-        raise Refused(
-            source.path,
-            f"no line of averages (avg_) of vdbench was understood{_why(result)}",
-            code="not-understood",
-        )
+    result.refuse_empty(source.path, f"no line of averages (avg_) of vdbench was understood{_why(result)}")
     return result
 
 
@@ -140,7 +123,7 @@ def _row(
     texts = found[2].split()
     if not columns or (len(texts) != len(columns) and columns != _FILES) or len(texts) < len(columns):
         why = f"{len(texts)} figures, expected {len(columns)}" if columns else "a line below no known heading"
-        result.unread.append(Unread(at, shown(found[0]), why))
+        result.skip(at, found[0], why)
         return False
     name, settings = _settings(start)
     figures = {column: number(text) for column, text in zip(columns, texts, strict=False)}

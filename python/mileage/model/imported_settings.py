@@ -9,16 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 NO_SETTINGS: Final = (
-    *(
-        "write_lat_log",
-        "write_bw_log",
-        "write_iops_log",
-        "log",
-        "concurrent",
-        "began",
-        "label",
-        "repetitions",
-    ),
+    *("write_lat_log", "write_bw_log", "write_iops_log", "log", "concurrent", "began", "label"),
+    "repetitions",
 )
 """Facts of a file that are no settings: two runs that differ in nothing else are repetitions."""
 INCIDENTAL: Final = (

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from mileage.plan.named_workloads import NamedWorkload
     from mileage.plan.one_off_study import MeasurementRequest
     from mileage.plan.pattern import TraceFile
-    from mileage.plan.planned_runs import Cell, Plan, PlannedRun
+    from mileage.plan.planned_runs import Cell, Plan, PlannedRun, to_toml
     from mileage.plan.resolver import places_of
     from mileage.plan.study import Study
     from mileage.plan.study_reader import parse_study
-    from mileage.plan.toml_writer import to_toml
     from mileage.plan.workload import Stop, Workload
 else:
     __getattr__ = lazy_names(
@@ -39,11 +38,10 @@ else:
             "mileage.plan.families": ("WORKLOADS",),
             "mileage.plan.one_off_study": ("MeasurementRequest",),
             "mileage.plan.pattern": ("TraceFile",),
-            "mileage.plan.planned_runs": ("Cell", "Plan", "PlannedRun"),
+            "mileage.plan.planned_runs": ("Cell", "Plan", "PlannedRun", "to_toml"),
             "mileage.plan.resolver": ("places_of",),
             "mileage.plan.study": ("Study",),
             "mileage.plan.study_reader": ("parse_study",),
-            "mileage.plan.toml_writer": ("to_toml",),
             "mileage.plan.workload": ("Stop", "Workload"),
             "mileage.plan.named_workloads": ("NamedWorkload",),
             "mileage.model.metrics": ("METRICS",),

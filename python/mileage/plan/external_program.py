@@ -39,7 +39,6 @@ class Program(Job, tag="command", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
         assert asked.programs is not None
         return cls.running(asked.programs, asked.timeout_ns)
 
@@ -51,7 +50,6 @@ class Program(Job, tag="command", frozen=True):
 
     @classmethod
     def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
-        """See `Job.refusals`."""
         yield from super().refusals(name, table)
         for key, given in (("record", table.record is not None), ("threads", listed(table.threads) != (1,))):
             if given:
@@ -67,5 +65,4 @@ class Program(Job, tag="command", frozen=True):
         return [argv for argv in (self.value.before, self.value.command, self.value.cleanup) if argv]
 
     def words(self) -> list[str]:
-        """See `Job.words`."""
         return [shlex.join(self.value.command)]

@@ -23,14 +23,7 @@ FactorKind = Literal["target", "profile", "state", "workload", "label"]
 
 KINDS: Final[tuple[FactorKind, ...]] = ("target", "profile", "state", "workload", "label")
 DEVICE_STATE: Final = (
-    "filesystem",
-    "mkfs",
-    "mount",
-    "scheduler",
-    "read_ahead",
-    "write_cache",
-    "fill",
-    "aged",
+    *("filesystem", "mkfs", "mount", "scheduler", "read_ahead", "write_cache", "fill", "aged"),
 )
 """Keys of [state] whose levels need a device each: those of a loop: target, which are as many as there are levels."""
 STATE_LEVELS: Final = ("cache", "governor", *DEVICE_STATE)

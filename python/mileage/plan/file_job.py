@@ -17,13 +17,7 @@ from msgspec import UNSET, UnsetType
 from mileage.errors import Refusal
 from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
-from mileage.plan.io_options import (
-    CONTENT_OF_A_HOST,
-    HOW_KEYS,
-    MEMORY_OF_A_HOST,
-    IoOptions,
-    unused_refusals,
-)
+from mileage.plan.io_options import CONTENT_OF_A_HOST, HOW_KEYS, MEMORY_OF_A_HOST, IoOptions, unused_refusals
 from mileage.plan.iozone_switches import IozoneSwitches
 from mileage.plan.page_cache_state import Caching, read_cache
 from mileage.plan.study import Measure, StopRule

@@ -42,12 +42,7 @@ _MOUNT_ANY: Final = (
 _MOUNT_FLAGS: Final = {
     # Linux 4.3 and later mount ext3 by the driver of ext4, which refuses delayed allocation and checksums for it.
     "ext3": (
-        "barrier",
-        "nobarrier",
-        "noinit_itable",
-        "init_itable",
-        "auto_da_alloc",
-        "noauto_da_alloc",
+        *("barrier", "nobarrier", "noinit_itable", "init_itable", "auto_da_alloc", "noauto_da_alloc"),
         "noload",
     ),
     "ext4": (
@@ -61,25 +56,10 @@ _MOUNT_FLAGS: Final = {
         *("nodatasum", "flushoncommit", "noflushoncommit", "ssd", "nossd", "treelog", "notreelog"),
     ),
 }
+_EXT = ("barrier", "commit", "data", "stripe", "inode_readahead_blks", "max_batch_time", "min_batch_time")
 _MOUNT_VALUES: Final = {
-    "ext3": (
-        "barrier",
-        "commit",
-        "data",
-        "stripe",
-        "inode_readahead_blks",
-        "max_batch_time",
-        "min_batch_time",
-    ),
-    "ext4": (
-        "barrier",
-        "commit",
-        "data",
-        "stripe",
-        "inode_readahead_blks",
-        "max_batch_time",
-        "min_batch_time",
-    ),
+    "ext3": _EXT,
+    "ext4": _EXT,
     "xfs": ("logbufs", "logbsize", "allocsize", "sunit", "swidth"),
     "btrfs": ("commit", "compress", "compress-force", "discard", "max_inline", "space_cache", "thread_pool"),
 }

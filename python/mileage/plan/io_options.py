@@ -254,10 +254,7 @@ def without_effect(how: IoOptions, target: Capabilities) -> Iterator[Refusal]:
         )
     if how.sync == "fua" and not target.simulated:
         yield Refusal(
-            "sync",
-            text="only a virtual drive has fua",
-            advice="choose dsync = true",
-            code="no-effect",
+            "sync", text="only a virtual drive has fua", advice="choose dsync = true", code="no-effect"
         )
 
 

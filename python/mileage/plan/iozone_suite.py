@@ -99,17 +99,14 @@ class Suite(Job, tag="iozone", frozen=True):
 
     @property
     def names_its_files(self) -> bool:
-        """See `Job.names_its_files`."""
         return bool(self.options.name or self.options.files)
 
     @property
     def new_files(self) -> int:
-        """See `Job.new_files`."""
         return self.value.workers or 1
 
     @property
     def privileged_steps(self) -> tuple[str, ...]:
-        """See `Job.privileged_steps`."""
         manner = self.value.manner
         place = None if manner is UNSET else manner.remount
         return () if place is None else (f"unmount {place} and mount it again before each of IOzone's tests",)
@@ -149,7 +146,6 @@ class Suite(Job, tag="iozone", frozen=True):
 
     @classmethod
     def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
-        """See `Job.refusals`."""
         if table.iozone is not None and (problem := problem_of(table.iozone)) is not None:
             yield problem.below("iozone")
         together = table.iozone is not None and table.iozone.together
@@ -186,7 +182,6 @@ class Suite(Job, tag="iozone", frozen=True):
         return super().with_seed(0 if self.value.keep else seed)
 
     def words(self) -> list[str]:
-        """See `Job.words`."""
         value = self.value
         streams = not {"fwrite", "fread"}.isdisjoint(value.tests)
         bypassed = "page cache bypassed" + (", but not by C streams" if streams else "")

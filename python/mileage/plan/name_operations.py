@@ -60,7 +60,6 @@ class Names(Job, tag="metadata", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
         files, how, size = asked.stop.operations or FILES, asked.how, asked.record_bytes
         value = NamesValue(
             operation=asked.test,
@@ -80,12 +79,10 @@ class Names(Job, tag="metadata", frozen=True):
 
     @property
     def new_files(self) -> int:
-        """See `Job.new_files`."""
         own = self.value.directories == "per_worker"
         return self.value.files + (self.value.threads if own else 1)
 
     def words(self) -> list[str]:
-        """See `Job.words`."""
         value = self.value
         size = f" of {sizes.format_bytes(value.file_bytes)}" if value.file_bytes else ""
         own = value.directories == "per_worker"

@@ -18,12 +18,43 @@ from mileage.model.cell_key import CellKey
 from mileage.model.metrics import MetricWord
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.factors import Setting
-from mileage.plan.import_origin import ImportOrigin
-from mileage.plan.io_options import Reach
+from mileage.plan.io_options import HOW_KEYS, Reach
 from mileage.plan.run_action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.study import Study
-from mileage.plan.toml_writer import plan_to_toml
+from mileage.plan.toml_literals import toml_key, toml_value
 from mileage.plan.workload import Workload
+
+# Origin of a study that another tool measured; such a plan cannot be run.
+# Scope: the files with their hashes, the tool and its version as the files say them.
+# Whoever would run such a plan asks `Plan.imported` first.
+
+
+class ImportedFile(msgspec.Struct, frozen=True):
+    """One file that was imported."""
+
+    path: str
+    """Path as the user gave it."""
+    sha256: str
+    """SHA-256 of the file's bytes, 64 hexadecimal digits."""
+    size_bytes: int
+    layout: str
+    """The reader that understood it."""
+
+
+class ImportOrigin(msgspec.Struct, frozen=True):
+    """Tool and files of an imported study."""
+
+    tool: str
+    """"fio", "iozone" ..."""
+    version: str | None
+    """Version as the files state it; None where they do not."""
+    files: tuple[ImportedFile, ...]
+
+    @property
+    def words(self) -> str:
+        """The tool with its version: "fio 3.33"."""
+        return f"{self.tool} {self.version}" if self.version else f"{self.tool}, version not recorded"
+
 
 PLAN_VERSION: Final = 3
 """Version of the form of a plan; it is part of the hash."""
@@ -331,3 +362,65 @@ def hash_is_right(plan_json: bytes) -> bool:
 
 def _identity(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: facts[name] for name in ("kind", "name", "capacity_bytes", "block_bytes", "virtual")}
+
+
+# From a study back to TOML.
+# Scope: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
+# the text gives an equal study.
+# None is omitted.
+
+_TABLES_OF_TABLES: Final = ("factor", "workload", "measure", "torture")
+
+
+def to_toml(study: Study) -> str:
+    """The text of a study file, every value given, ending in a newline."""
+    fields = _without_none(msgspec.to_builtins(study))
+    plain = {key: value for key, value in fields.items() if not isinstance(value, dict) and key != "stage"}
+    sections = [_section("", plain)]
+    if fields["notes"]:
+        sections.append(_section("[notes]", fields["notes"]))
+    sections.append(_section("[state]", fields["state"]))
+    sections += [_section("[[stage]]", stage) for stage in fields["stage"]]
+    for group in _TABLES_OF_TABLES:
+        for name, table in fields[group].items():
+            sections.append(_section(f"[{group}.{toml_key(name)}]", _readable(table)))
+    sections.append(_section("[compare]", fields["compare"]))
+    if study.apart is not None:
+        sections.append(_section("[apart]", fields["apart"]))
+    return "\n".join(sections)
+
+
+def plan_to_toml(study: Study, plan_hash: str, identity: str, runs: int) -> str:
+    """The text of plan.toml: the resolved study, after comments with hash, target and number of runs."""
+    head = [
+        "# The resolved study. Resolving it again for the same target gives the same plan.",
+        f"# plan {plan_hash}",
+        f"# target {_one_line(identity)}",
+        f"# {runs} runs",
+    ]
+    return "\n".join(head) + "\n\n" + to_toml(study)
+
+
+def _one_line(text: str) -> str:
+    """A text that cannot end the comment it is put into."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _section(head: str, table: dict[str, Any]) -> str:
+    lines = [head] if head else []
+    lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _readable(table: dict[str, Any]) -> dict[str, Any]:
+    """The keys in the order in which people think of them: what, then how; without empty tables."""
+    first = {key: value for key, value in table.items() if key not in HOW_KEYS and value != {}}
+    return {**first, **{key: value for key, value in table.items() if key in HOW_KEYS}}
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(member) for key, member in value.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(member) for member in value]
+    return value

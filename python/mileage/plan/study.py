@@ -1,7 +1,7 @@
 """A study file as a value: what is asked, of which target, in which stages.
 
 Scope: the TOML of a study, field for field, as it is written; sizes and times stay texts until a
-target is known. `study_reader.parse_study` makes one from text and checks it; `toml_writer.to_toml` gives the text
+target is known. `study_reader.parse_study` makes one from text and checks it; `planned_runs.to_toml` gives the text
 back.
 What it refuses: keys it does not know, so that a misspelt one is never ignored.
 """

@@ -41,7 +41,6 @@ class Tasks(Job, frozen=True):
 
     @property
     def workers(self) -> int:
-        """See `Job.workers`."""
         return self.value.tasks
 
     @classmethod
@@ -70,7 +69,6 @@ class IorRun(Tasks, tag="ior", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
         how, names = asked.how, cls._names(asked)
         reorder, at_random = (0, False) if how.reorder is None else read_reorder(how.reorder)
         value = Ior(
@@ -99,11 +97,9 @@ class IorRun(Tasks, tag="ior", frozen=True):
 
     @property
     def new_files(self) -> int:
-        """See `Job.new_files`."""
         return self.value.tasks if self.value.files == "per_thread" else 1
 
     def words(self) -> list[str]:
-        """See `Job.words`."""
         value = self.value
         return [
             f"transfers of {sizes.format_bytes(value.transfer_bytes)}",
@@ -159,7 +155,6 @@ class NameTasks(Tasks, frozen=True):
         }
 
     def words(self) -> list[str]:
-        """See `Job.words`."""
         value = self.value
         return [
             f"{value.files:,} files",
@@ -181,7 +176,6 @@ class MdtestRun(NameTasks, tag="mdtest", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
         how, size = asked.how, asked.record_bytes
         depth, branch, leaves_only = (0, 1, False) if how.tree is None else read_tree(how.tree)
         value = Mdtest(
@@ -208,12 +202,10 @@ class MetaratesRun(NameTasks, tag="metarates", frozen=True):
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
-        """See `Job.of`."""
         return cls._of(asked, Metarates(**cls._shared(asked)))
 
     @classmethod
     def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
-        """See `Job.refusals`."""
         if table.record is not None:
             yield Refusal("record", text="metarates makes empty files", advice="remove it", code="no-effect")
         yield from super().refusals(name, table)

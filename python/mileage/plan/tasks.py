@@ -23,10 +23,7 @@ from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, Reordered
 from mileage.plan.transfer_api import EngineOptions
 from mileage.plan.workload import Files, Stop, Sync, Workload
 
-IOR: Final = {
-    "write": "tasks write their blocks, segment by segment",
-    "read": "tasks read the blocks back",
-}
+IOR: Final = {"write": "tasks write their blocks, segment by segment", "read": "tasks read the blocks back"}
 METARATES: Final = {
     "create": "tasks create and close files",
     "stat": "tasks stat files that the first task created",

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
 from mileage.plan.factors import kind_of, named_levels
-from mileage.plan.import_origin import ImportOrigin
 from mileage.plan.plan_text import measured_words, stage_words, state_words
-from mileage.plan.planned_runs import Cell
+from mileage.plan.planned_runs import Cell, ImportOrigin
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import PURGE_EACH, Repeat
 from mileage.report.measurement_setup import cache_words

@@ -4,8 +4,8 @@
 derived from it and can be made again at any time. Nothing here measures, judges or draws.
 
 The tables for other programs are here as well: `export_tables` says which there are, with the unit in each column's
-name; `text_cells` how a value is written as text; `export_writers` the formats CSV, Parquet, JSON and Markdown;
-`export_folder` writes them into a new folder that appears whole or not at all. They need the journal alone, so the runs
+name; `text_cells` how a value is written as text; `export_folder` writes CSV, Parquet, JSON and Markdown
+into a new folder that appears whole or not at all. They need the journal alone, so the runs
 of a study whose plan is damaged can still be exported.
 """
 

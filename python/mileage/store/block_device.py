@@ -2,7 +2,7 @@
 
 Scope: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
 queue that changes speed, the PCI Express link and power state of an NVMe drive. How it is attached, and the stack below
-it, `device_attachment` reports.
+it, `environment` reports.
 What it refuses: asking the drive itself; `drive_health` does that.
 """
 

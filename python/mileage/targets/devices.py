@@ -16,9 +16,8 @@ from mileage.errors import Refused, RunFailed
 from mileage.targets.directory import refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity, check_identity, opened_as, replaced
 from mileage.targets.filesystem import look_at
-from mileage.targets.guard import ROOT, block_device_refusal
+from mileage.targets.guard import ROOT, backing_of, block_device_refusal
 from mileage.targets.ledger import Ledger
-from mileage.targets.loop_backing import backing_of
 from mileage.targets.privileged_steps import AttachedLoop
 from mileage.targets.programs import call
 from mileage.targets.purge import purge_device

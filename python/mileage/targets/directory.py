@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused, RunFailed
+from mileage.file_lock import is_locked
 from mileage.model.target_facts import TargetFacts
 from mileage.targets.device_identity import may_take_steps
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
-from mileage.targets.leftover_files import remove_remains_of_runs
 from mileage.targets.mounts import mount_of, read_mounts
 from mileage.targets.room import NoRoom, refuse_without_room
 from mileage.targets.spec import TargetSpec
@@ -256,12 +259,92 @@ def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool | Non
         free_bytes=ground.free_bytes + file.allocated_bytes,
         memory_bytes=memory_bytes(root),
         block_bytes=ground.block_bytes,
-        virtual=False,
         direct_supported=ground.has_direct if direct_supported is None else direct_supported,
-        rated_write_bytes=None,
         host_layer=True,
         privileged=may_take_steps(),
         memory_file_system=ground.memory_file_system,
         free_files=None if ground.free_files is None else ground.free_files + file.path.exists(),
         file_block_bytes=ground.file_block_bytes,
     )
+
+
+# `dir:PATH` without a work file: every run makes, names and removes files of its own.
+# Scope: the directory target of a study whose runs all have names of the user's for their files. Nothing of Mileage's
+# own is in the directory, so that a killed process leaves nothing that the user has not named, and nothing is open
+# there between runs.
+# What it refuses: what `directory` refuses of the directory.
+
+
+class PlaceTarget(DirectoryTarget):
+    """A directory in which runs have their files."""
+
+    @property
+    def path(self) -> Path | None:  # type: ignore[override]
+        return None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return ()
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return ()
+
+    def claim(self) -> None:
+        self._direct_supported = probe_direct(self._directory)
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        self.check_place()
+        refuse_without_room(str(self.spec), self._directory, needed_bytes=work_bytes, needed_files=0)
+        return f"nothing is made in {self._directory} before a run"
+
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        return True
+
+    def purge(self) -> str:
+        self.check_place()
+        return f"nothing is there to be made again in {self._directory}"
+
+
+# Find files that killed studies left in a directory: their work files, and files of single runs.
+# Scope: the names that Mileage gives, each with eight digits of its plan's hash. A study that is resumed needs
+# its work file; what a run made for itself alone nobody needs.
+# What it refuses: to remove what a running study has (its work file is locked), and what belongs to another user.
+
+_OF_STUDY: Final = r"\.mileage-[0-9a-f]{8}\.(dat(\.[0-9]+)?|img)"
+_OF_RUN: Final = r"(\.mileage-[0-9a-f]{8})\.(tasks|metadata|dat\.iozone(\.[0-9]+)?)"
+
+
+def remains_in(place: Path) -> list[Path]:
+    """All files that studies left in a directory, sorted."""
+    return sorted(
+        path for path in place.glob(".mileage-*") if re.fullmatch(f"{_OF_STUDY}|{_OF_RUN}", path.name)
+    )
+
+
+def remove_remains_of_runs(place: Path, study: str | None = None) -> list[Path]:
+    """Remove what single runs left in a directory; what was removed.
+
+    `study`: the name of the work file of the one study whose remains these are, which the caller has locked; without
+    it, those of all studies that are not running.
+    """
+    removed = []
+    for path in remains_in(place):
+        found = re.fullmatch(_OF_RUN, path.name)
+        if found is None:
+            continue
+        work = f"{found[1]}.dat"
+        if (work != study) if study is not None else is_locked(place / work):
+            continue
+        with suppress(OSError):
+            if path.lstat().st_uid == os.geteuid():
+                _remove(path)
+                removed.append(path)
+    return removed
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

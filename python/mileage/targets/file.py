@@ -9,9 +9,13 @@ over; places where no file can be made.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import signal
 import stat
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
@@ -19,13 +23,11 @@ from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable
 from mileage.targets.door import marks
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import probe_direct
-from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use, users_of
 from mileage.targets.mounts import mount_of, read_mounts
-from mileage.targets.path_users import users_of
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark
-from mileage.targets.write_lease import LOCAL, is_open_for_writing
 
 
 class FileTarget(Target):
@@ -217,3 +219,33 @@ def _refuse_unwritable(text: str, path: Path, status: os.stat_result) -> None:
             advice="chmod u+w it",
             code="unwritable",
         )
+
+
+# Detect whether any process or kernel driver has a file open for writing, as the kernel counts it.
+# Scope: a read lease of fcntl(2), which the kernel grants only while nothing has the file open for writing. It
+# sees what no table of paths shows: the server of a network block device, a SCSI or NVMe target over a file, the bitmap
+# file of an md array, a virtual machine; through whatever name, mount or container they opened it.
+# What it refuses: to conclude anything where leases are not the kernel's own: on network file systems, and where this
+# process may take none.
+
+LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "overlay"})
+"""File systems that grant leases by the kernel's own counts."""
+
+
+def is_open_for_writing(path: Path) -> bool:
+    """Whether anything has a regular file open for writing; False where that cannot be known."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        # The kernel signals the holder of the lease when another program opens the file: use a signal that is ignored
+        # by default.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(descriptor)
+    return False

@@ -31,19 +31,8 @@ _JOURNALLED = "data=journal"
 """Mount option with which ext4 has no direct I/O: O_DIRECT goes through the page cache (Linux, ext4.rst)."""
 _SERVED = frozenset(
     {
-        "fuse",
-        "fuseblk",
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "9p",
-        "virtiofs",
-        "ceph",
-        "lustre",
-        "beegfs",
-        "gpfs",
-        "afs",
+        *("fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "lustre", "beegfs"),
+        *("gpfs", "afs"),
     }
 )
 

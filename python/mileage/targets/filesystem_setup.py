@@ -23,10 +23,10 @@ from mileage.targets.file_identity import FileIdentity, held_device
 from mileage.targets.filesystem import memory_bytes
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import Ledger
+from mileage.targets.loop import served_device
 from mileage.targets.mounts import read_mounts
 from mileage.targets.privileged_steps import MadeDirectory, MountedFileSystem
 from mileage.targets.programs import call, find_program, missing
-from mileage.targets.served_target import served_device
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions, Target
 from mileage.targets.workfile import read_mark
@@ -124,9 +124,6 @@ class PlacedTarget(Target):
             file_block_bytes=1 if inner is None else inner.file_block_bytes,
             memory_bytes=memory_bytes(self._root),
             block_bytes=self._device.block_bytes,
-            virtual=False,
-            direct_supported=True,
-            rated_write_bytes=None,
             host_layer=True,
             privileged=may_take_steps(),
             device_bytes=self._device.size_bytes,

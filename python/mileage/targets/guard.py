@@ -14,16 +14,18 @@ Invariant: no function here opens anything for writing.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterable
+import struct
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import Refused
-from mileage.targets.kernel_text import read_line, read_text, read_word
-from mileage.targets.loop_backing import backing_at
-from mileage.targets.mounts import parse_mountinfo, read_mounts, read_swaps
-from mileage.targets.overlay import identities_of
+from mileage.targets.file_identity import FileIdentity
+from mileage.targets.kernel_text import read_line, read_text, read_word, unescape
+from mileage.targets.mounts import Mount, mount_of, parse_mountinfo, read_mounts, read_swaps
 
 ROOT = Path("/")
 ADVICE = "Mileage never writes to a device or file in use; choose another target"
@@ -233,3 +235,100 @@ def _block_number(path: Path) -> str | None:
     except OSError:
         return None
     return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
+
+
+# One file under several names of an overlay: its path in the overlay, and those in the layers below.
+# Scope: overlayfs, whose mount options name the directories of the layers. A file of a layer has an identity of
+# its own there, and another one in the overlay.
+# Layers that are not visible here, as in a container, are ignored.
+
+
+def identities_of(path: str | Path, mounts: tuple[Mount, ...]) -> set[FileIdentity]:
+    """The identities of a file: at its path, and in the layers where that is on an overlay."""
+    real = Path(os.path.realpath(path))
+    return {found for name in (real, *_in_layers(real, mounts)) if (found := _identity(name)) is not None}
+
+
+def _in_layers(path: Path, mounts: tuple[Mount, ...]) -> Iterator[Path]:
+    mount = mount_of(path, mounts)
+    if mount is None or mount.fs_type != "overlay":
+        return
+    name = path.relative_to(mount.mount_point)
+    for option in mount.super_options:
+        key, _, value = option.partition("=")
+        if key.rstrip("+") in ("upperdir", "lowerdir"):
+            yield from (Path(layer) / name for layer in unescape(value).split(":") if layer)
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    try:
+        return FileIdentity.of_status(path.stat())
+    except OSError:
+        return None
+
+
+# Find the file behind a loop device, as the kernel knows it: by device and inode, whatever paths show.
+# Scope: LOOP_GET_STATUS64 of loop(4).
+# None where the device is not attached, or may not be asked.
+
+_LOOP_GET_STATUS64: Final = 0x4C05
+_STATUS_BYTES: Final = 232
+"""Size of `struct loop_info64`, which begins with device and inode of the file."""
+
+
+def backing_of(descriptor: int) -> FileIdentity | None:
+    """The file below an open loop device."""
+    try:
+        answer: bytes = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS_BYTES))
+    except OSError:
+        return None
+    device, inode = struct.unpack_from("QQ", answer)
+    return FileIdentity(int(device), int(inode))
+
+
+def backing_at(path: Path) -> FileIdentity | None:
+    """Path of the backing file of the loop device at `path`."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        return backing_of(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# Find the processes that use a path: working directory, root, open files, mapped files.
+# Scope: the links under /proc/PID, which the kernel keeps for every process.
+# Processes that may not be looked at, or that end meanwhile, are skipped.
+
+
+def users_of(place: str, *, root: Path = ROOT) -> str:
+    """The processes that use this directory or something below it, as "PID (name), ..."; "" when none shows."""
+    processes = sorted((root / "proc").glob("[0-9]*"), key=lambda path: int(path.name))
+    return ", ".join(
+        f"{process.name} ({read_word(process / 'comm') or 'unnamed'})"
+        for process in processes
+        if any(_below(link, place) for link in _links(process))
+    )
+
+
+def _links(process: Path) -> list[str]:
+    links = [process / "cwd", process / "root"]
+    for folder in ("fd", "map_files"):
+        try:
+            links += list((process / folder).iterdir())
+        except OSError:
+            continue
+    return [target for link in links if (target := _target(link)) is not None]
+
+
+def _target(link: Path) -> str | None:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return None
+
+
+def _below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip("/") + "/")

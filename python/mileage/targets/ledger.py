@@ -26,9 +26,9 @@ import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.log import log_step, logged_step
+from mileage.targets.door.marks import LEDGER_VARIABLE, ledger_folder
 from mileage.targets.guard import ROOT
 from mileage.targets.kernel_text import read_word
-from mileage.targets.ledger_folder import LEDGER_VARIABLE, ledger_folder
 from mileage.targets.privileged_steps import Step
 from mileage.targets.programs import HELD
 

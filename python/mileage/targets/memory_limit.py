@@ -114,8 +114,7 @@ def _check(found: Controller, group: Path, limit_bytes: int, what: str) -> None:
     members = lines_of(read_text(group / "cgroup.procs"))
     if limit is None or int(limit) > limit_bytes or str(os.getpid()) not in members:
         raise RunFailed(
-            f"{what}: the memory limit of {limit_bytes} bytes was removed during the run",
-            cause="vanished",
+            f"{what}: the memory limit of {limit_bytes} bytes was removed during the run", cause="vanished"
         )
 
 

@@ -41,9 +41,6 @@ class NullTarget(Target):
             free_bytes=CAPACITY_BYTES,
             memory_bytes=0,
             block_bytes=512,
-            virtual=False,
-            direct_supported=True,
-            rated_write_bytes=None,
             host_layer=False,
         )
 

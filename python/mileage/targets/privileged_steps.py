@@ -17,10 +17,9 @@ from typing import ClassVar, Final
 import msgspec
 
 from mileage.errors import RunFailed
-from mileage.targets.guard import loop_devices
+from mileage.targets.guard import loop_devices, users_of
 from mileage.targets.kernel_text import decoded, lines_of
 from mileage.targets.mounts import read_mounts
-from mileage.targets.path_users import users_of
 from mileage.targets.programs import call, find_program
 
 _BUSY_S: Final = 5.0

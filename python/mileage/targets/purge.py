@@ -36,13 +36,7 @@ _MINUTES: Final = re.compile(r"(\d+)min for SECURITY ERASE UNIT")
 
 
 def purge_device(
-    what: str,
-    path: Path,
-    method: str,
-    ledger: Ledger,
-    *,
-    own: FileIdentity | None = None,
-    root: Path = ROOT,
+    what: str, path: Path, method: str, ledger: Ledger, *, own: FileIdentity | None = None, root: Path = ROOT
 ) -> str:
     """Purge a device by "discard", "nvme-format" or "ata-erase"; says what was done. Raises Refused and RunFailed.
 

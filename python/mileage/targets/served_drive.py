@@ -25,10 +25,10 @@ from mileage.errors import Refused, RunFailed
 from mileage.targets.block_ioctls import discard
 from mileage.targets.door import Door, ResultPlace, make_directory, refuse_folder, refuse_taken
 from mileage.targets.file_identity import FileIdentity
+from mileage.targets.guard import users_of
 from mileage.targets.kernel_text import read_word
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
-from mileage.targets.path_users import users_of
 from mileage.targets.privileged_steps import AttachedLoop, MadeDirectory, MadeSocket, MountedDrive
 from mileage.targets.profiles import load_profile
 from mileage.targets.programs import call, find_program

@@ -77,7 +77,6 @@ class Target(ABC):
 
     is_marked: bool = True
     """Whether `resumes` can distinguish writes of this plan from later writes of another program."""
-
     stands: bool = False
     """Whether `place` is the same before and after `prepare`: nothing is attached, mounted or set for a study."""
 

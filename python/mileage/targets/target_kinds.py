@@ -29,7 +29,7 @@ CLASSES: Final = {
     "file": "file.FileTarget",
     "block": "block.BlockTarget",
     "loop": "loop.LoopTarget",
-    "served": "served_target.ServedTarget",
+    "served": "loop.ServedTarget",
     "virtual": "virtual.VirtualTarget",
     "null": "null.NullTarget",
 }
@@ -37,7 +37,7 @@ CLASSES: Final = {
 _WITH_FILE_SYSTEM: Final = "filesystem_setup.PlacedTarget"
 _HOSTED: Final = "host_target.HostTarget"
 _IN_PLACE: Final = "in_place_target.KeptTarget"
-_BARE: Final = "place.PlaceTarget"
+_BARE: Final = "directory.PlaceTarget"
 
 
 def open_target(

@@ -8,10 +8,8 @@ count terminal columns rather than characters. `say` writes a report, in colours
 `report_width` columns wide.
 """
 
-from mileage.terminal.ascii_text import ascii_of
 from mileage.terminal.columns import columns_of, cut, padded, wrapped
-from mileage.terminal.control_characters import harmless, one_line
-from mileage.terminal.streams import beneath, guard_streams, is_coloured
+from mileage.terminal.streams import ascii_of, beneath, guard_streams, harmless, is_coloured, one_line
 from mileage.terminal.style import painted, report_width, say
 
 __all__ = [

@@ -8,14 +8,13 @@ output ends the process (OutputFailed); at standard error it does not.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO, cast
-
-from mileage.terminal.ascii_text import HANDLER
-from mileage.terminal.control_characters import harmless
+from typing import Any, Final, TextIO, cast
 
 
 class OutputFailed(BaseException):
@@ -132,3 +131,90 @@ def _asks_for_ascii() -> bool:
 
 def _knows_little(stream: TextIO) -> bool:
     return (getattr(stream, "encoding", None) or "").lower().replace("-", "_") in ("ascii", "us_ascii")
+
+
+# Text for terminals and files that know ASCII alone: each sign of ours has a stand-in that means the same.
+# Scope: the signs that Mileage writes. What is not ours, such as a letter with an accent, is shown as
+# its escape, since to drop it would change a name.
+
+STAND_INS: Final = {
+    "▲": "^",
+    "▼": "v",
+    "≈": "~",
+    "✓": "+",
+    "✕": "x",
+    "●": "*",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "…": "~",
+    "·": ".",
+    "×": "x",
+    "±": "+-",
+    "µ": "u",
+    "μ": "u",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+    "←": "<-",
+    "°": " deg ",
+    "²": "2",
+    "³": "3",
+    "½": "1/2",
+    **dict.fromkeys("\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}", " "),
+    **dict.fromkeys("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}", "'"),
+    **dict.fromkeys("“”", '"'),
+    **dict(zip("▁▂▃▄▅▆▇█", "_.,-=+*#", strict=True)),
+    **dict.fromkeys("━─", "-"),
+    "\N{GREEK SMALL LETTER SIGMA}": "sigma",
+    "\N{REPLACEMENT CHARACTER}": "?",
+}
+HANDLER: Final = "mileage-ascii"
+"""Name of the error handler of codecs that does the same to what an encoding cannot say."""
+
+
+def ascii_of(text: str) -> str:
+    """The text in ASCII."""
+    return text.encode("ascii", HANDLER).decode("ascii")
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    messages = error.object[error.start : error.end]
+    replacement = "".join(
+        STAND_INS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in messages
+    )
+    return replacement, error.end
+
+
+codecs.register_error(HANDLER, _instead)
+
+
+# Text of strangers without its power over a terminal: file names, labels, notes, messages of other programs.
+# Models what a terminal or a reader's eye obeys: control characters (C0 but tab and line feed, DEL, C1), marks and
+# overrides of direction, separators of lines, invisible signs, lone surrogates. Each is shown as JSON would escape it
+# (`\u001b`), so that it can be seen, and so that a JSON document that passes keeps its meaning.
+
+_STEERING: Final = re.compile(
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+
+
+def harmless(text: str) -> str:
+    r"""The text with control characters shown as escapes; tabs and ends of lines stay."""
+    return _STEERING.sub(_shown, text)
+
+
+def one_line(text: str) -> str:
+    r"""Escape as above, and turn line ends into `\n` and tabs into spaces, so that the result is one line."""
+    return harmless(text).replace("\r\n", "\n").replace("\n", "\\n").replace("\t", " ")
+
+
+def _shown(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code > 0xFFFF:
+        code -= 0x10000
+        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f"\\u{code:04x}"

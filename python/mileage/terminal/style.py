@@ -10,8 +10,7 @@ import shutil
 import sys
 from typing import Final
 
-from mileage.terminal.control_characters import harmless
-from mileage.terminal.streams import beneath, is_coloured
+from mileage.terminal.streams import beneath, harmless, is_coloured
 
 _COLOURS: Final = {
     "▲ faster": "34",

@@ -1,7 +1,7 @@
 """Runs whose members are the ranks of an MPI run: `mpiexec -n N mileage run STUDY`.
 
 `bootstrap` makes this process a rank, the leader or a serving one; `messages` carries messages and detects silent
-ranks; `local_share` is the share that runs in this process; `leader` has the ranks do a step together; `loss_watch`
-reports a rank that died; `clocks` estimates clock offsets; `futures` spreads independent work. mpi4py is imported only
-when a launcher was detected (`cli/launcher.py`).
+ranks; `leader` has the ranks do a step together, does its own share in this process, estimates clock offsets and
+reports a rank that died; `futures` spreads independent work. mpi4py is imported only when a launcher was detected
+(`cli/launcher.py`).
 """

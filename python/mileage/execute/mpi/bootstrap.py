@@ -21,8 +21,7 @@ from typing import Any, Final
 from mileage import _core
 from mileage.errors import Refused
 from mileage.execute.host_names import is_own_address
-from mileage.execute.mpi.leader import Leader
-from mileage.execute.mpi.local_share import LocalShare
+from mileage.execute.mpi.leader import Leader, LocalShare
 from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Introduction, Message, Messages
 from mileage.execute.signals import handled
 from mileage.execute.workers import lead

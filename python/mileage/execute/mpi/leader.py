@@ -12,24 +12,24 @@ from __future__ import annotations
 import os
 import queue
 import secrets
+import select
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from mileage import _core
 from mileage.errors import Refused, RunFailed
 from mileage.execute.host_names import addresses_of, is_loopback, is_own_address
-from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
-from mileage.execute.mpi.local_share import LocalShare
-from mileage.execute.mpi.loss_watch import LossWatch
 from mileage.execute.mpi.messages import Identity, Message, Messages, See, Seen
 from mileage.execute.run_failure import Poll
-from mileage.execute.workers import Member, Step, Workers, for_other_machine, raise_for
-from mileage.worker import Answer, Order
+from mileage.execute.workers import Member, Step, Workers, at_barrier, for_other_machine, raise_for
+from mileage.scratch import scratch_directory
+from mileage.worker import Answer, Order, do_order
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -416,3 +416,212 @@ def _origin_of(share: str) -> int:
 
     found: Any = json.loads(share)
     return int(found["origin_ns"])
+
+
+# Estimate the offset between two clocks from round-trip messages.
+# Scope: an exchange is (sent here, read there, received here). Whatever the way took in each direction, the
+# other clock was read between the two readings here, so the offset lies in [there - received, there - sent]; all
+# exchanges together leave the intersection of these. Its middle is the estimate, half its width the bound; with one
+# exchange that is Cristian's rule: the round trip halved (F. Cristian, "Probabilistic clock synchronization", 1989).
+# Where the exchanges contradict each other, since a clock ran faster or jumped, the one with
+# the shortest round trip is taken and the bound widened by the contradiction.
+
+Exchange = tuple[int, int, int]
+
+
+class Offset(NamedTuple):
+    """Nanoseconds to add to a reading of the local clock to get the other clock's reading."""
+
+    offset_ns: int
+    bound_ns: int
+    """Maximum error of the offset, in nanoseconds."""
+    round_trip_ns: int
+    """The shortest."""
+
+
+SAME_CLOCK = Offset(0, 0, 0)
+
+
+def offset_of(exchanges: Sequence[Exchange]) -> Offset:
+    """The offset of the other clock; at least one exchange."""
+    sent, there, received = min(exchanges, key=lambda exchange: exchange[2] - exchange[0])
+    shortest_ns = received - sent
+    low = max(read - got for _, read, got in exchanges)
+    high = min(read - out for out, read, _ in exchanges)
+    if low <= high:
+        return Offset((low + high) // 2, (high - low + 1) // 2 + 1, shortest_ns)
+    return Offset(there - (sent + received) // 2, (shortest_ns + 1) // 2 + (low - high), shortest_ns)
+
+
+def between(before: Offset, after: Offset) -> Offset:
+    """The offset in the time between two estimates: their mean, its bound widened by half of what it drifted."""
+    drifted_ns = abs(after.offset_ns - before.offset_ns)
+    return Offset(
+        (before.offset_ns + after.offset_ns) // 2,
+        max(before.bound_ns, after.bound_ns) + (drifted_ns + 1) // 2,
+        min(before.round_trip_ns, after.round_trip_ns),
+    )
+
+
+def shifts_of(origins_ns: Sequence[int], offsets: Sequence[Offset]) -> list[int]:
+    """Nanoseconds to add to each member's times so that all count from the earliest start, on the first member's clock.
+
+    `origins_ns` are the starts, each on the member's own clock.
+    """
+    here = [origin_ns - offset.offset_ns for origin_ns, offset in zip(origins_ns, offsets, strict=True)]
+    return [at_ns - min(here) for at_ns in here]
+
+
+# The failure detector of rank 0: reports the first rank that is lost, at once and from a thread of its own.
+# An MPI launcher that loses a rank ends all others. Open MPI's (PRRTE 3.0, `prte_odls_base_default_kill_local_procs`)
+# sends SIGTERM 250 ms after the death and SIGKILL another 250 ms later, each earlier when a further process ends. In
+# that time the thread that measures may hang in a system call, write the report or wait for the disk. The watch
+# therefore waits for none of that: pidfds of the ranks on this machine wake it, it writes one line to standard error,
+# and only then calls the handlers, which write to the journal and wait for the disk.
+# Invariants: a loss is reported once; `wait` returns when standard error and the handlers have it; a handler is not
+# called after its `handled_by` block has ended. The watch takes no lock that is held during a call of MPI: a rank that
+# dies in the middle of a message may keep such a call from returning.
+
+_LOOK_MS: Final = 50
+"""Interval between looks at /proc, which are needed only where the kernel has no pidfds."""
+_REPORT_S: Final = 5.0
+"""How long `wait` waits for a disk that does not answer."""
+
+Handler = Callable[[str], None]
+
+
+class LossWatch:
+    """Detects dead MPI ranks on this machine, and reports those that other machines found dead."""
+
+    def __init__(self, messages: Messages) -> None:
+        """Watch the ranks after all of them have sent their identities."""
+        self._messages = messages
+        self._local = [
+            rank for rank in range(messages.size) if rank != messages.rank and messages.is_seen(rank)
+        ]
+        self.found: str | None = None
+        """Description of the rank that was lost."""
+        self._is_reported = False
+        self._is_ended = False
+        self._handlers: list[Handler] = []
+        self._lock = threading.Lock()
+        """Held while handlers are called, and to change them."""
+        # Never closed: a signal handler may write to it at any time, and the number would be another file's.
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._thread = threading.Thread(target=self._watch, name="mileage-losses", daemon=True)
+        self._thread.start()
+
+    def find(self, reason: str) -> None:
+        """Report a loss that was found elsewhere; the first one counts. Does not wait."""
+        self.found = self.found or reason
+        with suppress(OSError):
+            os.eventfd_write(self._wake, 1)
+
+    def wait(self) -> None:
+        """Wait until the loss that was found is reported."""
+        # No lock: this is called by signal handlers too, which may interrupt this very call.
+        end_s = time.monotonic() + _REPORT_S
+        while not self._is_reported and self._thread.is_alive() and time.monotonic() < end_s:
+            time.sleep(0.002)
+
+    @contextmanager
+    def handled_by(self, handler: Handler) -> Iterator[None]:
+        """Have a handler called, in the watch's thread, when a rank is lost in this block."""
+        with self._lock:
+            self._handlers.append(handler)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._handlers.remove(handler)
+
+    def end(self) -> None:
+        """Look a last time and stop; a loss that was found is reported before."""
+        self._is_ended = True
+        with suppress(OSError):
+            os.eventfd_write(self._wake, 1)
+        self._thread.join(timeout=_REPORT_S)
+
+    def _watch(self) -> None:
+        poller = select.poll()
+        poller.register(self._wake, select.POLLIN)
+        opened: list[int] = []
+        for rank in self._local:
+            with suppress(OSError):
+                opened.append(os.pidfd_open(self._messages.identities[rank].pid))
+                poller.register(opened[-1], select.POLLIN)
+        try:
+            while self.found is None and not self._is_ended:
+                poller.poll(_LOOK_MS)
+                self._look()
+            if self.found is not None:
+                self._report(self.found)
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+
+    def _look(self) -> None:
+        for rank in self._local:
+            self.found = self.found or self._messages.death(rank)
+
+    def _report(self, reason: str) -> None:
+        # Not by sys.stderr, whose lock may be held by a thread that hangs.
+        with suppress(OSError):
+            os.write(2, f"mileage: {reason}\n".encode())
+        with self._lock:
+            for handler in self._handlers:
+                with suppress(Exception):
+                    handler(reason)
+        self._is_reported = True
+
+
+# The share of a run that this process does in a separate thread while the caller supervises.
+# Scope: a start barrier with one member: when the threads of the share are ready, the caller says when they
+# begin.
+# What the core refuses is the answer.
+
+
+class LocalShare:
+    """The local share of a run; it begins as soon as it is created."""
+
+    def __init__(self, order: Order, threads: int, at_ns: int) -> None:
+        """`threads` of the whole step; `at_ns` when the order is begun, on this machine's CLOCK_MONOTONIC_RAW."""
+        self._own = order["share"]["threads"] if order["kind"] == "bytes" else 1
+        self._stop = threading.Event()
+        self.progress = (0, 0)
+        self.answer: Answer | None = None
+        self._opened = ExitStack()
+        path = str(self._opened.enter_context(scratch_directory()) / "barrier")
+        self._barrier = _core.StartBarrier(path, threads)
+        self._thread = threading.Thread(
+            target=self._do, args=(at_barrier(order, path, at_ns),), name="mileage-share", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the threads wait at the start barrier, or have failed before it."""
+        return self.answer is not None or self._barrier.arrived >= self._own
+
+    def begin(self, at_ns: int) -> None:
+        """Let its threads begin at an instant of CLOCK_MONOTONIC_RAW."""
+        self._barrier.begin_at(at_ns)
+
+    def stop(self) -> None:
+        """End it; its answer comes soon."""
+        self._stop.set()
+
+    def end(self) -> None:
+        """Wait for its thread and remove what it left."""
+        self._thread.join()
+        self._opened.close()
+
+    def _do(self, order: Order) -> None:
+        def poll(byte_count: int, operations: int) -> bool:
+            self.progress = (byte_count, operations)
+            return self._stop.is_set()
+
+        try:
+            self.answer = do_order(order, poll)
+        except Exception as cause:
+            self.answer = {"failed": f"{type(cause).__name__}: {cause}"}

@@ -23,13 +23,7 @@ from mileage.execute.signals import Termination, end_by_signal, sigterm_as_excep
 from mileage.execute.tool_tasks.ranks import Faults, Ranks, status_of_rank
 from mileage.plan.mdtest_options import Group, MdtestOptions, count_of
 from mileage.regular_file import read_text
-from mileage.targets.door import (
-    Door,
-    NameDirectory,
-    check_directory,
-    make_directory,
-    remove_empty_directory,
-)
+from mileage.targets.door import Door, NameDirectory, check_directory, make_directory, remove_empty_directory
 from mileage.targets.room import Room
 
 STATUS_FILE: Final = "stonewall-status"

@@ -1,8 +1,8 @@
 """The one door: a path that a user named is opened for writing, made, cut off or removed here and nowhere else.
 
-work         files and devices on which I/O is done       results    what is written where a user says
-directories  directories in which a tool makes its names  marks      how a file of Mileage's is known again
-leftovers    what a killed command would have removed     device_directory  where no file is made
+work         files and devices on which I/O is done, and what a killed command would have removed of them
+directories  directories in which a tool makes its names, and device directories, in which no file is made
+results      what is written where a user says            marks      how a file of Mileage's is known again
 
 Invariant: nothing else in the package opens, makes or removes a path for writing, but what
 `tests/house/test_one_door.py` lists with its reason.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         make_directory,
         remove_empty_directory,
     )
-    from mileage.targets.door.leftovers import remove_leftovers
     from mileage.targets.door.logs import ResultLog
     from mileage.targets.door.results import (
         ResultPlace,
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
         result_file,
         write_result,
     )
-    from mileage.targets.door.work import Door, WorkPath
+    from mileage.targets.door.work import Door, WorkPath, remove_leftovers
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "mileage.targets.door.work": ("Door", "WorkPath"),
+            "mileage.targets.door.work": ("Door", "WorkPath", "remove_leftovers"),
             "mileage.targets.door.directories": (
                 "NameDirectory",
                 "check_directory",
@@ -45,7 +44,6 @@ else:
                 "remove_empty_directory",
             ),
             "mileage.targets.door.logs": ("ResultLog",),
-            "mileage.targets.door.leftovers": ("remove_leftovers",),
             "mileage.targets.door.results": (
                 "ResultPlace",
                 "appended_result",

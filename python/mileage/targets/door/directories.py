@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Final
 
 from mileage.errors import Refused
-from mileage.targets.door.device_directory import refuse_device_directory
 from mileage.targets.door.marks import Mark, read_mark, write_mark
 
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -168,3 +167,21 @@ def _stranger(folder: int, names: re.Pattern[str], mark: Mark, path: str = "") -
             finally:
                 os.close(inner)
     return ""
+
+
+# The directory of devices, in which no file is made: a mistyped name of a device would become one.
+
+
+def refuse_device_directory(about: str, folder: int) -> None:
+    """Refuse a new name in the directory of devices: a mistyped device would become a file. Raises Refused."""
+    place = os.readlink(f"/proc/self/fd/{folder}")
+    try:
+        is_devices = place == "/dev" or (
+            place.startswith("/dev/") and os.fstat(folder).st_dev == os.stat("/dev").st_dev
+        )
+    except OSError:
+        is_devices = False
+    if is_devices:
+        raise Refused(
+            about, "no such device", advice="no file is made in a directory of devices", code="unwritable"
+        )

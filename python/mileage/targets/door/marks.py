@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mileage import _core
-from mileage.targets.ledger_folder import ledger_folder
 
 WORK: Final = "work"
 """Role of a file on which I/O was done."""
@@ -101,3 +100,21 @@ def _closed(status: os.stat_result, marked_ns: int) -> tuple[int, int]:
 
 def _record_of(status: os.stat_result) -> Path:
     return ledger_folder() / "files" / f"{status.st_dev}-{status.st_ino}"
+
+
+# Where Mileage keeps what must outlive a process: ledgers of privileged steps, lists and marks of files.
+# Scope: it loads nothing, so that a small call starts fast.
+
+LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"
+"""Environment variable that names another folder for ledgers; everybody who is to repair needs the same."""
+
+
+def ledger_folder() -> Path:
+    """Folder of the ledgers: for root in /var/lib, for other users in their own state folder."""
+    if named := os.environ.get(LEDGER_VARIABLE):
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/lib/mileage/ledger")
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    # Ignore a relative path (XDG Base Directory Specification): the next command may run in another folder.
+    return (state if state.is_absolute() else Path.home() / ".local/state") / "mileage/ledger"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from mileage.errors import Refused, RunFailed
-from mileage.targets.door.device_directory import refuse_device_directory
+from mileage.targets.door.directories import refuse_device_directory
 from mileage.targets.door.marks import read_mark, write_mark
 
 _PATH_ONLY: Final = os.O_PATH | os.O_CLOEXEC
