@@ -218,7 +218,7 @@ def test_dd_leaves_the_file_that_dd_leaves(
 
 
 def test_dd_makes_a_file_of_the_users_mode_or_leaves_none(tmp_path: Path) -> None:
-    refused = dropin(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1000", "count=3")
+    refused = dropin(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1000", "count=3", "oflag=direct")
     assert (refused.returncode, os.listdir(tmp_path)) == (2, [])
     refused = dropin(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1G", "count=9000000")
     assert "are free" in refused.stderr

@@ -158,7 +158,6 @@ def test_the_other_options_are_those_of_fio() -> None:
 
 REFUSED_BY_THE_ENGINE = (
     "fio --name=a --size=64k --bs=513 --direct=1",
-    "fio --name=a --size=64k --bs=10000",
     "fio --name=a --size=64k --ioengine=mmap --direct=1",
     "fio --name=a --size=64k --loops=999999999999999999",
     "fio --name=a --size=64k --numjobs=100000",

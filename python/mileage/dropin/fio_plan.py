@@ -115,6 +115,10 @@ def _refuse_values(job: FioJob, sizes: list[int]) -> None:
         raise job.refuse(
             "blockalign", "other places than multiples of the block are not built", code="not-built"
         )
+    if is_direct(job) and any(size % _SECTOR for size in sizes):
+        raise job.refuse(
+            "bs", expected=f"multiples of {_SECTOR} bytes, which direct access needs", code="does-not-divide"
+        )
 
 
 def _work(job: FioJob, number: int) -> JobWork:

@@ -13,7 +13,6 @@ from mileage.model.caveat import Caveat
 from mileage.model.metrics import METRICS, MetricWord
 from mileage.plan import sizes
 from mileage.report.quantity import duration
-from mileage.report.wording import counted
 from mileage.targets.io_limits import limit_words
 
 
@@ -193,7 +192,7 @@ def _few_operations(caveat: Caveat, _: _Names) -> str:
     row = METRICS[cast(MetricWord, f["metric"])]
     return (
         f"the {row.word.replace('_', ' ')} of {some(caveat.tests)} is not judged: "
-        f"{counted(int(f['fewest_operations']), row.unit)} in a run, {f['needed']:,} are needed"
+        f"{f['fewest_operations']:,} {row.unit}s in a run, {f['needed']:,} are needed"
     )
 
 
