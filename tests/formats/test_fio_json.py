@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mileage.app.importer import metrics_of
 from mileage.errors import Refused
 from mileage.formats.fio_json import read
 from mileage.formats.input_file import open_source
@@ -48,6 +49,29 @@ def test_one_job_has_the_figures_that_fio_prints() -> None:
     assert run.quantiles_ns["max"] == words["clat_ns"]["max"]
     assert run.outstanding == 1
     assert dict(run.printed)["read.lat_ns.mean"] == words["lat_ns"]["mean"]
+
+
+def test_a_job_that_syncs_is_judged_by_its_syncs() -> None:
+    (run,) = of(SAMPLES / "fio-fdatasync.json").runs
+    job = sample("fio-fdatasync.json")["jobs"][0]
+    sync = job["sync"]["lat_ns"]
+    assert run.cell == "fio.write 2300 B"
+    assert run.latencies_ns == {
+        "sync_p50_ns": sync["percentile"]["50.000000"],
+        "sync_p99_ns": sync["percentile"]["99.000000"],
+    }
+    assert metrics_of(run) == ("throughput", "sync_p50", "sync_p99")
+    waited = job["write"]["lat_ns"]["mean"] * job["write"]["total_ios"] + sync["mean"] * sync["N"]
+    assert run.latency_sum_ns == pytest.approx(waited)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(1000, 2), (999, 1), (20, 1), (19, 0)])
+def test_quantiles_of_few_syncs_are_left_out(tmp_path: Path, count: int, kept: int) -> None:
+    text = sample("fio-fdatasync.json")
+    text["jobs"][0]["sync"]["lat_ns"]["N"] = count
+    (run,) = of(written(tmp_path, json.dumps(text))).runs
+    assert len(run.latencies_ns) == kept
+    assert ("p99" in metrics_of(run)) == (kept == 0)
 
 
 def test_bins_become_a_histogram_of_every_operation() -> None:
@@ -154,7 +178,7 @@ def test_fio_2_without_its_version_is_known_by_its_names(tmp_path: Path) -> None
 
 def test_sizes_follow_kb_base(tmp_path: Path) -> None:
     data = sample("fio-one-job.json")
-    for base, size, label in (("1000", "4k", "fio.randread 3.91 KiB"), ("1000", "4ki", "fio.randread 4 KiB")):
+    for base, size, label in (("1000", "4k", "fio.randread 4000 B"), ("1000", "4ki", "fio.randread 4 KiB")):
         job = data["jobs"][0]
         job["job options"] |= {"kb_base": base, "bs": size}
         job["read"]["io_bytes"] = job["read"]["total_ios"] * (4000 if size == "4k" else 4096)

@@ -17,7 +17,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.number_parser import binary_size, number
 from mileage.formats.result import Result, ToolRun
 from mileage.model.cell_key import CellKey
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import record_words
 
 LAYOUT: Final = "crystaldiskmark"
 MB: Final = 1_000_000
@@ -108,7 +108,7 @@ def _row(result: Result, at: int, call: int, section: str, found: re.Match[str])
     if rate == 0:
         result.facts[f"line {at}"] = f"{test}: not run (0.000 MB/s)"
         return
-    words = [f"crystaldiskmark.{test}" + (f" {format_bytes(size)}" if size else "")]
+    words = [f"crystaldiskmark.{test}" + (f" {record_words(size)}" if size else "")]
     words += [f"depth {depth}"] if depth > 1 else []
     words += [f"{threads} threads"] if threads > 1 else []
     printed = [

@@ -18,7 +18,7 @@ from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.number_parser import binary_size, number, whole
 from mileage.formats.result import Result, ToolRun
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import record_words
 
 LAYOUT: Final = "diskspd"
 _BEGINS: Final = re.compile(r"^[ \t]*(?:timespan|job):\s+[0-9]+\s*$", re.MULTILINE)
@@ -272,7 +272,7 @@ def run_of(at: int, figures: dict[str, float], span: Span, files: dict[str, str]
     if files:
         levels["file size"] = " and ".join(dict.fromkeys(files.values()))
     run = ToolRun(
-        cell=f"diskspd.{words}{f' {format_bytes(block)}' if block else ''}",
+        cell=f"diskspd.{words}{f' {record_words(block)}' if block else ''}",
         kind="iops" if "random" in pattern else "throughput",
         line=at,
         levels=levels,

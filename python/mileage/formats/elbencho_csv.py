@@ -16,7 +16,7 @@ from mileage.errors import Refused
 from mileage.formats.input_file import Source
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import record_words
 
 LAYOUT: Final = "elbencho-csv"
 _MARKS: Final = ("ISO date", "operation", "MiB/s [last]")
@@ -117,7 +117,7 @@ def run_of(at: int, row: dict[str, str], phase: str) -> ToolRun:
 def _label(row: dict[str, str], phase: str, metadata: bool, random: bool, mixed: bool, threads: int) -> str:
     block = whole(row.get("block size"))
     words = [f"elbencho.{'random_' if random and not metadata else ''}{phase.lower()}"]
-    words[0] += f" {format_bytes(block)}" if block and not metadata else ""
+    words[0] += f" {record_words(block)}" if block and not metadata else ""
     words += ["mixed with reads"] if mixed else []
     depth = row.get("IO depth", "")
     words += [f"depth {depth}"] if depth not in ("", "0", "1") and not metadata else []

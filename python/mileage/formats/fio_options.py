@@ -15,7 +15,7 @@ import msgspec
 from mileage.formats.number_parser import fio_size, whole
 from mileage.formats.result import Kind
 from mileage.model.cell_key import CellKey
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import record_words
 
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
@@ -118,7 +118,7 @@ class FioOptions(msgspec.Struct, frozen=True):
         else:
             block = self.block_bytes
             size = self.values.get("bssplit") or self.values.get("bsrange") or self.values.get("bs", "")
-            words = [f"fio.{pattern or 'read'} {format_bytes(block) if block else size}".rstrip()]
+            words = [f"fio.{pattern or 'read'} {record_words(block) if block else size}".rstrip()]
         if "read" in active and "write" in active:
             mix = self.values.get("rwmixread") or self._reads_of_writes()
             words.append(f"{mix or _share_of_reads(ops)} % reads")

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mileage.formats.number_parser import binary_size, number, whole
 from mileage.formats.result import ToolRun
 from mileage.model.cell_key import CellKey
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import format_bytes, record_words
 
 MIB: Final = 1 << 20
 _ROUNDING: Final = 0.01
@@ -42,7 +42,7 @@ def iteration(
     asked = aggregate(options, tasks)
     moved, early = _moved(asked, figures, "-D" in options.get("command", "").split())
     ops = moved // transfer_bytes if moved is not None and transfer_bytes else None
-    size = f" {format_bytes(transfer_bytes)}" if transfer_bytes else ""
+    size = f" {record_words(transfer_bytes)}" if transfer_bytes else ""
     writes = access == "write"
     return ToolRun(
         cell=f"ior.{access}{size}",

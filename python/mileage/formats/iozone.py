@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mileage.formats.number_parser import number
 from mileage.formats.result import ToolRun
 from mileage.model.cell_key import CellKey
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import format_bytes, record_words
 
 Unit = Literal["kB/s", "ops/s", "us/op"]
 
@@ -92,11 +92,11 @@ def single(test: str, file_kb: int, record_kb: int, figure: float, unit: Unit, l
     rate = figure * KB if unit == "kB/s" else (figure if unit == "ops/s" else 1e6 / figure) * record
     writes = bool(_WRITES.search(test))
     run = ToolRun(
-        cell=f"iozone.{test} {format_bytes(record)}",
+        cell=f"iozone.{test} {record_words(record)}",
         key=CellKey(f"iozone.{test}", record_bytes=record, threads=1, depth=1),
         kind="throughput" if unit == "kB/s" else "iops",
         line=line,
-        levels={"file": format_bytes(size), "record": format_bytes(record), "processes": "1"},
+        levels={"file": format_bytes(size), "record": record_words(record), "processes": "1"},
         rate_bytes_per_s=rate if unit == "kB/s" else None,
         ops_per_s=None if unit == "kB/s" else rate / record,
         elapsed_s=size / rate,
@@ -118,13 +118,13 @@ def children(
     if figure <= 0:
         return None
     record = None if record_kb is None else record_kb * KB
-    size = "" if record is None else f" {format_bytes(record)}"
+    size = "" if record is None else f" {record_words(record)}"
     return ToolRun(
         cell=f"iozone.{test}{size}",
         key=CellKey(f"iozone.{test}", record_bytes=record, threads=record and processes, depth=1),
         kind="throughput" if unit == "kB/s" else "iops",
         line=line,
-        levels={"processes": str(processes), **({} if record is None else {"record": format_bytes(record)})},
+        levels={"processes": str(processes), **({} if record is None else {"record": record_words(record)})},
         rate_bytes_per_s=figure * KB if unit == "kB/s" else None,
         ops_per_s=figure if unit == "ops/s" else None,
     )

@@ -14,7 +14,7 @@ from typing import Final
 
 from mileage.errors import Refused, closest
 from mileage.model.published_result import CHANGE, RATIO, STATEMENTS, UNITS, PublishedResult, PublishedStudy
-from mileage.plan.sizes import format_bytes, parse_bytes
+from mileage.plan.sizes import parse_bytes, record_words
 from mileage.regular_file import read_regular
 from mileage.targets.profiles import profile_folder
 
@@ -135,7 +135,7 @@ class _Row:
     def _name(self) -> str:
         """The cell in words."""
         size, threads = self._bytes(), self._threads()
-        head = " ".join([self.fields["workload"], *([] if size is None else [format_bytes(size)])])
+        head = " ".join([self.fields["workload"], *([] if size is None else [record_words(size)])])
         tasks = [] if threads is None else [f"{threads} thread{'' if threads == 1 else 's'}"]
         levels = [f"{factor} {level}" for factor, level in self._levels("levels").items()]
         over = [f"over {level}" for level in self._levels("over").values()]

@@ -19,7 +19,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.number_parser import binary_size, number, whole
 from mileage.formats.result import Result, ToolRun, shown
 from mileage.model.cell_key import CellKey
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import record_words
 
 LAYOUT: Final = "sysbench"
 MIB: Final = 1 << 20
@@ -235,7 +235,7 @@ def _rate(figures: dict[str, float], ops: float | None, block: int | None) -> fl
 
 
 def _label(test: str, block: int | None, threads: int | None, settings: dict[str, str]) -> str:
-    words = [f"sysbench.{test}" + (f" {format_bytes(block)}" if block else "")]
+    words = [f"sysbench.{test}" + (f" {record_words(block)}" if block else "")]
     ratio = number(settings.get("read/write ratio")) if test == "rndrw" else None
     words += [f"{100 * ratio / (1 + ratio):.0f} % reads"] if ratio is not None else []
     words += [f"{threads} threads"] if threads and threads > 1 else []

@@ -171,6 +171,13 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
+def record_words(size: int) -> str:
+    """A record in a label: in words that no other size has, "4 KiB", "1.50 KiB", "2300 B"."""
+    words = format_bytes(size)
+    amount, unit = words.split(" ")
+    return words if unit == "B" or float(amount) * _UNITS[unit] == size else f"{size} B"
+
+
 def counted(number: int, noun: str) -> str:
     """A number and what it counts: "1 run", "1,200 runs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
