@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mileage.cli.endurance_values import bytes_of, rate_of
+from mileage.cli.json_output import print_json
 from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import Number, WholeNumber
 
@@ -117,7 +118,6 @@ def _report(
     if written is None and counter is not None:
         written = float(counter.value * counter.unit_bytes)
     if options["as_json"]:
-        from mileage.cli.json_output import print_json
         from mileage.endurance.conversions import TB
         from mileage.plan.write_rates import S_PER_YEAR
 
@@ -205,8 +205,6 @@ def over_provisioning(
         ]
         chart.write(over_provisioning_svg(rows, f"Over-provisioning of {drive}"))
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json(
             [{**_swept_fields(step), "scale": f"1/{divisor}", "years": _years(step, rate)} for step in steps]
         )
@@ -387,8 +385,6 @@ def choose(as_json: bool, **given: Any) -> None:
     )
     found = choose(sheets, need, terms)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({"need": need, "offers": found.offers, "excluded": found.excluded})
         return
     from mileage.endurance.choice_text import choice_text
@@ -522,8 +518,6 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
         "cycles": by.cycles_of_bytes(rated, flash, wa),
     }
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json(row)
         return
     from mileage.endurance.life_text import columns_of_rows
@@ -609,8 +603,6 @@ def life(writes: str | None, as_json: bool, **given: Any) -> None:
         )
     found = life_of(rating, rate, amplification, wear)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({**_fields(found), "years": found.years})
         return
     from mileage.endurance.life_text import life_text
@@ -691,8 +683,6 @@ def case(name: str | None, as_json: bool) -> None:
     if name is None:
         cases = all_cases()
         if as_json:
-            from mileage.cli.json_output import print_json
-
             print_json([{"name": one.name, "title": one.title} for one in cases])
             return
         width = max(len(one.name) for one in cases)
@@ -701,8 +691,6 @@ def case(name: str | None, as_json: bool) -> None:
         return
     found = case_named(name)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({**_fields(found), "contradictions": case_contradictions(found)})
         return
     from mileage.endurance.life_text import case_text
