@@ -15,10 +15,10 @@ from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage.app.over_provisioning import Poll, Step
+    from mileage.endurance.cases import Requirement
     from mileage.endurance.life import Rating, Wear
-    from mileage.endurance.requirement import Requirement
-    from mileage.endurance.wear_log import Sample
     from mileage.endurance.wear_monitor import WearEvaluation
+    from mileage.endurance.wear_rate import Sample
     from mileage.endurance.write_counters import Reading
     from mileage.execute.live_view import CountedProgress
     from mileage.targets.door import ResultPlace
@@ -65,8 +65,8 @@ def watch(target: str, log: Path, every: str, lasting: str | None, once: bool, *
     from mileage.app.check_findings import place_of
     from mileage.cli.endurance_values import time_s_of
     from mileage.cli.target_choice import chosen_target
-    from mileage.endurance.wear_log import WearLog
     from mileage.endurance.wear_monitor import begin, watch, watched
+    from mileage.endurance.wear_rate import WearLog
     from mileage.errors import Refused
 
     if once and lasting is not None:
@@ -398,8 +398,7 @@ def _requirement(given: dict[str, Any]) -> Requirement:
     import msgspec
 
     from mileage.cli.endurance_values import bytes_of, rate_of
-    from mileage.endurance.cases import case_named
-    from mileage.endurance.requirement import Requirement
+    from mileage.endurance.cases import Requirement, case_named
     from mileage.errors import Refused
 
     capacity = bytes_of("--capacity", given["capacity"])
