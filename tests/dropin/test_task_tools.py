@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mileage.formats.ior_print import human
+from mileage.formats.ior_listing import human
 from mileage.formats.metadata_print import Rates, mdtest_table, metarates_lines
 from mileage.judge.tasks import column as spread
 from mileage.store import StudyFolder

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from mileage.endurance.cases import case_named
+from mileage.endurance.cases import Requirement, case_named
 from mileage.endurance.drive_selection import Choice, Level, Terms, choose
-from mileage.endurance.requirement import Requirement
 from mileage.targets.data_sheets import all_data_sheets, load_data_sheet
 from tests.command import mileage
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.endurance.wear_log import Counter, Sample, WearLog
+from mileage.endurance.wear_rate import Counter, Sample, WearLog
 from mileage.errors import Refused
 
 SAMPLE = Sample(1.5, "boot", {"kernel": Counter(3, 512, True)}, 7)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.endurance.watch_text import watch_text, wear_out_day
-from mileage.endurance.wear_log import Counter, Sample
 from mileage.endurance.wear_monitor import watched
-from mileage.endurance.wear_rate import WRAP, wear_rate
+from mileage.endurance.wear_rate import WRAP, Counter, Sample, wear_rate
 
 TB, YEAR_S = 1e12, 365 * 86_400
 GAPS = st.lists(st.tuples(st.floats(1, 1e5), st.integers(0, 10**9)), min_size=1, max_size=60)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import MileageError, RunFailed
-from mileage.targets.block_ioctls import discard
 from mileage.targets.ledger import Ledger, repair
 from mileage.targets.memory_limit import find_controller, limited_memory
 from mileage.targets.page_cache import DROP_CACHES, drop_caches, empty_cache
 from mileage.targets.privileged_steps import ChangedSetting, LockedDrive, MadeDirectory
 from mileage.targets.programs import call
+from mileage.targets.purge import discard
 from tests.command import mileage
 
 pytestmark = pytest.mark.xdist_group("devices")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mileage.cli.json_output import print_json
 from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import DRIVE_WRITES, WHOLE_MAX, Number, Size, WholeNumber
 
@@ -63,8 +64,6 @@ def rates(
         page.write(rates_page(rows))
     if as_json:
         import msgspec
-
-        from mileage.cli.json_output import print_json
 
         print_json(
             [
@@ -119,11 +118,7 @@ def fit(profile: str, write: bool, log: ResultPlace | None, as_json: bool) -> No
     if log is not None:
         log.write(text)
     if as_json:
-        import msgspec
-
-        from mileage.cli.json_output import print_json
-
-        print_json(msgspec.to_builtins(found))
+        print_json(found)
         return
     click.echo(text, nl=False)
 
@@ -154,11 +149,7 @@ def raw_tests(
     if page is not None:
         page.write(raw_tests_page(raw_tables(), found, all_data_sheets()))
     if as_json:
-        import msgspec
-
-        from mileage.cli.json_output import print_json
-
-        print_json(msgspec.to_builtins(found))
+        print_json(found)
         return
     click.echo("\n".join([*columns_of_rows(test_rows(found)), "", *test_notes(found)]))
 
@@ -202,11 +193,7 @@ def array_tests(study: str | None, page: ResultPlace | None, as_json: bool) -> N
         names = {name: chart.path.name for name, chart in charts.items()}
         page.write(array_tests_page(found.figures, found.ranks, names))
     if as_json:
-        import msgspec
-
-        from mileage.cli.json_output import print_json
-
-        print_json(msgspec.to_builtins(found))
+        print_json(found)
         return
     click.echo("\n".join(columns_of_rows(figure_rows(found.figures))) + "\n")
     click.echo("\n".join(standing_lines(found.ranks, "array", report_width())))
@@ -373,13 +360,7 @@ def control(context: click.Context, at: Path) -> None:
 def _ask(context: click.Context, command: str, /, **arguments: Any) -> None:
     from mileage.targets.served_drive import ask_drive
 
-    _print(ask_drive(context.obj, command, **arguments))
-
-
-def _print(answer: dict[str, Any]) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2))
+    print_json(ask_drive(context.obj, command, **arguments))
 
 
 @control.command("stats", short_help="Requests, lateness, counters and gauges.")
@@ -400,7 +381,7 @@ def save(context: click.Context, file: ResultPlace) -> None:
     """
     from mileage.targets.served_drive import save_drive
 
-    _print(save_drive(context.obj, file))
+    print_json(save_drive(context.obj, file))
 
 
 @control.command("age", short_help="Write the drive several times over.")
@@ -488,12 +469,6 @@ def _share(option: str, text: str) -> Callable[[_Command], _Command]:
     )
 
 
-def _echo_json(value: object) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
-
-
 @command.command("show", short_help="Data sheet of a drive, each figure with its source.")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -533,7 +508,7 @@ def show(name: str, as_json: bool, as_toml: bool) -> None:
         others = [dict(zip(names, row, strict=True)) for row in alternatives]
         parts = ("repair_hours", "mean_hours_to_loss", "exact", "simulated", "low", "high")
         found = {"data_loss": {"years": _LOSS_YEARS, **dict(zip(parts, loss, strict=True))}} if loss else {}
-        _echo_json({"figures": rows, "alternatives": others, "rates": rates, **found})
+        print_json({"figures": rows, "alternatives": others, "rates": rates, **found})
         return
     click.echo(data_sheet(drive_title(profile), figures), nl=False)
     if alternatives:
@@ -651,7 +626,7 @@ def run(
     if save:
         save.write(drive.save())
     if as_json:
-        _echo_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
+        print_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:
         figures = {name: value for name, value, *_ in drive_figures(profile)}
         page_bytes = figures.get("mapping_bytes", figures.get("page_bytes"))
@@ -779,7 +754,7 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
         click.echo(f"{'':<68}{'theory':>16}{'simulated':>16}{'off':>10}")
     held = check_drives("life" if life else "quick" if quick else "all", print_row)
     if as_json:
-        _echo_json(rows)
+        print_json(rows)
     if not held:
         misses = [row["name"] for row in rows if not row["holds"]]
         raise JudgedFailure(

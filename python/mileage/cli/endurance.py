@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mileage.cli.endurance_values import bytes_of, rate_of
+from mileage.cli.json_output import print_json
 from mileage.cli.result_option import ResultFile
 from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage.app.over_provisioning import Poll, Step
+    from mileage.endurance.cases import Requirement
     from mileage.endurance.life import Rating, Wear
-    from mileage.endurance.requirement import Requirement
-    from mileage.endurance.wear_log import Sample
     from mileage.endurance.wear_monitor import WearEvaluation
+    from mileage.endurance.wear_rate import Sample
     from mileage.endurance.write_counters import Reading
     from mileage.execute.live_view import CountedProgress
     from mileage.targets.door import ResultPlace
@@ -64,8 +65,8 @@ def watch(target: str, log: Path, every: str, lasting: str | None, once: bool, *
     from mileage.app.check_findings import place_of
     from mileage.cli.endurance_values import time_s_of
     from mileage.cli.target_choice import chosen_target
-    from mileage.endurance.wear_log import WearLog
     from mileage.endurance.wear_monitor import begin, watch, watched
+    from mileage.endurance.wear_rate import WearLog
     from mileage.errors import Refused
 
     if once and lasting is not None:
@@ -117,7 +118,6 @@ def _report(
     if written is None and counter is not None:
         written = float(counter.value * counter.unit_bytes)
     if options["as_json"]:
-        from mileage.cli.json_output import print_json
         from mileage.endurance.conversions import TB
         from mileage.plan.write_rates import S_PER_YEAR
 
@@ -205,8 +205,6 @@ def over_provisioning(
         ]
         chart.write(over_provisioning_svg(rows, f"Over-provisioning of {drive}"))
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json(
             [{**_swept_fields(step), "scale": f"1/{divisor}", "years": _years(step, rate)} for step in steps]
         )
@@ -387,8 +385,6 @@ def choose(as_json: bool, **given: Any) -> None:
     )
     found = choose(sheets, need, terms)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({"need": need, "offers": found.offers, "excluded": found.excluded})
         return
     from mileage.endurance.choice_text import choice_text
@@ -402,8 +398,7 @@ def _requirement(given: dict[str, Any]) -> Requirement:
     import msgspec
 
     from mileage.cli.endurance_values import bytes_of, rate_of
-    from mileage.endurance.cases import case_named
-    from mileage.endurance.requirement import Requirement
+    from mileage.endurance.cases import Requirement, case_named
     from mileage.errors import Refused
 
     capacity = bytes_of("--capacity", given["capacity"])
@@ -522,8 +517,6 @@ def convert(capacity: str, years: float, wa: float, raw: str | None, as_json: bo
         "cycles": by.cycles_of_bytes(rated, flash, wa),
     }
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json(row)
         return
     from mileage.endurance.life_text import columns_of_rows
@@ -609,8 +602,6 @@ def life(writes: str | None, as_json: bool, **given: Any) -> None:
         )
     found = life_of(rating, rate, amplification, wear)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({**_fields(found), "years": found.years})
         return
     from mileage.endurance.life_text import life_text
@@ -691,8 +682,6 @@ def case(name: str | None, as_json: bool) -> None:
     if name is None:
         cases = all_cases()
         if as_json:
-            from mileage.cli.json_output import print_json
-
             print_json([{"name": one.name, "title": one.title} for one in cases])
             return
         width = max(len(one.name) for one in cases)
@@ -701,8 +690,6 @@ def case(name: str | None, as_json: bool) -> None:
         return
     found = case_named(name)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json({**_fields(found), "contradictions": case_contradictions(found)})
         return
     from mileage.endurance.life_text import case_text

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import print_json
+
 
 def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
@@ -77,7 +79,6 @@ def command(
         result.write_report()
     if as_json:
         from mileage.analysis.imported_study import imported_page
-        from mileage.cli.json_output import print_json
         from mileage.report.cell_estimates import with_estimates
 
         page = imported_page(result.plan, folder)

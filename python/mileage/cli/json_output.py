@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mileage.errors import Refused
 
 
-def print_json(value: object) -> None:
-    """Print a value as JSON, indented."""
+def print_json(value: object, *, others: Callable[[Any], Any] | None = None) -> None:
+    """Print a value as JSON, indented; `others`: what stands for a value that JSON does not have."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    click.echo(msgspec.json.format(msgspec.json.encode(value, enc_hook=others), indent=2))
 
 
 def print_refusal(refusal: Refused) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import print_json
+
 
 @click.command("list")
 @click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures", "datasheets"]))
@@ -45,9 +47,7 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
     rows: Sequence[Mapping[str, object]]
     rows = app.listing_of(folders) if folders else app.listing(what)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+        print_json(rows)
         return
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
@@ -59,8 +59,6 @@ def _show_data_sheet(name: str, as_json: bool) -> None:
 
     sheet = load_data_sheet(name)
     if as_json:
-        from mileage.cli.json_output import print_json
-
         print_json(sheet)
         return
     from mileage.report.quoted_figures import data_sheet_text

@@ -20,6 +20,7 @@ from mileage.app.measurement_request import requested
 from mileage.app.rate_search import SearchResult, read_goal, search
 from mileage.cli.endurance_values import time_s_of
 from mileage.cli.foreign_options import refuse_elsewhere
+from mileage.cli.json_output import print_json
 from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refusal, Refused
 from mileage.execute.live_view import Terminal
@@ -99,7 +100,7 @@ def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any])
     if given["as_json"]:
         cells = with_estimates(done.cells)
         value: Any = cells if found is None else {"search": found, "cells": cells}
-        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+        print_json(value)
         return
     if found is not None and found.best is not None:
         summary = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
@@ -265,7 +266,7 @@ def _print_json(
         show(kept[0][1])
         return
     found = [{"study": str(place), "cells": with_estimates(done.cells)} for place, done in kept]
-    click.echo(msgspec.json.format(msgspec.json.encode({"sessions": found}), indent=2))
+    print_json({"sessions": found})
 
 
 # The part of `mileage measure` that searches the highest rate which keeps a latency, with a line per probe.
@@ -310,7 +311,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> SearchResult:
 def print_nothing(found: SearchResult, given: dict[str, Any]) -> None:
     """Print that no rate keeps the goal."""
     if given["as_json"]:
-        click.echo(msgspec.json.format(msgspec.json.encode({"search": found, "cells": []}), indent=2))
+        print_json({"search": found, "cells": []})
         return
     lowest = min((probe.rate for probe in found.probes), default=0)
     click.echo(f"\nNo rate keeps {given['latency_target']}: {lowest:,} operations per second do not.")

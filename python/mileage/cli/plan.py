@@ -5,28 +5,15 @@ from __future__ import annotations
 import click
 
 from mileage.cli.json_output import print_json
-from mileage.cli.value_types import WholeNumber, file_option
+from mileage.cli.value_types import file_option, scale_option, seed_option, target_option
 
 
 @click.command("plan")
 @click.argument("study", required=False)
-@click.option(
-    "--target",
-    "-t",
-    metavar="T",
-    help="What is measured: a path, virtual:NAME (a simulated drive), loop:SIZE (a device made from a file) or "
-    "null: (nothing, for the cost of Mileage itself); default: the study's own.",
-)
+@target_option
 @click.option("--quick", is_flag=True, help="Plan one small, short cycle, as run --quick does it.")
-@click.option(
-    "--seed", type=WholeNumber(), metavar="N", help="Seed of all random choices; default: the study's own."
-)
-@click.option(
-    "--scale",
-    metavar="1/N",
-    help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
-    "study's own, or 1.",
-)
+@seed_option
+@scale_option
 @file_option
 @click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(

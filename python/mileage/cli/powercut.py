@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mileage.cli.json_output import print_json
 from mileage.cli.value_types import WholeNumber
 
 if TYPE_CHECKING:
@@ -85,8 +86,6 @@ def command(
     """
     from contextlib import ExitStack
 
-    import msgspec
-
     from mileage.app.comparison_report import new_folder
     from mileage.app.power_cut import PowerCutOptions, check_campaign, combinations_of, run_campaign
     from mileage.app.power_cut_apps import apps_of
@@ -119,7 +118,7 @@ def command(
             _write_page(folder, campaign)
             click.echo(f"page: {folder.path / 'report.html'}", err=True)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(campaign), indent=2))
+        print_json(campaign)
     else:
         rows = [row_of(result) for result in campaign.combinations]
         click.echo(power_cut_text(sentence_of(campaign), rows, report_width()), nl=False)

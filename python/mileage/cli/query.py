@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from mileage.cli.json_output import print_json
+
 
 @click.command("query")
 @click.argument("sql")
@@ -30,10 +32,7 @@ def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: boo
     for note in (*query.notes, *_mixed_metrics(sql)):
         click.echo(f"mileage: {note}", err=True)
     if as_json:
-        import msgspec
-
-        found = [dict(zip(columns, row, strict=True)) for row in rows]
-        click.echo(msgspec.json.format(msgspec.json.encode(found, enc_hook=str), indent=2))
+        print_json([dict(zip(columns, row, strict=True)) for row in rows], others=str)
         return
     texts = [[_shown(value) for value in row] for row in rows]
     widths = [max(map(len, [name, *(row[at] for row in texts)])) for at, name in enumerate(columns)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mileage.cli.json_output import print_json
 from mileage.cli.value_types import WholeNumber
 
 _NAME_WIDTH = 42
@@ -59,8 +60,7 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
             }
             for share in found.shares
         ]
-        text = msgspec.json.encode({"seed": found.seed, "studies": found.studies, "shares": rows})
-        click.echo(msgspec.json.format(text, indent=2))
+        print_json({"seed": found.seed, "studies": found.studies, "shares": rows})
     else:
         click.echo(
             f"\n{len(found.shares)} rows; BROKEN is printed beyond the chance that all of them together leave (5 %)."

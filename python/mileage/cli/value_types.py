@@ -66,6 +66,22 @@ class Size(click.ParamType[int]):
             self.fail(str(error).replace(repr(value), repr(_cut(value))), param, ctx)
 
 
+target_option: Final = click.option(
+    "--target",
+    "-t",
+    metavar="T",
+    help="What is measured: a path, virtual:NAME (a simulated drive), loop:SIZE (a device made from a file) or "
+    "null: (nothing, for the cost of Mileage itself); default: the study's own.",
+)
+seed_option: Final = click.option(
+    "--seed", type=WholeNumber(), metavar="N", help="Seed of all random choices; default: the study's own."
+)
+scale_option: Final = click.option(
+    "--scale",
+    metavar="1/N",
+    help="Divide sizes and counts of the study, virtual drives and the memory of their hosts by N; default: the "
+    "study's own, or 1.",
+)
 file_option: Final = click.option(
     "--file", metavar="SIZE", help="Size of the work file in a directory; default: the study's own."
 )

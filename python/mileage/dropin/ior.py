@@ -23,8 +23,7 @@ from mileage.dropin.tool_statuses import statuses_of
 from mileage.errors import Refused, RunFailed
 from mileage.execute.tool_tasks.ior import SUMMARY, run_tests
 from mileage.execute.tool_tasks.ranks import ABORTED, Faults, Ranks, failure_of_ranks, run_ranks
-from mileage.formats.ior_listing import IorReport
-from mileage.formats.ior_print import file_system_of
+from mileage.formats.ior_listing import IorReport, file_system_of
 from mileage.judge.tasks import deviation_over_n
 from mileage.model.ior_phase import IorPhase, StartedTasks
 from mileage.plan.ior_options import IorOptions

@@ -17,8 +17,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import refuse_unkept, study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
-from mileage.formats.ior_listing import IorReport
-from mileage.formats.ior_print import file_system_of
+from mileage.formats.ior_listing import IorReport, file_system_of
 from mileage.judge.tasks import smallest_mean_latency_s
 from mileage.model.ior_phase import IorPhase
 from mileage.model.run_record import RunRecord

@@ -28,7 +28,7 @@ from mileage.dropin.tool_statuses import ToolRefusal
 from mileage.errors import Refused
 from mileage.execute.tool_tasks.mdtest import Done, Results, check_places, remove_made, run_rank
 from mileage.execute.tool_tasks.ranks import Faults, Ranks, failure_of_ranks, run_ranks
-from mileage.formats.ior_print import file_system_text
+from mileage.formats.ior_listing import file_system_text
 from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table, mdtest_times
 from mileage.judge.tasks import mdtest_per_s
 from mileage.plan.ior_options import PACKETS

@@ -18,7 +18,7 @@ from mileage.dropin.flags import GivenFlags
 from mileage.dropin.task_tools import refuse_unkept, study_of
 from mileage.dropin.task_values import number, size_of, tasks_of
 from mileage.errors import Refused
-from mileage.formats.ior_print import file_system_text
+from mileage.formats.ior_listing import file_system_text
 from mileage.formats.metadata_print import ROWS, mdtest_head, mdtest_table
 from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
 from mileage.model.run_record import RunRecord

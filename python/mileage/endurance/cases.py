@@ -10,13 +10,40 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from mileage.endurance.conversions import TB, bytes_of_dwpd, dwpd_of_bytes, years_of_bytes
-from mileage.endurance.requirement import Requirement
 from mileage.errors import Refused, closest
+
+# Requirements on storage: capacity, endurance, years, protection, speed, money.
+# Scope: values; `choice` finds the drives that meet them.
+
+Pattern = Literal["sequential", "random"]
+
+
+class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requirements on the storage as a whole."""
+
+    capacity_bytes: float
+    """Usable bytes."""
+    tbw: float = 0.0
+    """Terabytes (10^12 bytes) that are written to it in its years."""
+    years: float = 5.0
+    pattern: Pattern = "random"
+    """Access pattern of most operations; it decides which quoted rates count."""
+    power_loss_protection: bool = False
+    hot_swap: bool = False
+    link: str = ""
+    """Beginning of the name of the link, such as "sata" or "pcie"; empty for any."""
+    read_rate: float = 0.0
+    """Reads per second at random, or MB/s in sequence, at least."""
+    write_rate: float = 0.0
+    """Writes per second at random, or MB/s in sequence, at least."""
+    note: str = ""
+    """Assumptions that were made."""
+
 
 GB: Final = 10**9
 _DIFFERS_MIN: Final = 0.02

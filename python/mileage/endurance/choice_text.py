@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mileage.endurance.cases import Requirement
 from mileage.endurance.conversions import TB, dwpd_of_bytes
 from mileage.endurance.drive_selection import Choice, Offer, Terms
 from mileage.endurance.life_text import drive_writes
-from mileage.endurance.requirement import Requirement
 from mileage.report.quantity import figure
 from mileage.report.quoted_figures import decimal_bytes, terabytes
 from mileage.terminal import wrapped

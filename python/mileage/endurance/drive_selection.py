@@ -14,9 +14,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.endurance.cases import Requirement
 from mileage.endurance.conversions import TB
 from mileage.endurance.life import rated_bytes_of, rating_of
-from mileage.endurance.requirement import Requirement
 from mileage.model.data_sheet import DataSheet
 from mileage.plan.data_sheet_reader import HOURS_PER_YEAR
 from mileage.report.quantity import figure

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from mileage.endurance.wear_log import Sample, WearLog, span_s
-from mileage.endurance.wear_rate import WearRate, wear_rate
+from mileage.endurance.wear_rate import Sample, WearLog, WearRate, span_s, wear_rate
 from mileage.endurance.write_counters import DRIVE, TITLES, Reading, read_counters
 from mileage.errors import Refused, RunFailed
 

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from mileage.endurance.life import Wear
-from mileage.endurance.wear_log import Counter, Sample
+from mileage.endurance.wear_rate import Counter, Sample
 from mileage.store.drive_facts import own_facts
 from mileage.targets.filesystem import UNKNOWN, look_at
 from mileage.targets.guard import ROOT

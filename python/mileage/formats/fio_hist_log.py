@@ -16,7 +16,7 @@ from statistics import median
 from typing import Final
 
 from mileage.errors import Refused
-from mileage.formats.fio_log_head import require_job_time
+from mileage.formats.fio_logs import require_job_time
 from mileage.formats.histogram import histogram_of, quantiles_ns
 from mileage.formats.input_file import Source
 from mileage.formats.number_parser import whole

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from mileage.errors import Refused
-from mileage.formats.fio_options import FioOptions
-from mileage.formats.fio_rules import (
+from mileage.formats.fio_options import (
     ALL_CLIENTS,
     QUANTILES,
     READS,
     WRITES,
+    FioOptions,
     leave_verification,
     note_concurrent,
     note_reports,

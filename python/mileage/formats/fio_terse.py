@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.fio_rules import QUANTILES, drop_unmixed, note_concurrent, note_unjoined, version_3
+from mileage.formats.fio_options import QUANTILES, drop_unmixed, note_concurrent, note_unjoined, version_3
 from mileage.formats.input_file import Source
 from mileage.formats.number_parser import number, whole
 from mileage.formats.result import Result, ToolRun

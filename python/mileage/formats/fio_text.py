@@ -17,12 +17,12 @@ from typing import Final
 
 import msgspec
 
-from mileage.formats.fio_options import FioOptions
-from mileage.formats.fio_rules import (
+from mileage.formats.fio_options import (
     ALL_CLIENTS,
     QUANTILES,
     READS,
     WRITES,
+    FioOptions,
     drop_unmixed,
     leave_verification,
     note_concurrent,

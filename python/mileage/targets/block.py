@@ -11,11 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.targets.block_ioctls import discard
 from mileage.targets.filesystem import queue_word
 from mileage.targets.guard import ROOT, block_device_refusal
 from mileage.targets.in_place_target import KeptTarget, guard_in_place
-from mileage.targets.purge import purge_device
+from mileage.targets.purge import discard, purge_device
 from mileage.targets.queue_settings import NO_SETTINGS, Settings
 from mileage.targets.spec import TargetSpec
 from mileage.targets.target_interface import OpenOptions

@@ -19,7 +19,6 @@ import msgspec
 from mileage.errors import Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.regular_file import read_state
-from mileage.targets.block_ioctls import discard
 from mileage.targets.device_identity import may_take_steps
 from mileage.targets.devices import Device, LoopDevice, MadeDevice
 from mileage.targets.directory import refuse_unwritable_directory
@@ -29,6 +28,7 @@ from mileage.targets.guard import ROOT
 from mileage.targets.in_place_target import refuse_more_files
 from mileage.targets.ledger import Ledger
 from mileage.targets.profiles import load_profile, profile_identity
+from mileage.targets.purge import discard
 from mileage.targets.queue_settings import NO_SETTINGS, Settings, apply_settings, undo_settings
 from mileage.targets.served_drive import ServedDrive, ServedDriveOptions
 from mileage.targets.spec import LoopName, TargetSpec

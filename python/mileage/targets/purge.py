@@ -9,16 +9,19 @@ reaches other namespaces too.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import secrets
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused, RunFailed
-from mileage.targets.block_ioctls import discard
-from mileage.targets.file_identity import FileIdentity, held_device
+from mileage.log import logged_step
+from mileage.targets.file_identity import FileIdentity, held_device, opened_as
 from mileage.targets.filesystem import disk_of, queue_word
 from mileage.targets.guard import ROOT, is_held_exclusively
 from mileage.targets.ledger import Ledger
@@ -159,3 +162,29 @@ _METHODS: Final[dict[str, Callable[[str, Path, Ledger, Path], str]]] = {
     "nvme-format": _nvme_format,
     "ata-erase": _ata_erase,
 }
+
+
+# ioctls on block devices: size, and discarding all of one.
+# Scope: BLKGETSIZE64 and BLKDISCARD of ioctl(2).
+# What it refuses: a device that something else holds: it is opened exclusively.
+
+BLKDISCARD: Final = 0x1277
+"""Discard a range of a block device, given as two 64-bit numbers: first byte and length."""
+BLKGETSIZE64: Final = 0x80081272
+
+
+def discard(what: str, path: Path, own: FileIdentity | None = None) -> str:
+    """Discard a whole block device, held exclusively meanwhile; says what was done. `own`: what it must be.
+
+    Raises RunFailed.
+    """
+    try:
+        with (
+            logged_step("discard all of it (BLKDISCARD)", str(path)),
+            opened_as(what, path, own, os.O_WRONLY | os.O_EXCL) as descriptor,
+        ):
+            size = struct.unpack("Q", fcntl.ioctl(descriptor, BLKGETSIZE64, bytes(8)))[0]
+            fcntl.ioctl(descriptor, BLKDISCARD, struct.pack("QQ", 0, size))
+    except OSError as error:
+        raise RunFailed.from_os_error(f"{what}: cannot discard {path}", error) from error
+    return f"discarded the {size} bytes of {path}"

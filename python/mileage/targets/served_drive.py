@@ -22,7 +22,6 @@ import msgspec
 
 from mileage.drive_server import ServeOptions, control_address
 from mileage.errors import Refused, RunFailed
-from mileage.targets.block_ioctls import discard
 from mileage.targets.door import Door, ResultPlace, make_directory, refuse_folder, refuse_taken
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.guard import users_of
@@ -32,6 +31,7 @@ from mileage.targets.mounts import read_mounts
 from mileage.targets.privileged_steps import AttachedLoop, MadeDirectory, MadeSocket, MountedDrive
 from mileage.targets.profiles import load_profile
 from mileage.targets.programs import call, find_program
+from mileage.targets.purge import discard
 
 FILE_NAME: Final = "drive"
 SECTORS: Final = (512, 4096)
