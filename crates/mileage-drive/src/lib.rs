@@ -32,7 +32,6 @@ mod array;
 mod array_member;
 mod array_reliability;
 pub mod block_device;
-pub mod check;
 pub mod conformance;
 mod constant_time;
 pub mod content;
