@@ -7,6 +7,7 @@ use crate::block_device::{
     PowerCut, Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, Status};
+use crate::forward::{forward, forward_facts};
 use crate::management::{ManagedImmediate, PowerCutError};
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
@@ -91,6 +92,14 @@ impl<D: ManagedImmediate> QueueAdapter<D> {
     /// The device.
     pub fn inner(&self) -> &D {
         &self.device
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    pub(crate) fn into_inner(self) -> D {
+        self.device
     }
 
     /// The tags of writes that the device may still lose.
@@ -235,16 +244,10 @@ fn drawn(entry: &Entry, page_bytes: u64, seed: u64, mut lost: impl FnMut(u64, u6
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedImmediate> BlockDevice for QueueAdapter<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.device.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.device.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.device.page_bytes()
+    forward_facts! { device }
+    forward! { device;
+        ref page_bytes() -> u32;
+        ref gauge_names() -> &'static [&'static str];
     }
 
     fn now_ns(&self) -> u64 {
@@ -337,26 +340,6 @@ impl<D: ManagedImmediate> BlockDevice for QueueAdapter<D> {
         Ok(losses)
     }
 
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.device.counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.device.counters(out);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.device.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.device.gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.device.series_names()
-    }
-
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
         let earliest_ns = self.now_ns.max(self.last_submit_ns);
@@ -436,16 +419,10 @@ fn many<T>(
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedImmediate> ManagedDevice for QueueAdapter<D> {
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.device.page_sizes()
-    }
-
-    fn basics(&self) -> &Basics {
-        self.device.basics()
-    }
-
-    fn life(&self) -> Life {
-        self.device.life()
+    forward! { device;
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref basics() -> &Basics;
+        ref life() -> Life;
     }
 
     fn may_lag(&self) -> bool {

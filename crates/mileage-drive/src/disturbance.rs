@@ -14,6 +14,7 @@ use crate::content;
 use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::fault_schedule;
+use crate::forward::forward;
 use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
@@ -239,16 +240,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.inner.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.inner.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.inner.page_bytes()
+    forward! { inner;
+        ref capacity_bytes() -> u64;
+        ref sector_bytes() -> u32;
+        ref page_bytes() -> u32;
+        mut report_persisted(wanted: bool);
+        ref gauge_names() -> &'static [&'static str];
+        ref gauges(out: &mut [u64]);
     }
 
     fn now_ns(&self) -> u64 {
@@ -295,10 +293,6 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
         own.into_iter().chain(self.inner.next_event()).min()
     }
 
-    fn report_persisted(&mut self, wanted: bool) {
-        self.inner.report_persisted(wanted);
-    }
-
     /// Losses of the inner device, and of requests that it has not received completely.
     fn losses(&self, offset_bytes: u64, length_bytes: u64, cut: PowerCut) -> Result<Vec<Loss>, PowerCutError> {
         self.can_cut(cut.at_ns)?;
@@ -325,14 +319,6 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
         let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
         self.inner.counters(inner);
         own.copy_from_slice(&self.counters);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.inner.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.inner.gauges(out);
     }
 
     fn series_names(&self) -> &'static [&'static str] {
@@ -403,12 +389,9 @@ fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.inner.page_sizes()
-    }
-
-    fn basics(&self) -> &Basics {
-        self.inner.basics()
+    forward! { inner;
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref basics() -> &Basics;
     }
 
     fn life(&self) -> Life {

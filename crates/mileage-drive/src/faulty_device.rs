@@ -16,6 +16,7 @@
 use crate::counter_name_lists::joined;
 use crate::device::{Completion, Life, Refusal, Request, Status, check};
 use crate::fault_schedule;
+use crate::forward::forward;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::page_sizes::PageSizes;
@@ -80,16 +81,16 @@ impl<D: Immediate> Faulty<D> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: Immediate> Immediate for Faulty<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.inner.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.inner.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.inner.page_bytes()
+    forward! { inner;
+        ref capacity_bytes() -> u64;
+        ref sector_bytes() -> u32;
+        ref page_bytes() -> u32;
+        mut prefetch(later: &[Op], soon: &[Op]);
+        mut look_at_content(workload: Option<&Workload>) -> bool;
+        mut begin_lap(lap: u32);
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref gauge_names() -> &'static [&'static str];
+        ref gauges(out: &mut [u64]);
     }
 
     fn now_ns(&self) -> u64 {
@@ -141,22 +142,6 @@ impl<D: Immediate> Immediate for Faulty<D> {
         completion
     }
 
-    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
-        self.inner.prefetch(later, soon);
-    }
-
-    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
-        self.inner.look_at_content(workload)
-    }
-
-    fn begin_lap(&mut self, lap: u32) {
-        self.inner.begin_lap(lap);
-    }
-
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.inner.page_sizes()
-    }
-
     fn counter_names(&self) -> &'static [&'static str] {
         joined(&[self.inner.counter_names(), COUNTERS])
     }
@@ -167,16 +152,8 @@ impl<D: Immediate> Immediate for Faulty<D> {
         own.copy_from_slice(&self.counters);
     }
 
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.inner.gauge_names()
-    }
-
     fn series_names(&self) -> &'static [&'static str] {
         joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.inner.gauges(out);
     }
 
     fn save(&self) -> Vec<u8> {

@@ -36,7 +36,7 @@ const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 /// # Errors
 /// The workload is not valid, or does not fit the device. What the device refuses during the run ends it with
 /// `error` set in the record.
-pub fn run<D: Immediate, O: Observer>(
+pub fn run<D: Immediate + ?Sized, O: Observer>(
     device: &mut D,
     workload: &Workload,
     observer: &mut O,

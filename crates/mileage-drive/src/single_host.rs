@@ -6,6 +6,7 @@
 
 use crate::block_device::{Decisions, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag};
 use crate::device::{Completion, Life, Request, RequestKind};
+use crate::forward::{forward, forward_facts};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 use crate::page_sizes::PageSizes;
@@ -57,18 +58,16 @@ impl<D: ManagedDevice> SingleHost<D> {
         if self.device.now_ns() < request.submit_ns {
             self.move_to(request.submit_ns);
         }
-        let tag = self.next_tag(request.kind, place);
+        let tag = next_tag(&mut self.writes, request.kind, place);
         self.outstanding += 1;
         if self.misuse.is_none() {
             self.misuse = self.device.submit(Submission::new(*request, tag)).err();
         }
     }
 
-    /// The tag of the next request from this place.
-    pub(crate) fn next_tag(&mut self, kind: RequestKind, place: u32) -> Tag {
-        let tag = Tag(self.writes << 32 | u64::from(place));
-        self.writes += u64::from(kind == RequestKind::Write);
-        tag
+    /// The device, and the number of its next write, for somebody who submits directly.
+    pub(crate) fn parts_mut(&mut self) -> (&mut D, &mut u64) {
+        (&mut self.device, &mut self.writes)
     }
 
     pub(crate) fn device_mut(&mut self) -> &mut D {
@@ -115,22 +114,20 @@ impl<D: ManagedDevice> SingleHost<D> {
     }
 }
 
+/// The tag of the next request from this place, where the next write has the number `writes`.
+pub(crate) fn next_tag(writes: &mut u64, kind: RequestKind, place: u32) -> Tag {
+    let tag = Tag(*writes << 32 | u64::from(place));
+    *writes += u64::from(kind == RequestKind::Write);
+    tag
+}
+
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> Immediate for SingleHost<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.device.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.device.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.device.page_bytes()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.device.now_ns()
+    forward_facts! { device }
+    forward! { device;
+        ref page_bytes() -> u32;
+        ref now_ns() -> u64;
+        ref gauge_names() -> &'static [&'static str];
     }
 
     fn advance_to(&mut self, now_ns: u64) {
@@ -174,26 +171,6 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
         None
     }
 
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.device.counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.device.counters(out);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.device.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.device.gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.device.series_names()
-    }
-
     fn save(&self) -> Vec<u8> {
         Self::state_of(&self.device, self.writes)
     }
@@ -209,12 +186,9 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> ManagedImmediate for SingleHost<D> {
-    fn basics(&self) -> &Basics {
-        self.device.basics()
-    }
-
-    fn life(&self) -> Life {
-        self.device.life()
+    forward! { device;
+        ref basics() -> &Basics;
+        ref life() -> Life;
     }
 
     fn purge(&mut self) {
