@@ -10,7 +10,6 @@ use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
     Submission, Tag, TaggedCompletion,
 };
-use crate::content;
 use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::fault_schedule;
@@ -18,11 +17,11 @@ use crate::forward::forward;
 use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
-use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
-use crate::status_words;
+use crate::saved_state::{Format, StateError, corrupt, reachable};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
-const FORMAT: Format = Format { magic: "MILEDIST", version: 1 };
+const FORMAT: Format = Format { magic: "MILEDIST", version: 2 };
 const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
 const STALLED: usize = 0;
 const STALL_WAIT: usize = 1;
@@ -30,7 +29,7 @@ const LOST: usize = 2;
 const DROPPED: usize = 3;
 
 /// A request that has not completed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     submission: Submission,
     /// Time at which the inner device receives it.
@@ -327,64 +326,29 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        let earliest_ns = self.now_ns.max(self.last_submit_ns);
-        out.words([self.now_ns, earliest_ns, self.off_ns.map_or(0, |at_ns| at_ns + 1), self.commands]);
-        out.words(self.counters);
-        out.word(self.entries.len() as u64);
-        for entry in self.entries.values() {
-            save_entry(&mut out, entry);
-        }
+        out.value(&self.now_ns.max(self.last_submit_ns));
+        out.value(&self.entries.values().collect::<Vec<_>>());
+        out.value(&(self.now_ns, self.off_ns, self.commands, self.counters));
         out.bytes(&self.inner.save());
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let (now_ns, last_submit_ns, off) = (reader.instant()?, reader.instant()?, reader.instant()?);
-        let commands = reader.instant()?;
-        let mut counters = [0; COUNTERS.len()];
-        for counter in &mut counters {
-            *counter = reader.instant()?;
+        let (last_submit_ns, entries): (u64, Vec<Entry>) = (reader.value()?, reader.value()?);
+        if entries.iter().any(|entry| entry.is_decided && entry.end.is_none()) {
+            return corrupt("a request was decided, and nothing says how");
         }
-        let entries: Result<BTreeMap<u64, Entry>, StateError> =
-            (0..reader.word()?).map(|at| Ok((at, restore_entry(&mut reader)?))).collect();
-        let entries = entries?;
+        let (now_ns, off_ns, commands, counters) = reader.value()?;
+        reachable([now_ns, last_submit_ns])?;
         self.inner.restore(reader.rest())?;
         self.submissions = entries.len() as u64;
-        self.tags = entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
-        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off.checked_sub(1));
-        (self.commands, self.counters, self.entries) = (commands, counters, entries);
+        self.entries = (0..).zip(entries).collect();
+        self.tags = self.entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
+        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off_ns);
+        (self.commands, self.counters) = (commands, counters);
         Ok(())
     }
-}
-
-fn save_entry(out: &mut Writer, entry: &Entry) {
-    let Entry { submission: Submission { request, content, tag }, forward_ns, was_forwarded, end, is_decided } = entry;
-    let Request { kind, fua, offset_bytes, length_bytes, submit_ns } = *request;
-    out.words([tag.0, kind as u64, u64::from(fua), offset_bytes, length_bytes, submit_ns, *forward_ns]);
-    out.words([u64::from(*was_forwarded), u64::from(*is_decided), u64::from(end.is_some())]);
-    if let Some((complete_ns, status)) = end {
-        out.word(*complete_ns);
-        status_words::save(out, *status);
-    }
-    content::save(out, content);
-}
-
-fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
-    let tag = Tag(reader.word()?);
-    let kind = status_words::kind_of(reader.word()?)?;
-    let yes = |reader: &mut Reader| Ok::<bool, StateError>(reader.below(2, "neither yes nor no")? == 1);
-    let fua = yes(reader)?;
-    let (offset_bytes, length_bytes, submit_ns) = (reader.word()?, reader.word()?, reader.instant()?);
-    let forward_ns = reader.instant()?;
-    let (was_forwarded, is_decided, has_end) = (yes(reader)?, yes(reader)?, yes(reader)?);
-    let end = if has_end { Some((reader.word()?, status_words::restore(reader)?)) } else { None };
-    if is_decided && end.is_none() {
-        return corrupt("a request was decided, and nothing says how");
-    }
-    let request = Request { kind, fua, offset_bytes, length_bytes, submit_ns };
-    let submission = Submission { request, content: content::restore(reader)?, tag };
-    Ok(Entry { submission, forward_ns, was_forwarded, end, is_decided })
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -21,16 +21,11 @@ use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
-use crate::saved_state::{StateError, checksum, corrupt, starts_with};
+use crate::saved_state::{Format, StateError, reachable};
 use mileage_workload::{Op, Workload};
 
-const MAGIC: &str = "MILEFLTY";
-/// Magic, checksum, clock, commands, counters.
-const HEADER_BYTES: usize = 8 * (4 + COUNTERS.len());
-
+const FORMAT: Format = Format { magic: "MILEFLTY", version: 2 };
 const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
-/// 36 years.
-const LATEST_NS: u64 = 1 << 60;
 
 const STALLED: usize = 0;
 const STALL_WAIT: usize = 1;
@@ -157,31 +152,17 @@ impl<D: Immediate> Immediate for Faulty<D> {
     }
 
     fn save(&self) -> Vec<u8> {
-        let inner = self.inner.save();
-        let own = [self.now_ns, self.commands].into_iter().chain(self.counters);
-        let mut body: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
-        body.extend(inner);
-        [MAGIC.as_bytes(), &checksum(&body).to_le_bytes(), &body].concat()
+        let mut out = FORMAT.begin(0);
+        out.value(&(self.now_ns, self.commands, self.counters));
+        out.bytes(&self.inner.save());
+        Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
-        let Some((header, inner)) = state.split_at_checked(HEADER_BYTES) else {
-            return Err(StateError::Truncated { found: state.len(), expected: HEADER_BYTES });
-        };
-        starts_with(header, MAGIC)?;
-        let words = header.as_chunks::<8>().0;
-        let mut words = words[1..].iter().map(|word| u64::from_le_bytes(*word));
-        let mut word = || words.next().unwrap_or(0);
-        let (expected, found) = (word(), checksum(&state[16..]));
-        if found != expected {
-            return Err(StateError::Checksum { found, expected });
-        }
-        let (now_ns, commands) = (word(), word());
-        let counters = [word(), word(), word(), word()];
-        if [now_ns, commands].into_iter().chain(counters).any(|value| value >= LATEST_NS) {
-            return corrupt("an instant or a number that no drive reaches");
-        }
-        self.inner.restore(inner)?;
+        let mut reader = FORMAT.open(state, 0, "")?;
+        let (now_ns, commands, counters) = reader.value()?;
+        reachable([now_ns, commands])?;
+        self.inner.restore(reader.rest())?;
         (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);
         Ok(())
     }

@@ -60,7 +60,6 @@ mod saved_state;
 mod single_host;
 mod smr_disk;
 mod splitmix;
-mod status_words;
 mod tournament_tree;
 mod xpoint;
 

@@ -13,7 +13,7 @@ use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::{Format, StateError};
 
-const FORMAT: Format = Format { magic: "MILEHOST", version: 1 };
+const FORMAT: Format = Format { magic: "MILEHOST", version: 2 };
 
 /// A general device and its only user, which waits for every request.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl<D: ManagedDevice> SingleHost<D> {
     /// What [`Immediate::save`] gives for a device whose next write has this number.
     pub(crate) fn state_of(device: &D, writes: u64) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        out.word(writes);
+        out.value(&writes);
         out.bytes(&device.save());
         Format::end(out)
     }
@@ -177,7 +177,7 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let writes = reader.word()?;
+        let writes = reader.value()?;
         self.device.restore(reader.rest())?;
         (self.writes, self.outstanding) = (writes, 0);
         Ok(())
