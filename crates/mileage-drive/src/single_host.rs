@@ -11,9 +11,12 @@ use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
-use crate::saved_state::{Format, StateError};
+use crate::saved_state::{Format, StateError, reachable};
 
 const FORMAT: Format = Format { magic: "MILEHOST", version: 2 };
+
+/// Places from which requests are submitted; more than any workload has.
+const PLACES: u64 = 1 << 24;
 
 /// A general device and its only user, which waits for every request.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct SingleHost<D> {
     /// Write commands so far.
     writes: u64,
     outstanding: u64,
+    /// When everything that was decided has completed.
+    busy_until_ns: u64,
     /// Violation of the contract by the device: it is not used any more then.
     misuse: Option<Misuse>,
     out: Decisions,
@@ -30,7 +35,7 @@ pub struct SingleHost<D> {
 impl<D: ManagedDevice> SingleHost<D> {
     /// A device that nobody has used.
     pub fn new(device: D) -> Self {
-        Self { device, writes: 0, outstanding: 0, misuse: None, out: Decisions::default() }
+        Self { device, writes: 0, outstanding: 0, busy_until_ns: 0, misuse: None, out: Decisions::default() }
     }
 
     /// The device.
@@ -44,9 +49,9 @@ impl<D: ManagedDevice> SingleHost<D> {
     }
 
     /// What [`Immediate::save`] gives for a device whose next write has this number.
-    pub(crate) fn state_of(device: &D, writes: u64) -> Vec<u8> {
+    pub(crate) fn state_of(device: &D, writes: u64, busy_until_ns: u64) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        out.value(&writes);
+        out.value(&(writes, busy_until_ns));
         out.bytes(&device.save());
         Format::end(out)
     }
@@ -58,10 +63,17 @@ impl<D: ManagedDevice> SingleHost<D> {
         if self.device.now_ns() < request.submit_ns {
             self.move_to(request.submit_ns);
         }
-        let tag = next_tag(&mut self.writes, request.kind, place);
+        let mut tag = next_tag(&mut self.writes, request.kind, place);
         self.outstanding += 1;
-        if self.misuse.is_none() {
-            self.misuse = self.device.submit(Submission::new(*request, tag)).err();
+        while self.misuse.is_none() {
+            match self.device.submit(Submission::new(*request, tag)) {
+                // A request of an earlier batch from this place has not completed.
+                Err(Misuse::DuplicateTag(_)) => tag.0 += PLACES,
+                outcome => {
+                    self.misuse = outcome.err();
+                    break;
+                }
+            }
         }
     }
 
@@ -95,8 +107,11 @@ impl<D: ManagedDevice> SingleHost<D> {
         };
         self.move_to(event.at_ns + 1);
         self.outstanding -= self.out.completions.len() as u64;
-        let ends = self.out.completions.iter();
-        ended.extend(ends.map(|it| (it.tag.0 as u32, Completion { complete_ns: it.complete_ns, status: it.status })));
+        for it in &self.out.completions {
+            self.busy_until_ns = self.busy_until_ns.max(it.complete_ns);
+            let completion = Completion { complete_ns: it.complete_ns, status: it.status };
+            ended.push(((it.tag.0 % PLACES) as u32, completion));
+        }
         true
     }
 
@@ -172,14 +187,15 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
     }
 
     fn save(&self) -> Vec<u8> {
-        Self::state_of(&self.device, self.writes)
+        Self::state_of(&self.device, self.writes, self.busy_until_ns.max(self.device.now_ns()))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let writes = reader.value()?;
+        let (writes, busy_until_ns) = reader.value()?;
+        reachable([busy_until_ns])?;
         self.device.restore(reader.rest())?;
-        (self.writes, self.outstanding) = (writes, 0);
+        (self.writes, self.outstanding, self.busy_until_ns) = (writes, 0, busy_until_ns);
         Ok(())
     }
 }
@@ -242,7 +258,6 @@ impl<D: ManagedDevice> SingleHost<D> {
     fn wait(&mut self) {
         let mut ended = Vec::new();
         while self.decide_next(u64::MAX, &mut ended) {}
-        let last_ns = ended.iter().map(|(_, completion)| completion.complete_ns).max();
-        last_ns.into_iter().for_each(|last_ns| self.move_to(last_ns));
+        self.move_to(self.busy_until_ns);
     }
 }
