@@ -4,6 +4,7 @@
 //! Header: a magic of eight bytes, the version of what follows, a fingerprint of the figures that decide what the device
 //! does, and a checksum of the rest.
 
+use crate::profile::FigureText;
 use serde::{Deserialize, Serialize};
 
 /// Reason why bytes are not a saved state of this device: what was found, and what was expected.
@@ -79,6 +80,12 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let state = words.iter().fold(bytes.len() as u64, |state, word| mix(state, u64::from_le_bytes(*word)));
     let state = rest.iter().fold(state, |state, byte| mix(state, u64::from(*byte)));
     mix(state, state >> 29)
+}
+
+/// A hash of figures: of all those that decide what a device does.
+pub(crate) fn fingerprint<'a>(figures: impl IntoIterator<Item = &'a FigureText>) -> u64 {
+    let text: Vec<String> = figures.into_iter().map(|figure| format!("{}={}", figure.name, figure.value)).collect();
+    checksum(text.join("\n").as_bytes())
 }
 
 /// The header of a device's states.

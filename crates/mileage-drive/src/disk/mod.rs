@@ -45,7 +45,6 @@ use controller::{Command, Controller, Decision, Kind};
 pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
 use counters::{Counter, SERIES_NAMES};
 use power_loss::Part;
-pub(crate) use saved_state::fingerprint;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -4,23 +4,16 @@ use super::DiskDrive;
 use super::controller::{Arrival, Command, Controller, Kind};
 use super::write_cache::Extent;
 use crate::profile::DiskProfile;
-use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt, reachable, saved_fields, sorted};
+use crate::saved_state::{Format, Reader, StateError, Writer, corrupt, fingerprint, reachable, saved_fields, sorted};
 use std::cmp::Reverse;
 
 const FORMAT: Format = Format { magic: "MILEDISK", version: 2 };
-
-/// Hash of all figures that determine the behaviour of a disk.
-pub(crate) fn fingerprint(profile: &DiskProfile) -> u64 {
-    let figures = profile.basics.figures.iter();
-    let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();
-    checksum(text.join("\n").as_bytes())
-}
 
 impl DiskDrive {
     saved_fields!(now_ns, off_ns, sequence, last_end, refused);
 
     pub(super) fn to_state(&self) -> Vec<u8> {
-        let mut out = FORMAT.begin(fingerprint(&self.profile));
+        let mut out = FORMAT.begin(fingerprint(&self.profile.basics.figures));
         self.save_fields(&mut out);
         out.value(&self.now_ns.max(self.last_submit_ns));
         let mut outstanding: Vec<_> = self.outstanding.iter().filter(|(_, it)| it.complete_ns > self.now_ns).collect();
@@ -31,7 +24,7 @@ impl DiskDrive {
     }
 
     pub(super) fn from_state(profile: &DiskProfile, state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = FORMAT.open(state, fingerprint(profile), &profile.basics.name)?;
+        let mut reader = FORMAT.open(state, fingerprint(&profile.basics.figures), &profile.basics.name)?;
         let mut drive = Self::new(profile.clone());
         drive.restore_fields(&mut reader)?;
         drive.last_submit_ns = reader.value()?;

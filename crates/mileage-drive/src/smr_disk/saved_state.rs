@@ -4,8 +4,7 @@ use super::media_cache::Extent;
 use super::requests::{Command, Owner};
 use super::{Decisions, ShingledDrive};
 use crate::block_device::BlockDevice;
-use crate::disk::fingerprint;
-use crate::saved_state::{Format, StateError, reachable, saved_fields};
+use crate::saved_state::{Format, StateError, fingerprint, reachable, saved_fields};
 use std::collections::BTreeMap;
 
 const FORMAT: Format = Format { magic: "MILESHNG", version: 2 };
@@ -28,7 +27,7 @@ impl ShingledDrive {
     );
 
     pub(super) fn to_state(&self) -> Vec<u8> {
-        let mut out = FORMAT.begin(fingerprint(&self.profile));
+        let mut out = FORMAT.begin(fingerprint(&self.profile.basics.figures));
         let now_ns = self.disk.now_ns();
         out.value(&now_ns.max(self.last_submit_ns));
         self.save_fields(&mut out);
@@ -44,7 +43,7 @@ impl ShingledDrive {
     }
 
     pub(super) fn restored(&self, state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = FORMAT.open(state, fingerprint(&self.profile), &self.profile.basics.name)?;
+        let mut reader = FORMAT.open(state, fingerprint(&self.profile.basics.figures), &self.profile.basics.name)?;
         let mut it = self.clone();
         it.inner = Decisions::default();
         it.last_submit_ns = reader.value()?;

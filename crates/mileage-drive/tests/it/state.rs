@@ -87,7 +87,7 @@ fn a_state_of_before_is_refused_by_its_version() {
     let flash = Sketch::tiny();
     let faulty = flash.clone().with(&[("drop_off_s", "1.0")]);
     let first = flash.clone().with(&[("scheduling", "\"read-priority\"")]);
-    let disk = |name: &str| {
+    let named = |name: &str| {
         let path = format!("{}/../../profiles/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         Profile::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
     };
@@ -95,8 +95,9 @@ fn a_state_of_before_is_refused_by_its_version() {
         (flash.profile().into(), 11),
         (faulty.profile().into(), 2),
         (first.profile().into(), 2),
-        (disk("sas-15k"), 2),
-        (disk("seagate-archive-8tb"), 2),
+        (named("optane-16gb"), 2),
+        (named("sas-15k"), 2),
+        (named("seagate-archive-8tb"), 2),
     ] {
         let mut state = Drive::new(profile.clone()).save();
         state[8..16].copy_from_slice(&(version - 1_u64).to_le_bytes());

@@ -5,16 +5,10 @@ use super::stations::{Stage, StationEvent, Stations};
 use crate::flash::counters::{COUNTER_NAMES, Counters};
 use crate::flash::map::saved_state;
 use crate::profile::FlashProfile;
-use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt, reachable, saved_fields, sorted};
+use crate::saved_state::{Format, Reader, StateError, Writer, corrupt, fingerprint, reachable, saved_fields, sorted};
 use std::cmp::Reverse;
 
 const FORMAT: Format = Format { magic: "MILEREAD", version: 2 };
-
-fn fingerprint(profile: &FlashProfile) -> u64 {
-    let figures = profile.basics.figures.iter();
-    let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();
-    checksum(text.join("\n").as_bytes())
-}
 
 impl Stations {
     saved_fields!(
@@ -88,7 +82,7 @@ impl ReadPriorityDrive {
     saved_fields!(now_ns, off_ns, sequence, refused);
 
     pub(super) fn to_state(&self) -> Vec<u8> {
-        let mut out = FORMAT.begin(fingerprint(&self.profile));
+        let mut out = FORMAT.begin(fingerprint(&self.profile.basics.figures));
         self.save_fields(&mut out);
         out.value(&self.now_ns.max(self.last_submit_ns));
         self.stations.save(&mut out);
@@ -96,7 +90,7 @@ impl ReadPriorityDrive {
     }
 
     pub(super) fn from_state(profile: &FlashProfile, state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = FORMAT.open(state, fingerprint(profile), &profile.basics.name)?;
+        let mut reader = FORMAT.open(state, fingerprint(&profile.basics.figures), &profile.basics.name)?;
         let mut drive = Self::new(profile.clone());
         drive.restore_fields(&mut reader)?;
         drive.last_submit_ns = reader.value()?;
