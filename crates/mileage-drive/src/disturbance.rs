@@ -10,9 +10,8 @@ use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
     Submission, Tag, TaggedCompletion,
 };
-use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
-use crate::fault_schedule;
+use crate::fault_injector::FaultInjector;
 use crate::forward::forward;
 use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
@@ -22,11 +21,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 const FORMAT: Format = Format { magic: "MILEDIST", version: 2 };
-const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
-const STALLED: usize = 0;
-const STALL_WAIT: usize = 1;
-const LOST: usize = 2;
-const DROPPED: usize = 3;
 
 /// A request that has not completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,18 +39,15 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct DisturbedDevice<D> {
     inner: D,
-    faults: Faults,
+    faults: FaultInjector,
     slower_ns: u64,
     now_ns: u64,
     last_submit_ns: u64,
     off_ns: Option<u64>,
-    /// Commands that were not refused by their form.
-    commands: u64,
     submissions: u64,
     /// Outstanding requests, in the order of submission.
     entries: BTreeMap<u64, Entry>,
     tags: HashMap<Tag, u64>,
-    counters: [u64; COUNTERS.len()],
 }
 
 impl<D: ManagedDevice> DisturbedDevice<D> {
@@ -74,16 +65,14 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
         let now_ns = inner.now_ns();
         Self {
             inner,
-            faults,
+            faults: FaultInjector::new(faults),
             slower_ns,
             now_ns,
             last_submit_ns: now_ns,
             off_ns: None,
-            commands: 0,
             submissions: 0,
             entries: BTreeMap::new(),
             tags: HashMap::new(),
-            counters: [0; COUNTERS.len()],
         }
     }
 
@@ -92,31 +81,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
         &self.inner
     }
 
-    fn drop_off_ns(&self) -> u64 {
-        self.faults.drop_off_ns.unwrap_or(u64::MAX)
-    }
-
     /// End time and outcome for the host, of a request that the inner device ends at `complete_ns` with `status`.
     fn answer(&mut self, forward_ns: u64, submit_ns: u64, complete_ns: u64, status: Status) -> (u64, Status) {
         if let Status::Refused(_) = status {
             return (complete_ns, status);
         }
-        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
-        // A stall delays a request twice: on its way to the device, and its answer on the way back.
-        let waited_ns = (forward_ns - submit_ns) + (answered_ns - complete_ns);
-        self.counters[STALLED] += u64::from(waited_ns > 0);
-        self.counters[STALL_WAIT] += waited_ns;
-        self.unless_dropped(answered_ns + self.slower_ns, status)
-    }
-
-    fn unless_dropped(&mut self, complete_ns: u64, status: Status) -> (u64, Status) {
-        let at_ns = self.drop_off_ns();
-        if complete_ns <= at_ns {
-            self.counters[LOST] += u64::from(matches!(status, Status::TimedOut { .. }));
-            return (complete_ns, status);
-        }
-        self.counters[DROPPED] += 1;
-        (at_ns, Status::DroppedOff { at_ns })
+        let answered_ns = self.faults.stalled(submit_ns, forward_ns, complete_ns);
+        self.faults.unless_dropped(answered_ns + self.slower_ns, status)
     }
 
     /// Accept a request: the time at which the inner device receives it, and its outcome as far as it is known at
@@ -124,7 +95,7 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
     fn receive(&mut self, request: &Request) -> (u64, Option<(u64, Status)>) {
         let submit_ns = request.submit_ns;
         // At the very instant of dropping off the device no longer accepts anything.
-        let dropped_ns = Some(self.drop_off_ns()).filter(|at_ns| submit_ns >= *at_ns);
+        let dropped_ns = Some(self.faults.drop_off_ns).filter(|at_ns| submit_ns >= *at_ns);
         let refusal = match check(request, self.capacity_bytes(), self.sector_bytes()) {
             Err(refusal) => Some(refusal),
             Ok(()) => self.off_ns.or(dropped_ns).map(|at_ns| Refusal::DroppedOff { at_ns }),
@@ -133,13 +104,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
             return (submit_ns, Some((submit_ns, Status::Refused(refusal))));
         }
         // A lost command never reaches the device, so it changes nothing there and the host waits for its time-out.
-        let lost = fault_schedule::loses(self.faults, self.commands);
-        self.commands += 1;
-        if let Some(timeout_ns) = lost {
-            let end = self.unless_dropped(submit_ns.saturating_add(timeout_ns), Status::TimedOut { timeout_ns });
+        let time_out = self.faults.time_out();
+        self.faults.record.commands += 1;
+        if let Some(timeout_ns) = time_out {
+            let end = self.faults.unless_dropped(submit_ns.saturating_add(timeout_ns), Status::TimedOut { timeout_ns });
             return (submit_ns, Some(end));
         }
-        (fault_schedule::answered(self.faults, submit_ns), None)
+        (self.faults.answered(submit_ns), None)
     }
 
     /// Hand what is due at this instant over to the device inside.
@@ -158,19 +129,20 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
 
     /// Time of this wrapper's own next action: inform the host, hand over, drop off.
     fn own_event_ns(&self) -> Option<u64> {
+        let gone_ns = self.faults.drop_off_ns;
         let at_ns = |entry: &Entry| match (entry.is_decided, entry.end) {
             // The host knows the outcome, so nothing is left to do for it.
             (true, _) => None,
             (false, Some(_)) => Some(entry.submission.request.submit_ns),
-            (false, None) if entry.was_forwarded => self.faults.drop_off_ns,
-            (false, None) => Some(entry.forward_ns.min(self.drop_off_ns())),
+            (false, None) if entry.was_forwarded => Some(gone_ns).filter(|at_ns| *at_ns < u64::MAX),
+            (false, None) => Some(entry.forward_ns.min(gone_ns)),
         };
         self.entries.values().filter_map(at_ns).min()
     }
 
     /// Decide what is due at this instant.
     fn decide(&mut self, at_ns: u64, out: &mut Decisions) -> Result<(), Misuse> {
-        if at_ns < self.drop_off_ns() {
+        if at_ns < self.faults.drop_off_ns {
             self.forward(at_ns)?;
         }
         let mut inner = Decisions::default();
@@ -185,12 +157,12 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
             let end = self.answer(entry.forward_ns, entry.submission.request.submit_ns, complete_ns, status);
             self.entries.entry(sequence).and_modify(|entry| entry.end = Some(end));
         }
-        let drops = at_ns >= self.drop_off_ns();
-        let status = Status::DroppedOff { at_ns: self.drop_off_ns() };
+        let drops = at_ns >= self.faults.drop_off_ns;
+        let status = Status::DroppedOff { at_ns: self.faults.drop_off_ns };
         for entry in self.entries.values_mut().filter(|entry| !entry.is_decided) {
             if drops && entry.end.is_none() {
-                entry.end = Some((self.faults.drop_off_ns.unwrap_or(at_ns), status));
-                self.counters[DROPPED] += 1;
+                entry.end = Some((self.faults.drop_off_ns, status));
+                self.faults.record.dropped += 1;
             }
             if let Some((complete_ns, status)) = entry.end.filter(|_| entry.submission.request.submit_ns <= at_ns) {
                 entry.is_decided = true;
@@ -311,24 +283,22 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
     }
 
     fn counter_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS])
+        FaultInjector::names(self.inner.counter_names(), &[])
     }
 
     fn counters(&self, out: &mut [u64]) {
-        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
-        self.inner.counters(inner);
-        own.copy_from_slice(&self.counters);
+        self.faults.counters(out, |out| self.inner.counters(out));
     }
 
     fn series_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
+        FaultInjector::names(self.inner.counter_names(), self.inner.gauge_names())
     }
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
         out.value(&self.now_ns.max(self.last_submit_ns));
         out.value(&self.entries.values().collect::<Vec<_>>());
-        out.value(&(self.now_ns, self.off_ns, self.commands, self.counters));
+        out.value(&(self.now_ns, self.off_ns, self.faults.record));
         out.bytes(&self.inner.save());
         Format::end(out)
     }
@@ -339,14 +309,14 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
         if entries.iter().any(|entry| entry.is_decided && entry.end.is_none()) {
             return corrupt("a request was decided, and nothing says how");
         }
-        let (now_ns, off_ns, commands, counters) = reader.value()?;
+        let (now_ns, off_ns, record) = reader.value()?;
         reachable([now_ns, last_submit_ns])?;
         self.inner.restore(reader.rest())?;
         self.submissions = entries.len() as u64;
         self.entries = (0..).zip(entries).collect();
         self.tags = self.entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
         (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off_ns);
-        (self.commands, self.counters) = (commands, counters);
+        self.faults.record = record;
         Ok(())
     }
 }
@@ -359,7 +329,7 @@ impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
     }
 
     fn life(&self) -> Life {
-        if self.now_ns >= self.drop_off_ns() { Life::DroppedOff } else { self.inner.life() }
+        if self.now_ns >= self.faults.drop_off_ns { Life::DroppedOff } else { self.inner.life() }
     }
 
     /// Nothing happens to a device that dropped off.
@@ -371,7 +341,7 @@ impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
         if !self.entries.is_empty() {
             return Err(ManagementError::Busy { outstanding: self.entries.len() as u64 });
         }
-        if self.now_ns < self.drop_off_ns() {
+        if self.now_ns < self.faults.drop_off_ns {
             self.inner.purge()?;
             self.now_ns = self.now_ns.max(self.inner.now_ns());
         }

@@ -13,9 +13,8 @@
 //! # Not modelled
 //! Resets that abort other commands, and devices that come back slower or empty.
 
-use crate::counter_name_lists::joined;
 use crate::device::{Completion, Life, Refusal, Request, Status, check};
-use crate::fault_schedule;
+use crate::fault_injector::FaultInjector;
 use crate::forward::forward;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
@@ -25,33 +24,24 @@ use crate::saved_state::{Format, StateError, reachable};
 use mileage_workload::{Op, Workload};
 
 const FORMAT: Format = Format { magic: "MILEFLTY", version: 2 };
-const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
-
-const STALLED: usize = 0;
-const STALL_WAIT: usize = 1;
-const LOST: usize = 2;
-const DROPPED: usize = 3;
 
 /// A device wrapped with injected faults.
 #[derive(Clone, Debug)]
 pub struct Faulty<D> {
     inner: D,
-    faults: Faults,
+    faults: FaultInjector,
     now_ns: u64,
-    /// Commands that were not refused, so far.
-    commands: u64,
-    counters: [u64; COUNTERS.len()],
 }
 
 impl<D: Immediate> Faulty<D> {
     /// A device with these faults.
     pub fn new(inner: D, faults: Faults) -> Self {
-        Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
+        Self { now_ns: inner.now_ns(), inner, faults: FaultInjector::new(faults) }
     }
 
     /// Whether the device has dropped off.
     pub fn dropped_off(&self) -> bool {
-        self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
+        self.now_ns >= self.faults.drop_off_ns
     }
 
     fn begin(&mut self, submit_ns: u64) {
@@ -61,16 +51,12 @@ impl<D: Immediate> Faulty<D> {
 
     /// A command that is not lost: its answer, if nothing drops off.
     fn ask(&mut self, request: &Request) -> Completion {
-        let submit_ns = fault_schedule::answered(self.faults, request.submit_ns);
+        let submit_ns = self.faults.answered(request.submit_ns);
         let Completion { complete_ns, status } = self.inner.submit_one(&Request { submit_ns, ..*request });
         if let Status::Refused(_) = status {
             return Completion { complete_ns: request.submit_ns, status };
         }
-        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
-        let waited_ns = (submit_ns - request.submit_ns) + (answered_ns - complete_ns);
-        self.counters[STALLED] += u64::from(waited_ns > 0);
-        self.counters[STALL_WAIT] += waited_ns;
-        Completion { complete_ns: answered_ns, status }
+        Completion { complete_ns: self.faults.stalled(request.submit_ns, submit_ns, complete_ns), status }
     }
 }
 
@@ -112,12 +98,11 @@ impl<D: Immediate> Immediate for Faulty<D> {
         if let Err(refusal) = check(request, self.capacity_bytes(), self.sector_bytes()) {
             return refused(refusal);
         }
-        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        let gone_ns = self.faults.drop_off_ns;
         if self.now_ns.max(submit_ns) >= gone_ns {
             return refused(Refusal::DroppedOff { at_ns: gone_ns });
         }
-        let lost = fault_schedule::loses(self.faults, self.commands);
-        let mut completion = if let Some(timeout_ns) = lost {
+        let completion = if let Some(timeout_ns) = self.faults.time_out() {
             self.begin(submit_ns);
             Completion { complete_ns: submit_ns.saturating_add(timeout_ns), status: Status::TimedOut { timeout_ns } }
         } else {
@@ -127,43 +112,36 @@ impl<D: Immediate> Immediate for Faulty<D> {
             return completion;
         }
         self.now_ns = self.now_ns.max(submit_ns);
-        self.commands += 1;
-        if completion.complete_ns > gone_ns {
-            completion = Completion { complete_ns: gone_ns, status: Status::DroppedOff { at_ns: gone_ns } };
-            self.counters[DROPPED] += 1;
-        } else {
-            self.counters[LOST] += u64::from(lost.is_some());
-        }
-        completion
+        self.faults.record.commands += 1;
+        let (complete_ns, status) = self.faults.unless_dropped(completion.complete_ns, completion.status);
+        Completion { complete_ns, status }
     }
 
     fn counter_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS])
+        FaultInjector::names(self.inner.counter_names(), &[])
     }
 
     fn counters(&self, out: &mut [u64]) {
-        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
-        self.inner.counters(inner);
-        own.copy_from_slice(&self.counters);
+        self.faults.counters(out, |out| self.inner.counters(out));
     }
 
     fn series_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
+        FaultInjector::names(self.inner.counter_names(), self.inner.gauge_names())
     }
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        out.value(&(self.now_ns, self.commands, self.counters));
+        out.value(&(self.now_ns, self.faults.record));
         out.bytes(&self.inner.save());
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let (now_ns, commands, counters) = reader.value()?;
-        reachable([now_ns, commands])?;
+        let (now_ns, record) = reader.value()?;
+        reachable([now_ns])?;
         self.inner.restore(reader.rest())?;
-        (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);
+        (self.now_ns, self.faults.record) = (now_ns, record);
         Ok(())
     }
 }
@@ -212,9 +190,9 @@ impl<D: ManagedImmediate> ManagedImmediate for Faulty<D> {
             return Err(PowerCutError::Stalled { at_ns, until_ns });
         }
         let mut undurable = self.inner.undurable_at(at_ns)?;
-        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        let gone_ns = self.faults.drop_off_ns;
         for part in undurable.iter_mut().flat_map(|it| &mut it.parts) {
-            let answered_ns = fault_schedule::answered(self.faults, part.acknowledged_ns);
+            let answered_ns = self.faults.answered(part.acknowledged_ns);
             part.acknowledged_ns = if answered_ns > gone_ns { u64::MAX } else { answered_ns };
         }
         Ok(undurable)

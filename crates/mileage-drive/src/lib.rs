@@ -43,7 +43,7 @@ mod disk;
 mod disturbance;
 mod drive;
 mod driven_run;
-mod fault_schedule;
+mod fault_injector;
 mod faulty_device;
 mod flash;
 mod forward;
