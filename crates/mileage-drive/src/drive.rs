@@ -8,7 +8,7 @@ use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Profile};
-use crate::run::{run, run_general, run_on};
+use crate::run::{run, run_driven, run_general};
 use crate::run_error::Error;
 use crate::saved_state::StateError;
 use crate::single_host::SingleHost;
@@ -85,10 +85,10 @@ impl Drive {
             && is_sound
         {
             if let Some(direct) = DirectArray::<_, true>::new(array, writes) {
-                return run_on(direct, workload, observer, poll);
+                return run_driven(direct, workload, observer, poll);
             }
             if let Some(direct) = DirectArray::<_, false>::new(array, writes) {
-                return run_on(direct, workload, observer, poll);
+                return run_driven(direct, workload, observer, poll);
             }
         }
         run_general(&mut self.host, workload, observer, poll)

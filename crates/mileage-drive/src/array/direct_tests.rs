@@ -6,7 +6,7 @@ use crate::block_device::BlockDevice;
 use crate::device_kinds::Device;
 use crate::flash::shadow::small_profile;
 use crate::profile::{Basics, Controller, Discards, Faults, Level, Profile, Protocol, capacity_bytes};
-use crate::run::{run_general, run_on};
+use crate::run::{run_driven, run_general};
 use crate::single_host::SingleHost;
 use crate::splitmix::draw;
 use mileage_measure::RunRecord;
@@ -125,10 +125,10 @@ fn state(host: &SingleHost<Array<Device>>) -> Vec<u8> {
 fn run_directly(host: &mut SingleHost<Array<Device>>, workload: &Workload, seen: &mut Completions) -> RunRecord {
     let (array, writes) = host.parts_mut();
     if let Some(device) = DirectArray::<_, true>::new(array, writes) {
-        return run_on(device, workload, seen, &mut |_, _| false).unwrap();
+        return run_driven(device, workload, seen, &mut |_, _| false).unwrap();
     }
     let device = DirectArray::<_, false>::new(array, writes).expect("plain controllers and members that cannot fail");
-    run_on(device, workload, seen, &mut |_, _| false).unwrap()
+    run_driven(device, workload, seen, &mut |_, _| false).unwrap()
 }
 
 #[test]
