@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "birth_time_ns", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "birth_time_ns", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -380,13 +380,6 @@ def array_data_loss(profile: str, years: SupportsFloat | SupportsIndex, arrays: 
 def birth_time_ns(descriptor: SupportsIndex) -> int | None:
     """
     When a file came into being, in nanoseconds since 1970; None where the file system does not record it.
-    """
-
-def check_drives(which: str, each: Any) -> bool:
-    """
-    Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
-    drive (`life`). `each(name, theory, simulated, tolerance, holds)` is called for every comparison; the result is
-    whether all hold.
     """
 
 def check_workload(workload: str, options: str | None = None) -> str | None:

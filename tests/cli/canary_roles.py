@@ -131,7 +131,6 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "dd": "--help --manual --version bs cbs conv count ibs iflag obs oflag seek skip status",
         "doctor": "--json --repair",
         "drive array-tests": "--json",
-        "drive check": "--json --life --quick",
         "drive control age": "--drive-writes --seed",
         "drive control fault": "--length --offset --seconds <name>",
         "drive control power-cut": "--seed",

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -92,30 +91,10 @@ def test_what_makes_no_sense_is_refused() -> None:
     for words, expected in [
         (["run", "plain-64gib", "--size", "1TB"], "span"),
         (["run", "no-such-drive"], "no-such-drive"),
-        (["check", "--quick", "--life"], "one of them"),
     ]:
         result = mileage("drive", *words)
         assert result.returncode == 2, result.stdout
         assert expected in result.stderr
-
-
-def test_a_check_prints_each_row_and_fails_on_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check itself is run where its page is read: tests/cli/test_drives_page.py."""
-    rows = [("one", 2.0, 2.5, 0.1, False), ("two", 3.0, 3.0, 0.1, True)]
-
-    def check_drives(which: str, output: Callable[..., None]) -> bool:
-        for row in rows:
-            output(*row)
-        return which == "quick"
-
-    monkeypatch.setattr("mileage._core.check_drives", check_drives)
-    result = mileage("drive", "check", "--quick", "--json")
-    assert result.returncode == 0, result.stderr
-    assert [tuple(row.values()) for row in json.loads(result.stdout)] == rows
-    missed = mileage("drive", "check", "--life")
-    assert missed.returncode == 1
-    assert "1 of 2 comparisons differ from theory, first: one" in missed.stderr
-    assert re.search(r"one +2\.000 +2\.500 +\+25\.000%  MISS\n", missed.stdout)
 
 
 def test_a_drive_goes_in_steps_and_counts_in_numpy() -> None:

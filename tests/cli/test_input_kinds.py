@@ -24,7 +24,6 @@ LINES = (
     "compare --table {}",
     "report {}",
     "drive show ./{}",
-    "drive check ./{}",
     "drive fit ./{}",
     "drive run plain-64gib --from {} -w random_write",
     "drive serve plain-64gib --nbd socket --state {}",

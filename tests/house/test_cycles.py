@@ -117,3 +117,10 @@ def test_no_cycle_between_packages() -> None:
     for module, others in package_graph().items():
         graph[package_of(module)] |= {package_of(other) for other in others} - {package_of(module)}
     assert not cycles(graph)
+
+
+def test_the_engine_does_not_need_iozone() -> None:
+    """IOzone's tests stand on the engine; a name that `lib.rs` or `mod.rs` hands on is followed to its file."""
+    for file, used in file_graph("mileage-engine").items():
+        if not file.startswith("iozone/"):
+            assert not [other for other in used if other.startswith("iozone/")], file

@@ -7,7 +7,10 @@
 //! `--` choose lines by their names, `plain` the first ones.
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
-use mileage_drive::check::theory;
+#[path = "../examples/theory/formulas.rs"]
+#[expect(dead_code, reason = "the example `theory` uses all of them")]
+mod formulas;
+
 use mileage_drive::{Drive, FlashProfile, Immediate};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
 use std::fmt::Write;
@@ -138,7 +141,7 @@ fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> 
     let profile = plain(over_provisioning, divisor, more);
     let capacity = profile.basics.capacity_bytes;
     let raw_bytes = profile.raw_bytes();
-    let predicted = theory::of_drive(&profile);
+    let predicted = formulas::of_drive(&profile);
     let mut drive = Drive::new(profile);
     let mut go = |workload: &Workload| {
         let start_s = cpu_s();

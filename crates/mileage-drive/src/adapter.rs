@@ -7,19 +7,20 @@ use crate::block_device::{
     PowerCut, Submission, Tag, TaggedCompletion,
 };
 use crate::device::{Completion, Life, Refusal, Request, RequestKind, Status};
+use crate::forward::{forward, forward_facts};
 use crate::management::{ManagedImmediate, PowerCutError};
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
-use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::saved_state::{Format, StateError, corrupt, reachable};
 use crate::splitmix::draw;
-use crate::status_words;
 use mileage_workload::Op;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-const FORMAT: Format = Format { magic: "MILEQUED", version: 1 };
+const FORMAT: Format = Format { magic: "MILEQUED", version: 2 };
 
 /// A request that has not completed, or a write whose durability the host wants to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     tag: Tag,
     kind: RequestKind,
@@ -91,6 +92,14 @@ impl<D: ManagedImmediate> QueueAdapter<D> {
     /// The device.
     pub fn inner(&self) -> &D {
         &self.device
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    pub(crate) fn into_inner(self) -> D {
+        self.device
     }
 
     /// The tags of writes that the device may still lose.
@@ -235,16 +244,10 @@ fn drawn(entry: &Entry, page_bytes: u64, seed: u64, mut lost: impl FnMut(u64, u6
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedImmediate> BlockDevice for QueueAdapter<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.device.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.device.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.device.page_bytes()
+    forward_facts! { device }
+    forward! { device;
+        ref page_bytes() -> u32;
+        ref gauge_names() -> &'static [&'static str];
     }
 
     fn now_ns(&self) -> u64 {
@@ -337,115 +340,49 @@ impl<D: ManagedImmediate> BlockDevice for QueueAdapter<D> {
         Ok(losses)
     }
 
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.device.counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.device.counters(out);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.device.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.device.gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.device.series_names()
-    }
-
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
         let earliest_ns = self.now_ns.max(self.last_submit_ns);
-        out.words([self.now_ns, earliest_ns, self.off_ns.map_or(0, |at_ns| at_ns + 1)]);
-        out.word(u64::from(self.reports_persisted));
-        out.word(self.writes);
-        let needed = self.needed_write_tags();
-        out.word(needed as u64);
-        out.words(self.write_tags.iter().skip(self.write_tags.len() - needed).map(|tag| tag.0));
+        out.value(&(self.now_ns, earliest_ns, self.off_ns, self.reports_persisted, self.writes));
+        let forgotten = self.write_tags.len() - self.needed_write_tags();
+        out.value(&self.write_tags.iter().skip(forgotten).collect::<Vec<_>>());
         // In the order of submission, which is all that their numbers say.
         let mut outstanding: Vec<(u64, &Entry)> = self.outstanding.iter().map(|(key, entry)| (key.1, entry)).collect();
         outstanding.sort_unstable_by_key(|(submission, _)| *submission);
-        out.word(outstanding.len() as u64);
-        outstanding.iter().for_each(|(_, entry)| save_entry(&mut out, entry));
-        out.word(self.unreported.len() as u64);
-        self.unreported.iter().for_each(|entry| save_entry(&mut out, entry));
+        out.value(&outstanding.iter().map(|(_, entry)| *entry).collect::<Vec<_>>());
+        out.value(&self.unreported);
         out.bytes(&self.device.save());
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let (now_ns, last_submit_ns, off) = (reader.instant()?, reader.instant()?, reader.instant()?);
-        let reports_persisted = reader.below(2, "neither yes nor no")? == 1;
-        let writes = reader.instant()?;
-        let write_tags: VecDeque<Tag> = many(&mut reader, |reader| Ok(Tag(reader.word()?)))?;
+        let (now_ns, last_submit_ns, off_ns, reports_persisted, writes) = reader.value()?;
+        reachable([now_ns, last_submit_ns, writes])?;
+        let write_tags: VecDeque<Tag> = reader.value()?;
         if write_tags.len() as u64 > writes {
             return corrupt("more tags than writes");
         }
-        let entries = many(&mut reader, restore_entry)?;
-        let unreported = many(&mut reader, restore_entry)?;
+        let (entries, unreported): (Vec<Entry>, VecDeque<Entry>) = (reader.value()?, reader.value()?);
         self.device.restore(reader.rest())?;
         let key = |(submission, entry): (u64, &Entry)| (entry.complete_ns, submission);
         self.undecided = (0..).zip(&entries).filter(|(_, entry)| !entry.decided).map(key).collect();
         self.tags = entries.iter().map(|entry| entry.tag).collect();
         self.outstanding = (0..).zip(&entries).map(|(submission, entry)| (key((submission, entry)), *entry)).collect();
         self.submissions = entries.len() as u64;
-        self.off_ns = off.checked_sub(1);
-        (self.now_ns, self.last_submit_ns) = (now_ns, last_submit_ns);
+        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off_ns);
         (self.writes, self.write_tags) = (writes, write_tags);
         (self.reports_persisted, self.unreported) = (reports_persisted, unreported);
         Ok(())
     }
 }
 
-fn save_entry(out: &mut Writer, entry: &Entry) {
-    let Entry { tag, kind, offset_bytes, length_bytes, complete_ns, status, decided, write } = *entry;
-    out.words([tag.0, kind as u64, offset_bytes, length_bytes, complete_ns, u64::from(decided), write]);
-    status_words::save(out, status);
-}
-
-fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
-    let tag = Tag(reader.word()?);
-    let kind = status_words::kind_of(reader.word()?)?;
-    let (offset_bytes, length_bytes) = (reader.word()?, reader.word()?);
-    let (complete_ns, decided) = (reader.word()?, reader.below(2, "neither yes nor no")? == 1);
-    let write = reader.word()?;
-    Ok(Entry {
-        tag,
-        kind,
-        offset_bytes,
-        length_bytes,
-        complete_ns,
-        decided,
-        write,
-        status: status_words::restore(reader)?,
-    })
-}
-
-/// A list with its length.
-fn many<T>(
-    reader: &mut Reader,
-    mut one: impl FnMut(&mut Reader) -> Result<T, StateError>,
-) -> Result<VecDeque<T>, StateError> {
-    (0..reader.word()?).map(|_| one(reader)).collect()
-}
-
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedImmediate> ManagedDevice for QueueAdapter<D> {
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.device.page_sizes()
-    }
-
-    fn basics(&self) -> &Basics {
-        self.device.basics()
-    }
-
-    fn life(&self) -> Life {
-        self.device.life()
+    forward! { device;
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref basics() -> &Basics;
+        ref life() -> Life;
     }
 
     fn may_lag(&self) -> bool {

@@ -44,6 +44,7 @@ use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
 use crate::saved_state::StateError;
+use serde::{Deserialize, Serialize};
 
 /// A device that does more steps than these at one instant is broken.
 pub const STEPS_MAX: u32 = 1 << 20;
@@ -51,11 +52,11 @@ pub const STEPS_MAX: u32 = 1 << 20;
 /// Identifier of a request, chosen by the host: opaque to the device, unique among the outstanding requests. [`Loss`]
 /// and [`DurableExtent`] refer to requests that may have completed, by their tag; a host that asks for these does not use
 /// a tag again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tag(pub u64);
 
 /// A request on its way to a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
     /// The operation, and its submission time.
     pub request: Request,
@@ -84,7 +85,7 @@ pub struct TaggedCompletion {
 }
 
 /// A part of a write or discard that no power cut at or after `at_ns` loses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurableExtent {
     /// Identifier of the request.
     pub tag: Tag,

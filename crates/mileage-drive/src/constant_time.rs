@@ -15,17 +15,17 @@ use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
 use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
-use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::saved_state::{Format, StateError, reachable, saved_fields};
 use crate::splitmix::draw;
-use crate::status_words;
+use serde::{Deserialize, Serialize};
 
-const FORMAT: Format = Format { magic: "MILECONS", version: 1 };
+const FORMAT: Format = Format { magic: "MILECONS", version: 2 };
 const SECTOR_BYTES: u32 = 512;
 const COUNTERS: &[&str] = &["requests_read", "requests_written", "requests_discarded", "requests_flushed"];
 const NEVER: u64 = u64::MAX;
 
 /// A request that has not ended, or whose effect is not durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     request: Request,
     tag: Tag,
@@ -279,58 +279,30 @@ impl BlockDevice for ConstantTime {
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(self.fingerprint());
-        out.words([self.now_ns, self.now_ns.max(self.last_submit_ns), self.off_ns.map_or(0, |at_ns| at_ns + 1)]);
-        out.words([self.free_ns, u64::from(self.reports_persisted)]);
-        out.words(self.counters);
-        out.word(self.entries.len() as u64);
-        self.entries.iter().for_each(|entry| save_entry(&mut out, entry));
+        out.value(&self.now_ns.max(self.last_submit_ns));
+        self.save_fields(&mut out);
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, self.fingerprint(), &self.basics.name)?;
-        let (now_ns, last_submit_ns, off) = (reader.instant()?, reader.instant()?, reader.instant()?);
-        let (free_ns, reports) = (reader.instant()?, reader.below(2, "neither yes nor no")?);
-        let mut counters = [0; COUNTERS.len()];
-        for counter in &mut counters {
-            *counter = reader.instant()?;
-        }
-        let entries: Result<Vec<Entry>, StateError> = (0..reader.word()?).map(|_| restore_entry(&mut reader)).collect();
-        let entries = entries?;
+        let mut new = self.clone();
+        new.last_submit_ns = reader.value()?;
+        new.restore_fields(&mut reader)?;
         reader.end()?;
-        (self.now_ns, self.last_submit_ns, self.off_ns, self.free_ns) =
-            (now_ns, last_submit_ns, off.checked_sub(1), free_ns);
-        (self.reports_persisted, self.counters, self.entries) = (reports == 1, counters, entries);
+        reachable([new.now_ns, new.last_submit_ns, new.free_ns])?;
+        *self = new;
         Ok(())
     }
 }
 
 impl ConstantTime {
+    saved_fields!(now_ns, off_ns, free_ns, reports_persisted, counters, entries);
+
     /// Hash of all figures that determine the behaviour of the device.
     fn fingerprint(&self) -> u64 {
         [self.basics.capacity_bytes, self.service_ns, self.persist_ns].into_iter().fold(0, draw)
     }
-}
-
-fn save_entry(out: &mut Writer, entry: &Entry) {
-    let Entry { request, tag, refusal, complete_ns, durable_ns } = *entry;
-    let Request { kind, fua, offset_bytes, length_bytes, submit_ns } = request;
-    out.words([kind as u64, u64::from(fua), offset_bytes, length_bytes, submit_ns, tag.0, complete_ns, durable_ns]);
-    status_words::save(out, refusal.map_or(Status::Done, Status::Refused));
-}
-
-fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
-    let kind = status_words::kind_of(reader.word()?)?;
-    let fua = reader.below(2, "neither yes nor no")? == 1;
-    let (offset_bytes, length_bytes, submit_ns) = (reader.word()?, reader.word()?, reader.instant()?);
-    let (tag, complete_ns, durable_ns) = (Tag(reader.word()?), reader.word()?, reader.word()?);
-    let refusal = match status_words::restore(reader)? {
-        Status::Done => None,
-        Status::Refused(refusal) => Some(refusal),
-        _ => return corrupt("a request that is neither served nor refused"),
-    };
-    let request = Request { kind, fua, offset_bytes, length_bytes, submit_ns };
-    Ok(Entry { request, tag, refusal, complete_ns, durable_ns })
 }
 
 #[deny(clippy::missing_trait_methods)]

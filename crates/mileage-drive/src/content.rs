@@ -3,11 +3,12 @@
 //! Content travels with the request. Below a file system or a stripe a sector has another address than in the workload, so
 //! that its bytes could not be computed from the address; they follow from seed, generation and the sector's origin.
 
-use crate::saved_state::{Reader, StateError, Writer, corrupt};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Content of a write request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<Node>", try_from = "Vec<Node>")]
 pub enum Content {
     /// Nobody keeps it.
     #[default]
@@ -54,40 +55,50 @@ impl Content {
 /// Contents of contents: none that is made here is deeper.
 const DEPTH_MAX: u32 = 8;
 
-/// Write a content into a state.
-pub(crate) fn save(out: &mut Writer, content: &Content) {
-    match content {
-        Content::Unknown => out.word(0),
-        Content::Synthetic { seed, generation, first_sector } => out.words([1, *seed, *generation, *first_sector]),
-        Content::Xor(parts) => {
-            out.words([2, parts.len() as u64]);
-            parts.iter().for_each(|part| save(out, part));
-        }
-        Content::Bytes(bytes) => {
-            out.words([3, bytes.len() as u64]);
-            out.bytes(bytes);
+/// A content in a saved state, where the parts of a [`Content::Xor`] follow it: a forged one cannot be nested without end.
+#[derive(Serialize, Deserialize)]
+enum Node {
+    Unknown,
+    Synthetic { seed: u64, generation: u64, first_sector: u64 },
+    Xor(u32),
+    Bytes(Arc<[u8]>),
+}
+
+impl From<Content> for Vec<Node> {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Unknown => vec![Node::Unknown],
+            Content::Synthetic { seed, generation, first_sector } => {
+                vec![Node::Synthetic { seed, generation, first_sector }]
+            }
+            Content::Bytes(bytes) => vec![Node::Bytes(bytes)],
+            Content::Xor(parts) => {
+                let inner = parts.iter().flat_map(|part| Self::from(part.clone()));
+                [Node::Xor(parts.len() as u32)].into_iter().chain(inner).collect()
+            }
         }
     }
 }
 
-/// Read what [`save`] wrote.
-pub(crate) fn restore(reader: &mut Reader) -> Result<Content, StateError> {
-    restore_at(reader, 0)
+impl TryFrom<Vec<Node>> for Content {
+    type Error = &'static str;
+
+    fn try_from(nodes: Vec<Node>) -> Result<Self, Self::Error> {
+        let mut nodes = nodes.into_iter();
+        let content = joined(&mut nodes, 0).ok_or("a content that ends too early or is nested too deep")?;
+        if nodes.next().is_none() { Ok(content) } else { Err("a content behind a content") }
+    }
 }
 
-fn restore_at(reader: &mut Reader, depth: u32) -> Result<Content, StateError> {
-    match reader.word()? {
-        0 => Ok(Content::Unknown),
-        1 => Ok(Content::Synthetic { seed: reader.word()?, generation: reader.word()?, first_sector: reader.word()? }),
-        2 if depth < DEPTH_MAX => {
-            let parts: Result<Vec<Content>, StateError> =
-                (0..reader.word()?).map(|_| restore_at(reader, depth + 1)).collect();
-            Ok(Content::Xor(parts?.into()))
+fn joined(nodes: &mut impl Iterator<Item = Node>, depth: u32) -> Option<Content> {
+    Some(match nodes.next()? {
+        Node::Unknown => Content::Unknown,
+        Node::Synthetic { seed, generation, first_sector } => Content::Synthetic { seed, generation, first_sector },
+        Node::Bytes(bytes) => Content::Bytes(bytes),
+        Node::Xor(_) if depth == DEPTH_MAX => return None,
+        Node::Xor(parts) => {
+            let parts: Option<Vec<Content>> = (0..parts).map(|_| joined(nodes, depth + 1)).collect();
+            Content::Xor(parts?.into())
         }
-        3 => {
-            let length = reader.word()? as usize;
-            Ok(Content::Bytes(reader.slice(length)?.into()))
-        }
-        _ => corrupt("a content of a kind that does not exist"),
-    }
+    })
 }

@@ -8,16 +8,17 @@
 //! Of overlapping writes that are outstanding at the same time the one that the device decided last is the newest.
 
 use crate::block_device::{Decisions, DurableExtent, Fate, Loss, Submission, Tag};
-use crate::content::{self, Content};
+use crate::content::Content;
 use crate::device::{RequestKind, Status};
-use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::saved_state::{Format, StateError, corrupt, saved_fields};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const FORMAT: Format = Format { magic: "MILECONT", version: 1 };
+const FORMAT: Format = Format { magic: "MILECONT", version: 2 };
 const NEVER: u64 = u64::MAX;
 
 /// Stored content of one sector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoredContent {
     /// Nothing was written, or it was discarded.
     Nothing,
@@ -39,7 +40,7 @@ impl StoredContent {
 }
 
 /// A write or discard that may not be durable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Version {
     tag: Tag,
     from: u64,
@@ -176,18 +177,12 @@ impl ContentStore {
         view.into_iter().map(|(from, (length, stored))| (from, length, stored)).collect()
     }
 
+    saved_fields!(extents, versions, decided);
+
     /// The store as bytes.
     pub fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(u64::from(self.sector_bytes));
-        out.words([self.extents.len() as u64, self.versions.len() as u64, self.decided as u64]);
-        for (from, (length, stored)) in &self.extents {
-            out.words([*from, *length]);
-            save_stored(&mut out, stored);
-        }
-        for Version { tag, from, length, stored, complete_ns, durable_sectors } in &self.versions {
-            out.words([tag.0, *from, *length, *complete_ns, *durable_sectors]);
-            save_stored(&mut out, stored);
-        }
+        self.save_fields(&mut out);
         Format::end(out)
     }
 
@@ -197,22 +192,11 @@ impl ContentStore {
     /// What is wrong with the bytes.
     pub fn restored(sector_bytes: u32, state: &[u8]) -> Result<Self, StateError> {
         let mut reader = FORMAT.open(state, u64::from(sector_bytes), "the content store")?;
-        let (extents, versions, decided) = (reader.word()?, reader.word()?, reader.word()?);
         let mut store = Self::new(sector_bytes);
-        for _ in 0..extents {
-            let (from, length) = (reader.word()?, reader.word()?);
-            store.extents.insert(from, (length, restore_stored(&mut reader)?));
-        }
-        for _ in 0..versions {
-            let (tag, from, length) = (Tag(reader.word()?), reader.word()?, reader.word()?);
-            let (complete_ns, durable_sectors) = (reader.word()?, reader.word()?);
-            let stored = restore_stored(&mut reader)?;
-            store.versions.push(Version { tag, from, length, stored, complete_ns, durable_sectors });
-        }
-        if decided > versions {
+        store.restore_fields(&mut reader)?;
+        if store.decided > store.versions.len() {
             return corrupt("more decided versions than there are");
         }
-        store.decided = decided as usize;
         reader.end()?;
         Ok(store)
     }
@@ -243,27 +227,5 @@ fn put_into(
     }
     if stored != StoredContent::Nothing && length > 0 {
         extents.insert(from, (length, stored));
-    }
-}
-
-fn save_stored(out: &mut Writer, stored: &StoredContent) {
-    match stored {
-        StoredContent::Nothing => out.word(0),
-        StoredContent::Torn => out.word(1),
-        StoredContent::Unreadable => out.word(2),
-        StoredContent::Written(content) => {
-            out.word(3);
-            content::save(out, content);
-        }
-    }
-}
-
-fn restore_stored(reader: &mut Reader) -> Result<StoredContent, StateError> {
-    match reader.word()? {
-        0 => Ok(StoredContent::Nothing),
-        1 => Ok(StoredContent::Torn),
-        2 => Ok(StoredContent::Unreadable),
-        3 => Ok(StoredContent::Written(content::restore(reader)?)),
-        _ => corrupt("a sector that holds something that does not exist"),
     }
 }

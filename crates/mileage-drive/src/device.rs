@@ -2,9 +2,10 @@
 
 use mileage_units::format_bytes;
 use mileage_workload::{Op, OpKind};
+use serde::{Deserialize, Serialize};
 
 /// Kind of a block operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RequestKind {
     /// Read the range.
     Read,
@@ -17,7 +18,7 @@ pub enum RequestKind {
 }
 
 /// One block operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Kind of the operation.
     pub kind: RequestKind,
@@ -51,7 +52,7 @@ impl Request {
 }
 
 /// Why an operation was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// It ends behind the last byte of the drive.
     #[error("the range of {} at {offset_bytes} ends behind the drive's capacity of {capacity_bytes} bytes", format_bytes(*.length_bytes))]
@@ -103,7 +104,7 @@ pub enum Refusal {
 }
 
 /// Why a drive is worn out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum WornOut {
     /// Its blocks were erased as often as they are rated for, on average.
     #[error("its rated cycles are used up")]
@@ -117,7 +118,7 @@ pub enum WornOut {
 }
 
 /// How an operation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// Done.
     Done,

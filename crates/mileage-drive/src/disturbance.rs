@@ -10,26 +10,20 @@ use crate::block_device::{
     BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
     Submission, Tag, TaggedCompletion,
 };
-use crate::content;
-use crate::counter_name_lists::joined;
 use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
-use crate::fault_schedule;
+use crate::fault_injector::FaultInjector;
+use crate::forward::forward;
 use crate::management::PowerCutError;
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
-use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
-use crate::status_words;
+use crate::saved_state::{Format, StateError, corrupt, reachable};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
-const FORMAT: Format = Format { magic: "MILEDIST", version: 1 };
-const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
-const STALLED: usize = 0;
-const STALL_WAIT: usize = 1;
-const LOST: usize = 2;
-const DROPPED: usize = 3;
+const FORMAT: Format = Format { magic: "MILEDIST", version: 2 };
 
 /// A request that has not completed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     submission: Submission,
     /// Time at which the inner device receives it.
@@ -45,18 +39,15 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct DisturbedDevice<D> {
     inner: D,
-    faults: Faults,
+    faults: FaultInjector,
     slower_ns: u64,
     now_ns: u64,
     last_submit_ns: u64,
     off_ns: Option<u64>,
-    /// Commands that were not refused by their form.
-    commands: u64,
     submissions: u64,
     /// Outstanding requests, in the order of submission.
     entries: BTreeMap<u64, Entry>,
     tags: HashMap<Tag, u64>,
-    counters: [u64; COUNTERS.len()],
 }
 
 impl<D: ManagedDevice> DisturbedDevice<D> {
@@ -74,16 +65,14 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
         let now_ns = inner.now_ns();
         Self {
             inner,
-            faults,
+            faults: FaultInjector::new(faults),
             slower_ns,
             now_ns,
             last_submit_ns: now_ns,
             off_ns: None,
-            commands: 0,
             submissions: 0,
             entries: BTreeMap::new(),
             tags: HashMap::new(),
-            counters: [0; COUNTERS.len()],
         }
     }
 
@@ -92,31 +81,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
         &self.inner
     }
 
-    fn drop_off_ns(&self) -> u64 {
-        self.faults.drop_off_ns.unwrap_or(u64::MAX)
-    }
-
     /// End time and outcome for the host, of a request that the inner device ends at `complete_ns` with `status`.
     fn answer(&mut self, forward_ns: u64, submit_ns: u64, complete_ns: u64, status: Status) -> (u64, Status) {
         if let Status::Refused(_) = status {
             return (complete_ns, status);
         }
-        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
-        // A stall delays a request twice: on its way to the device, and its answer on the way back.
-        let waited_ns = (forward_ns - submit_ns) + (answered_ns - complete_ns);
-        self.counters[STALLED] += u64::from(waited_ns > 0);
-        self.counters[STALL_WAIT] += waited_ns;
-        self.unless_dropped(answered_ns + self.slower_ns, status)
-    }
-
-    fn unless_dropped(&mut self, complete_ns: u64, status: Status) -> (u64, Status) {
-        let at_ns = self.drop_off_ns();
-        if complete_ns <= at_ns {
-            self.counters[LOST] += u64::from(matches!(status, Status::TimedOut { .. }));
-            return (complete_ns, status);
-        }
-        self.counters[DROPPED] += 1;
-        (at_ns, Status::DroppedOff { at_ns })
+        let answered_ns = self.faults.stalled(submit_ns, forward_ns, complete_ns);
+        self.faults.unless_dropped(answered_ns + self.slower_ns, status)
     }
 
     /// Accept a request: the time at which the inner device receives it, and its outcome as far as it is known at
@@ -124,7 +95,7 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
     fn receive(&mut self, request: &Request) -> (u64, Option<(u64, Status)>) {
         let submit_ns = request.submit_ns;
         // At the very instant of dropping off the device no longer accepts anything.
-        let dropped_ns = Some(self.drop_off_ns()).filter(|at_ns| submit_ns >= *at_ns);
+        let dropped_ns = Some(self.faults.drop_off_ns).filter(|at_ns| submit_ns >= *at_ns);
         let refusal = match check(request, self.capacity_bytes(), self.sector_bytes()) {
             Err(refusal) => Some(refusal),
             Ok(()) => self.off_ns.or(dropped_ns).map(|at_ns| Refusal::DroppedOff { at_ns }),
@@ -133,13 +104,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
             return (submit_ns, Some((submit_ns, Status::Refused(refusal))));
         }
         // A lost command never reaches the device, so it changes nothing there and the host waits for its time-out.
-        let lost = fault_schedule::loses(self.faults, self.commands);
-        self.commands += 1;
-        if let Some(timeout_ns) = lost {
-            let end = self.unless_dropped(submit_ns.saturating_add(timeout_ns), Status::TimedOut { timeout_ns });
+        let time_out = self.faults.time_out();
+        self.faults.record.commands += 1;
+        if let Some(timeout_ns) = time_out {
+            let end = self.faults.unless_dropped(submit_ns.saturating_add(timeout_ns), Status::TimedOut { timeout_ns });
             return (submit_ns, Some(end));
         }
-        (fault_schedule::answered(self.faults, submit_ns), None)
+        (self.faults.answered(submit_ns), None)
     }
 
     /// Hand what is due at this instant over to the device inside.
@@ -158,19 +129,20 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
 
     /// Time of this wrapper's own next action: inform the host, hand over, drop off.
     fn own_event_ns(&self) -> Option<u64> {
+        let gone_ns = self.faults.drop_off_ns;
         let at_ns = |entry: &Entry| match (entry.is_decided, entry.end) {
             // The host knows the outcome, so nothing is left to do for it.
             (true, _) => None,
             (false, Some(_)) => Some(entry.submission.request.submit_ns),
-            (false, None) if entry.was_forwarded => self.faults.drop_off_ns,
-            (false, None) => Some(entry.forward_ns.min(self.drop_off_ns())),
+            (false, None) if entry.was_forwarded => Some(gone_ns).filter(|at_ns| *at_ns < u64::MAX),
+            (false, None) => Some(entry.forward_ns.min(gone_ns)),
         };
         self.entries.values().filter_map(at_ns).min()
     }
 
     /// Decide what is due at this instant.
     fn decide(&mut self, at_ns: u64, out: &mut Decisions) -> Result<(), Misuse> {
-        if at_ns < self.drop_off_ns() {
+        if at_ns < self.faults.drop_off_ns {
             self.forward(at_ns)?;
         }
         let mut inner = Decisions::default();
@@ -185,12 +157,12 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
             let end = self.answer(entry.forward_ns, entry.submission.request.submit_ns, complete_ns, status);
             self.entries.entry(sequence).and_modify(|entry| entry.end = Some(end));
         }
-        let drops = at_ns >= self.drop_off_ns();
-        let status = Status::DroppedOff { at_ns: self.drop_off_ns() };
+        let drops = at_ns >= self.faults.drop_off_ns;
+        let status = Status::DroppedOff { at_ns: self.faults.drop_off_ns };
         for entry in self.entries.values_mut().filter(|entry| !entry.is_decided) {
             if drops && entry.end.is_none() {
-                entry.end = Some((self.faults.drop_off_ns.unwrap_or(at_ns), status));
-                self.counters[DROPPED] += 1;
+                entry.end = Some((self.faults.drop_off_ns, status));
+                self.faults.record.dropped += 1;
             }
             if let Some((complete_ns, status)) = entry.end.filter(|_| entry.submission.request.submit_ns <= at_ns) {
                 entry.is_decided = true;
@@ -239,16 +211,13 @@ impl<D: ManagedDevice> DisturbedDevice<D> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.inner.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.inner.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.inner.page_bytes()
+    forward! { inner;
+        ref capacity_bytes() -> u64;
+        ref sector_bytes() -> u32;
+        ref page_bytes() -> u32;
+        mut report_persisted(wanted: bool);
+        ref gauge_names() -> &'static [&'static str];
+        ref gauges(out: &mut [u64]);
     }
 
     fn now_ns(&self) -> u64 {
@@ -295,10 +264,6 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
         own.into_iter().chain(self.inner.next_event()).min()
     }
 
-    fn report_persisted(&mut self, wanted: bool) {
-        self.inner.report_persisted(wanted);
-    }
-
     /// Losses of the inner device, and of requests that it has not received completely.
     fn losses(&self, offset_bytes: u64, length_bytes: u64, cut: PowerCut) -> Result<Vec<Loss>, PowerCutError> {
         self.can_cut(cut.at_ns)?;
@@ -318,101 +283,53 @@ impl<D: ManagedDevice> BlockDevice for DisturbedDevice<D> {
     }
 
     fn counter_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS])
+        FaultInjector::names(self.inner.counter_names(), &[])
     }
 
     fn counters(&self, out: &mut [u64]) {
-        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
-        self.inner.counters(inner);
-        own.copy_from_slice(&self.counters);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.inner.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.inner.gauges(out);
+        self.faults.counters(out, |out| self.inner.counters(out));
     }
 
     fn series_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
+        FaultInjector::names(self.inner.counter_names(), self.inner.gauge_names())
     }
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        let earliest_ns = self.now_ns.max(self.last_submit_ns);
-        out.words([self.now_ns, earliest_ns, self.off_ns.map_or(0, |at_ns| at_ns + 1), self.commands]);
-        out.words(self.counters);
-        out.word(self.entries.len() as u64);
-        for entry in self.entries.values() {
-            save_entry(&mut out, entry);
-        }
+        out.value(&self.now_ns.max(self.last_submit_ns));
+        out.value(&self.entries.values().collect::<Vec<_>>());
+        out.value(&(self.now_ns, self.off_ns, self.faults.record));
         out.bytes(&self.inner.save());
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let (now_ns, last_submit_ns, off) = (reader.instant()?, reader.instant()?, reader.instant()?);
-        let commands = reader.instant()?;
-        let mut counters = [0; COUNTERS.len()];
-        for counter in &mut counters {
-            *counter = reader.instant()?;
+        let (last_submit_ns, entries): (u64, Vec<Entry>) = (reader.value()?, reader.value()?);
+        if entries.iter().any(|entry| entry.is_decided && entry.end.is_none()) {
+            return corrupt("a request was decided, and nothing says how");
         }
-        let entries: Result<BTreeMap<u64, Entry>, StateError> =
-            (0..reader.word()?).map(|at| Ok((at, restore_entry(&mut reader)?))).collect();
-        let entries = entries?;
+        let (now_ns, off_ns, record) = reader.value()?;
+        reachable([now_ns, last_submit_ns])?;
         self.inner.restore(reader.rest())?;
         self.submissions = entries.len() as u64;
-        self.tags = entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
-        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off.checked_sub(1));
-        (self.commands, self.counters, self.entries) = (commands, counters, entries);
+        self.entries = (0..).zip(entries).collect();
+        self.tags = self.entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
+        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off_ns);
+        self.faults.record = record;
         Ok(())
     }
 }
 
-fn save_entry(out: &mut Writer, entry: &Entry) {
-    let Entry { submission: Submission { request, content, tag }, forward_ns, was_forwarded, end, is_decided } = entry;
-    let Request { kind, fua, offset_bytes, length_bytes, submit_ns } = *request;
-    out.words([tag.0, kind as u64, u64::from(fua), offset_bytes, length_bytes, submit_ns, *forward_ns]);
-    out.words([u64::from(*was_forwarded), u64::from(*is_decided), u64::from(end.is_some())]);
-    if let Some((complete_ns, status)) = end {
-        out.word(*complete_ns);
-        status_words::save(out, *status);
-    }
-    content::save(out, content);
-}
-
-fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
-    let tag = Tag(reader.word()?);
-    let kind = status_words::kind_of(reader.word()?)?;
-    let yes = |reader: &mut Reader| Ok::<bool, StateError>(reader.below(2, "neither yes nor no")? == 1);
-    let fua = yes(reader)?;
-    let (offset_bytes, length_bytes, submit_ns) = (reader.word()?, reader.word()?, reader.instant()?);
-    let forward_ns = reader.instant()?;
-    let (was_forwarded, is_decided, has_end) = (yes(reader)?, yes(reader)?, yes(reader)?);
-    let end = if has_end { Some((reader.word()?, status_words::restore(reader)?)) } else { None };
-    if is_decided && end.is_none() {
-        return corrupt("a request was decided, and nothing says how");
-    }
-    let request = Request { kind, fua, offset_bytes, length_bytes, submit_ns };
-    let submission = Submission { request, content: content::restore(reader)?, tag };
-    Ok(Entry { submission, forward_ns, was_forwarded, end, is_decided })
-}
-
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.inner.page_sizes()
-    }
-
-    fn basics(&self) -> &Basics {
-        self.inner.basics()
+    forward! { inner;
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref basics() -> &Basics;
     }
 
     fn life(&self) -> Life {
-        if self.now_ns >= self.drop_off_ns() { Life::DroppedOff } else { self.inner.life() }
+        if self.now_ns >= self.faults.drop_off_ns { Life::DroppedOff } else { self.inner.life() }
     }
 
     /// Nothing happens to a device that dropped off.
@@ -424,7 +341,7 @@ impl<D: ManagedDevice> ManagedDevice for DisturbedDevice<D> {
         if !self.entries.is_empty() {
             return Err(ManagementError::Busy { outstanding: self.entries.len() as u64 });
         }
-        if self.now_ns < self.drop_off_ns() {
+        if self.now_ns < self.faults.drop_off_ns {
             self.inner.purge()?;
             self.now_ns = self.now_ns.max(self.inner.now_ns());
         }

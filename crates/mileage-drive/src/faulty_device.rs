@@ -13,49 +13,35 @@
 //! # Not modelled
 //! Resets that abort other commands, and devices that come back slower or empty.
 
-use crate::counter_name_lists::joined;
 use crate::device::{Completion, Life, Refusal, Request, Status, check};
-use crate::fault_schedule;
+use crate::fault_injector::FaultInjector;
+use crate::forward::forward;
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, Faults};
-use crate::saved_state::{StateError, checksum, corrupt, starts_with};
+use crate::saved_state::{Format, StateError, reachable};
 use mileage_workload::{Op, Workload};
 
-const MAGIC: &str = "MILEFLTY";
-/// Magic, checksum, clock, commands, counters.
-const HEADER_BYTES: usize = 8 * (4 + COUNTERS.len());
-
-const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
-/// 36 years.
-const LATEST_NS: u64 = 1 << 60;
-
-const STALLED: usize = 0;
-const STALL_WAIT: usize = 1;
-const LOST: usize = 2;
-const DROPPED: usize = 3;
+const FORMAT: Format = Format { magic: "MILEFLTY", version: 2 };
 
 /// A device wrapped with injected faults.
 #[derive(Clone, Debug)]
 pub struct Faulty<D> {
     inner: D,
-    faults: Faults,
+    faults: FaultInjector,
     now_ns: u64,
-    /// Commands that were not refused, so far.
-    commands: u64,
-    counters: [u64; COUNTERS.len()],
 }
 
 impl<D: Immediate> Faulty<D> {
     /// A device with these faults.
     pub fn new(inner: D, faults: Faults) -> Self {
-        Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
+        Self { now_ns: inner.now_ns(), inner, faults: FaultInjector::new(faults) }
     }
 
     /// Whether the device has dropped off.
     pub fn dropped_off(&self) -> bool {
-        self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
+        self.now_ns >= self.faults.drop_off_ns
     }
 
     fn begin(&mut self, submit_ns: u64) {
@@ -65,31 +51,27 @@ impl<D: Immediate> Faulty<D> {
 
     /// A command that is not lost: its answer, if nothing drops off.
     fn ask(&mut self, request: &Request) -> Completion {
-        let submit_ns = fault_schedule::answered(self.faults, request.submit_ns);
+        let submit_ns = self.faults.answered(request.submit_ns);
         let Completion { complete_ns, status } = self.inner.submit_one(&Request { submit_ns, ..*request });
         if let Status::Refused(_) = status {
             return Completion { complete_ns: request.submit_ns, status };
         }
-        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
-        let waited_ns = (submit_ns - request.submit_ns) + (answered_ns - complete_ns);
-        self.counters[STALLED] += u64::from(waited_ns > 0);
-        self.counters[STALL_WAIT] += waited_ns;
-        Completion { complete_ns: answered_ns, status }
+        Completion { complete_ns: self.faults.stalled(request.submit_ns, submit_ns, complete_ns), status }
     }
 }
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: Immediate> Immediate for Faulty<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.inner.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.inner.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.inner.page_bytes()
+    forward! { inner;
+        ref capacity_bytes() -> u64;
+        ref sector_bytes() -> u32;
+        ref page_bytes() -> u32;
+        mut prefetch(later: &[Op], soon: &[Op]);
+        mut look_at_content(workload: Option<&Workload>) -> bool;
+        mut begin_lap(lap: u32);
+        mut page_sizes() -> Option<&mut PageSizes>;
+        ref gauge_names() -> &'static [&'static str];
+        ref gauges(out: &mut [u64]);
     }
 
     fn now_ns(&self) -> u64 {
@@ -116,12 +98,11 @@ impl<D: Immediate> Immediate for Faulty<D> {
         if let Err(refusal) = check(request, self.capacity_bytes(), self.sector_bytes()) {
             return refused(refusal);
         }
-        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        let gone_ns = self.faults.drop_off_ns;
         if self.now_ns.max(submit_ns) >= gone_ns {
             return refused(Refusal::DroppedOff { at_ns: gone_ns });
         }
-        let lost = fault_schedule::loses(self.faults, self.commands);
-        let mut completion = if let Some(timeout_ns) = lost {
+        let completion = if let Some(timeout_ns) = self.faults.time_out() {
             self.begin(submit_ns);
             Completion { complete_ns: submit_ns.saturating_add(timeout_ns), status: Status::TimedOut { timeout_ns } }
         } else {
@@ -131,81 +112,36 @@ impl<D: Immediate> Immediate for Faulty<D> {
             return completion;
         }
         self.now_ns = self.now_ns.max(submit_ns);
-        self.commands += 1;
-        if completion.complete_ns > gone_ns {
-            completion = Completion { complete_ns: gone_ns, status: Status::DroppedOff { at_ns: gone_ns } };
-            self.counters[DROPPED] += 1;
-        } else {
-            self.counters[LOST] += u64::from(lost.is_some());
-        }
-        completion
-    }
-
-    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
-        self.inner.prefetch(later, soon);
-    }
-
-    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
-        self.inner.look_at_content(workload)
-    }
-
-    fn begin_lap(&mut self, lap: u32) {
-        self.inner.begin_lap(lap);
-    }
-
-    fn page_sizes(&mut self) -> Option<&mut PageSizes> {
-        self.inner.page_sizes()
+        self.faults.record.commands += 1;
+        let (complete_ns, status) = self.faults.unless_dropped(completion.complete_ns, completion.status);
+        Completion { complete_ns, status }
     }
 
     fn counter_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS])
+        FaultInjector::names(self.inner.counter_names(), &[])
     }
 
     fn counters(&self, out: &mut [u64]) {
-        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
-        self.inner.counters(inner);
-        own.copy_from_slice(&self.counters);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.inner.gauge_names()
+        self.faults.counters(out, |out| self.inner.counters(out));
     }
 
     fn series_names(&self) -> &'static [&'static str] {
-        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.inner.gauges(out);
+        FaultInjector::names(self.inner.counter_names(), self.inner.gauge_names())
     }
 
     fn save(&self) -> Vec<u8> {
-        let inner = self.inner.save();
-        let own = [self.now_ns, self.commands].into_iter().chain(self.counters);
-        let mut body: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
-        body.extend(inner);
-        [MAGIC.as_bytes(), &checksum(&body).to_le_bytes(), &body].concat()
+        let mut out = FORMAT.begin(0);
+        out.value(&(self.now_ns, self.faults.record));
+        out.bytes(&self.inner.save());
+        Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
-        let Some((header, inner)) = state.split_at_checked(HEADER_BYTES) else {
-            return Err(StateError::Truncated { found: state.len(), expected: HEADER_BYTES });
-        };
-        starts_with(header, MAGIC)?;
-        let words = header.as_chunks::<8>().0;
-        let mut words = words[1..].iter().map(|word| u64::from_le_bytes(*word));
-        let mut word = || words.next().unwrap_or(0);
-        let (expected, found) = (word(), checksum(&state[16..]));
-        if found != expected {
-            return Err(StateError::Checksum { found, expected });
-        }
-        let (now_ns, commands) = (word(), word());
-        let counters = [word(), word(), word(), word()];
-        if [now_ns, commands].into_iter().chain(counters).any(|value| value >= LATEST_NS) {
-            return corrupt("an instant or a number that no drive reaches");
-        }
-        self.inner.restore(inner)?;
-        (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);
+        let mut reader = FORMAT.open(state, 0, "")?;
+        let (now_ns, record) = reader.value()?;
+        reachable([now_ns])?;
+        self.inner.restore(reader.rest())?;
+        (self.now_ns, self.faults.record) = (now_ns, record);
         Ok(())
     }
 }
@@ -254,9 +190,9 @@ impl<D: ManagedImmediate> ManagedImmediate for Faulty<D> {
             return Err(PowerCutError::Stalled { at_ns, until_ns });
         }
         let mut undurable = self.inner.undurable_at(at_ns)?;
-        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        let gone_ns = self.faults.drop_off_ns;
         for part in undurable.iter_mut().flat_map(|it| &mut it.parts) {
-            let answered_ns = fault_schedule::answered(self.faults, part.acknowledged_ns);
+            let answered_ns = self.faults.answered(part.acknowledged_ns);
             part.acknowledged_ns = if answered_ns > gone_ns { u64::MAX } else { answered_ns };
         }
         Ok(undurable)

@@ -36,13 +36,13 @@ const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 /// # Errors
 /// The workload is not valid, or does not fit the device. What the device refuses during the run ends it with
 /// `error` set in the record.
-pub fn run<D: Immediate, O: Observer>(
+pub fn run<D: Immediate + ?Sized, O: Observer>(
     device: &mut D,
     workload: &Workload,
     observer: &mut O,
     poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_on(AtOnce(device), workload, observer, poll)
+    run_driven(AtOnce(device), workload, observer, poll)
 }
 
 /// As [`run`], on a device of the general form. What it does in the background while nothing is outstanding is left to the
@@ -56,11 +56,15 @@ pub fn run_general<D: ManagedDevice, O: Observer>(
     observer: &mut O,
     poll: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    run_on(device, workload, observer, poll)
+    run_driven(device, workload, observer, poll)
 }
 
+/// As [`run`], on whatever the loop can drive, for example a modelled host above a drive.
+///
+/// # Errors
+/// Those of [`run`].
 #[inline]
-pub(crate) fn run_on<S: RunnerDevice, O: Observer>(
+pub fn run_driven<S: RunnerDevice, O: Observer>(
     mut device: S,
     workload: &Workload,
     observer: &mut O,

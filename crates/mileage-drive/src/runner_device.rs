@@ -3,6 +3,7 @@
 
 use crate::block_device::{ManagedDevice, Misuse};
 use crate::device::{Completion, Request};
+use crate::forward::{forward, forward_facts};
 use crate::immediate_device::Immediate;
 use crate::single_host::SingleHost;
 use mileage_workload::{Op, Workload};
@@ -59,25 +60,17 @@ pub trait RunnerDevice {
 }
 
 /// An [`Immediate`] device as a [`RunnerDevice`].
-pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
+pub(crate) struct AtOnce<'a, D: ?Sized>(pub &'a mut D);
 
-impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {
+impl<D: Immediate + ?Sized> RunnerDevice for AtOnce<'_, D> {
     const AT_ONCE: bool = true;
 
-    fn capacity_bytes(&self) -> u64 {
-        self.0.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.0.sector_bytes()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.0.now_ns()
-    }
-
-    fn advance_to(&mut self, now_ns: u64) {
-        self.0.advance_to(now_ns);
+    forward_facts! { [.0] }
+    forward! { [.0] [.0];
+        ref now_ns() -> u64;
+        mut advance_to(now_ns: u64);
+        mut look_at_content(workload: Option<&Workload>) -> bool;
+        mut begin_lap(lap: u32);
     }
 
     #[inline(always)]
@@ -99,42 +92,12 @@ impl<D: Immediate> RunnerDevice for AtOnce<'_, D> {
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         self.0.prefetch(later, soon);
     }
-
-    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
-        self.0.look_at_content(workload)
-    }
-
-    fn begin_lap(&mut self, lap: u32) {
-        self.0.begin_lap(lap);
-    }
-
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.0.counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.0.counters(out);
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.0.gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.0.series_names()
-    }
 }
 
 impl<D: ManagedDevice> RunnerDevice for &mut SingleHost<D> {
     const AT_ONCE: bool = false;
 
-    fn capacity_bytes(&self) -> u64 {
-        self.device().capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.device().sector_bytes()
-    }
+    forward_facts! { [.device()] }
 
     fn now_ns(&self) -> u64 {
         self.device().now_ns()
@@ -164,20 +127,4 @@ impl<D: ManagedDevice> RunnerDevice for &mut SingleHost<D> {
     }
 
     fn begin_lap(&mut self, _: u32) {}
-
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.device().counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.device().counters(out);
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.device().gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.device().series_names()
-    }
 }

@@ -1,8 +1,11 @@
-//! A device's state as bytes: the header that every kind of device writes, numbers in little-endian order, and why bytes
-//! are not the state of a device.
+//! A device's state as bytes: the header that every kind of device writes, values as postcard writes them, large tables in
+//! little-endian order, and why bytes are not the state of a device.
 //!
 //! Header: a magic of eight bytes, the version of what follows, a fingerprint of the figures that decide what the device
 //! does, and a checksum of the rest.
+
+use crate::profile::FigureText;
+use serde::{Deserialize, Serialize};
 
 /// Reason why bytes are not a saved state of this device: what was found, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,6 +82,12 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     mix(state, state >> 29)
 }
 
+/// A hash of figures: of all those that decide what a device does.
+pub(crate) fn fingerprint<'a>(figures: impl IntoIterator<Item = &'a FigureText>) -> u64 {
+    let text: Vec<String> = figures.into_iter().map(|figure| format!("{}={}", figure.name, figure.value)).collect();
+    checksum(text.join("\n").as_bytes())
+}
+
 /// The header of a device's states.
 pub(crate) struct Format {
     /// Eight letters at the start of a saved state, which identify its kind.
@@ -126,7 +135,7 @@ impl Format {
 }
 
 /// Refuse bytes that do not begin so.
-pub(crate) fn starts_with(state: &[u8], magic: &'static str) -> Result<(), StateError> {
+fn starts_with(state: &[u8], magic: &'static str) -> Result<(), StateError> {
     if state.starts_with(magic.as_bytes()) {
         return Ok(());
     }
@@ -151,6 +160,20 @@ impl Writer {
 
     pub(crate) fn word(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
+    }
+
+    /// Any value.
+    pub(crate) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        match postcard::to_extend(value, std::mem::take(&mut self.0)) {
+            Ok(bytes) => self.0 = bytes,
+            Err(error) => unreachable!("a state has nothing that cannot be written: {error}"),
+        }
+    }
+
+    /// The state of a device inside, of which there are several.
+    pub(crate) fn inner(&mut self, state: &[u8]) {
+        self.word(state.len() as u64);
+        self.bytes(state);
     }
 
     pub(crate) fn half(&mut self, value: u32) {
@@ -229,6 +252,32 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.take()?))
     }
 
+    /// What [`Writer::value`] wrote.
+    pub(crate) fn value<T: Deserialize<'a>>(&mut self) -> Result<T, StateError> {
+        match postcard::take_from_bytes(self.bytes) {
+            Ok((value, rest)) => {
+                self.bytes = rest;
+                Ok(value)
+            }
+            Err(postcard::Error::DeserializeUnexpectedEnd) => Err(self.too_short(self.bytes.len() + 1)),
+            Err(_) => corrupt("a value that no device has"),
+        }
+    }
+
+    /// What [`Writer::inner`] wrote.
+    pub(crate) fn inner(&mut self) -> Result<&'a [u8], StateError> {
+        let length = self.word()?;
+        self.slice(length as usize)
+    }
+
+    /// Fill `values` with what [`Writer::words`] wrote.
+    pub(crate) fn words(&mut self, values: &mut [u64]) -> Result<(), StateError> {
+        values.iter_mut().try_for_each(|value| {
+            *value = self.word()?;
+            Ok(())
+        })
+    }
+
     pub(crate) fn below(&mut self, limit: u64, what: &'static str) -> Result<u64, StateError> {
         let value = self.word()?;
         if value < limit { Ok(value) } else { Err(StateError::OutOfRange { what, found: value, limit }) }
@@ -263,5 +312,39 @@ impl<'a> Reader<'a> {
             at += length;
         }
         Ok(())
+    }
+}
+
+/// Saves and restores these fields of a type, one after the other.
+macro_rules! saved_fields {
+    ($($field:ident),+ $(,)?) => {
+        fn save_fields(&self, out: &mut $crate::saved_state::Writer) {
+            $(out.value(&self.$field);)+
+        }
+
+        fn restore_fields(
+            &mut self,
+            reader: &mut $crate::saved_state::Reader,
+        ) -> Result<(), $crate::saved_state::StateError> {
+            $(self.$field = reader.value()?;)+
+            Ok(())
+        }
+    };
+}
+
+pub(crate) use saved_fields;
+
+/// A heap or a hash map in one order, so that equal states give equal bytes.
+pub(crate) fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_unstable();
+    items
+}
+
+/// Refuse instants that no device reaches: the sums of others would overflow.
+pub(crate) fn reachable(instants_ns: impl IntoIterator<Item = u64>) -> Result<(), StateError> {
+    match instants_ns.into_iter().find(|at_ns| *at_ns >= LATEST_NS) {
+        Some(found) => Err(StateError::OutOfRange { what: "a time that no drive reaches", found, limit: LATEST_NS }),
+        None => Ok(()),
     }
 }

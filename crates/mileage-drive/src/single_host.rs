@@ -6,13 +6,17 @@
 
 use crate::block_device::{Decisions, ManagedDevice, ManagementError, Misuse, PowerCut, Submission, Tag};
 use crate::device::{Completion, Life, Request, RequestKind};
+use crate::forward::{forward, forward_facts};
 use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 use crate::page_sizes::PageSizes;
 use crate::profile::Basics;
-use crate::saved_state::{Format, StateError};
+use crate::saved_state::{Format, StateError, reachable};
 
-const FORMAT: Format = Format { magic: "MILEHOST", version: 1 };
+const FORMAT: Format = Format { magic: "MILEHOST", version: 2 };
+
+/// Places from which requests are submitted; more than any workload has.
+const PLACES: u64 = 1 << 24;
 
 /// A general device and its only user, which waits for every request.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub struct SingleHost<D> {
     /// Write commands so far.
     writes: u64,
     outstanding: u64,
+    /// When everything that was decided has completed.
+    busy_until_ns: u64,
     /// Violation of the contract by the device: it is not used any more then.
     misuse: Option<Misuse>,
     out: Decisions,
@@ -29,7 +35,7 @@ pub struct SingleHost<D> {
 impl<D: ManagedDevice> SingleHost<D> {
     /// A device that nobody has used.
     pub fn new(device: D) -> Self {
-        Self { device, writes: 0, outstanding: 0, misuse: None, out: Decisions::default() }
+        Self { device, writes: 0, outstanding: 0, busy_until_ns: 0, misuse: None, out: Decisions::default() }
     }
 
     /// The device.
@@ -43,9 +49,9 @@ impl<D: ManagedDevice> SingleHost<D> {
     }
 
     /// What [`Immediate::save`] gives for a device whose next write has this number.
-    pub(crate) fn state_of(device: &D, writes: u64) -> Vec<u8> {
+    pub(crate) fn state_of(device: &D, writes: u64, busy_until_ns: u64) -> Vec<u8> {
         let mut out = FORMAT.begin(0);
-        out.word(writes);
+        out.value(&(writes, busy_until_ns));
         out.bytes(&device.save());
         Format::end(out)
     }
@@ -57,18 +63,23 @@ impl<D: ManagedDevice> SingleHost<D> {
         if self.device.now_ns() < request.submit_ns {
             self.move_to(request.submit_ns);
         }
-        let tag = self.next_tag(request.kind, place);
+        let mut tag = next_tag(&mut self.writes, request.kind, place);
         self.outstanding += 1;
-        if self.misuse.is_none() {
-            self.misuse = self.device.submit(Submission::new(*request, tag)).err();
+        while self.misuse.is_none() {
+            match self.device.submit(Submission::new(*request, tag)) {
+                // A request of an earlier batch from this place has not completed.
+                Err(Misuse::DuplicateTag(_)) => tag.0 += PLACES,
+                outcome => {
+                    self.misuse = outcome.err();
+                    break;
+                }
+            }
         }
     }
 
-    /// The tag of the next request from this place.
-    pub(crate) fn next_tag(&mut self, kind: RequestKind, place: u32) -> Tag {
-        let tag = Tag(self.writes << 32 | u64::from(place));
-        self.writes += u64::from(kind == RequestKind::Write);
-        tag
+    /// The device, and the number of its next write, for somebody who submits directly.
+    pub(crate) fn parts_mut(&mut self) -> (&mut D, &mut u64) {
+        (&mut self.device, &mut self.writes)
     }
 
     pub(crate) fn device_mut(&mut self) -> &mut D {
@@ -96,8 +107,11 @@ impl<D: ManagedDevice> SingleHost<D> {
         };
         self.move_to(event.at_ns + 1);
         self.outstanding -= self.out.completions.len() as u64;
-        let ends = self.out.completions.iter();
-        ended.extend(ends.map(|it| (it.tag.0 as u32, Completion { complete_ns: it.complete_ns, status: it.status })));
+        for it in &self.out.completions {
+            self.busy_until_ns = self.busy_until_ns.max(it.complete_ns);
+            let completion = Completion { complete_ns: it.complete_ns, status: it.status };
+            ended.push(((it.tag.0 % PLACES) as u32, completion));
+        }
         true
     }
 
@@ -115,22 +129,20 @@ impl<D: ManagedDevice> SingleHost<D> {
     }
 }
 
+/// The tag of the next request from this place, where the next write has the number `writes`.
+pub(crate) fn next_tag(writes: &mut u64, kind: RequestKind, place: u32) -> Tag {
+    let tag = Tag(*writes << 32 | u64::from(place));
+    *writes += u64::from(kind == RequestKind::Write);
+    tag
+}
+
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> Immediate for SingleHost<D> {
-    fn capacity_bytes(&self) -> u64 {
-        self.device.capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.device.sector_bytes()
-    }
-
-    fn page_bytes(&self) -> u32 {
-        self.device.page_bytes()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.device.now_ns()
+    forward_facts! { device }
+    forward! { device;
+        ref page_bytes() -> u32;
+        ref now_ns() -> u64;
+        ref gauge_names() -> &'static [&'static str];
     }
 
     fn advance_to(&mut self, now_ns: u64) {
@@ -174,47 +186,25 @@ impl<D: ManagedDevice> Immediate for SingleHost<D> {
         None
     }
 
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.device.counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.device.counters(out);
-    }
-
-    fn gauge_names(&self) -> &'static [&'static str] {
-        self.device.gauge_names()
-    }
-
-    fn gauges(&self, out: &mut [u64]) {
-        self.device.gauges(out);
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.device.series_names()
-    }
-
     fn save(&self) -> Vec<u8> {
-        Self::state_of(&self.device, self.writes)
+        Self::state_of(&self.device, self.writes, self.busy_until_ns.max(self.device.now_ns()))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, 0, "")?;
-        let writes = reader.word()?;
+        let (writes, busy_until_ns) = reader.value()?;
+        reachable([busy_until_ns])?;
         self.device.restore(reader.rest())?;
-        (self.writes, self.outstanding) = (writes, 0);
+        (self.writes, self.outstanding, self.busy_until_ns) = (writes, 0, busy_until_ns);
         Ok(())
     }
 }
 
 #[deny(clippy::missing_trait_methods)]
 impl<D: ManagedDevice> ManagedImmediate for SingleHost<D> {
-    fn basics(&self) -> &Basics {
-        self.device.basics()
-    }
-
-    fn life(&self) -> Life {
-        self.device.life()
+    forward! { device;
+        ref basics() -> &Basics;
+        ref life() -> Life;
     }
 
     fn purge(&mut self) {
@@ -268,7 +258,6 @@ impl<D: ManagedDevice> SingleHost<D> {
     fn wait(&mut self) {
         let mut ended = Vec::new();
         while self.decide_next(u64::MAX, &mut ended) {}
-        let last_ns = ended.iter().map(|(_, completion)| completion.complete_ns).max();
-        last_ns.into_iter().for_each(|last_ns| self.move_to(last_ns));
+        self.move_to(self.busy_until_ns);
     }
 }

@@ -15,11 +15,11 @@ use crate::immediate_device::Immediate;
 use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::page_sizes::PageSizes;
 use crate::profile::{Basics, XpointProfile};
-use crate::saved_state::{Format, StateError, checksum};
+use crate::saved_state::{Format, StateError, corrupt, fingerprint, reachable, saved_fields, sorted};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const FORMAT: Format = Format { magic: "MILEXPNT", version: 1 };
+const FORMAT: Format = Format { magic: "MILEXPNT", version: 2 };
 const SECTOR_BYTES: u32 = 512;
 const COUNTERS: &[&str] = &["host_bytes_read", "host_bytes_written", "queue_wait_ns", "service_ns"];
 const GAUGES: &[&str] = &["region_bytes_written_least", "region_bytes_written_most"];
@@ -73,10 +73,10 @@ impl XpointDrive {
         &self.profile
     }
 
+    saved_fields!(now_ns, next_command_ns, last_ns, link_free_ns, counters, dies_free_ns, regions);
+
     fn fingerprint(&self) -> u64 {
-        let figures = self.profile.basics.figures.iter().filter(|figure| figure.name != "rated_endurance_bytes");
-        let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();
-        checksum(text.join("\n").as_bytes())
+        fingerprint(self.profile.basics.figures.iter().filter(|figure| figure.name != "rated_endurance_bytes"))
     }
 
     /// A place in the queue: when the command enters.
@@ -232,40 +232,25 @@ impl Immediate for XpointDrive {
 
     fn save(&self) -> Vec<u8> {
         let mut out = FORMAT.begin(self.fingerprint());
-        out.words([self.now_ns, self.next_command_ns, self.last_ns]);
-        out.words(self.link_free_ns);
-        out.words(self.counters);
-        out.words(self.dies_free_ns.iter().copied());
-        out.words(self.regions.iter().copied());
-        let mut outstanding: Vec<u64> = self.outstanding.iter().map(|it| it.0).filter(|it| *it > self.now_ns).collect();
-        outstanding.sort_unstable();
-        out.word(outstanding.len() as u64);
-        out.words(outstanding);
+        self.save_fields(&mut out);
+        out.value(&sorted(self.outstanding.iter().map(|it| it.0).filter(|it| *it > self.now_ns)));
         Format::end(out)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let mut reader = FORMAT.open(state, self.fingerprint(), &self.profile.basics.name)?;
-        let mut drive = Self::new(self.profile.clone());
-        (drive.now_ns, drive.next_command_ns, drive.last_ns) =
-            (reader.instant()?, reader.instant()?, reader.instant()?);
-        for at_ns in &mut drive.link_free_ns {
-            *at_ns = reader.instant()?;
-        }
-        for count in &mut drive.counters {
-            *count = reader.word()?;
-        }
-        for at_ns in &mut drive.dies_free_ns {
-            *at_ns = reader.instant()?;
-        }
-        for bytes in &mut drive.regions {
-            *bytes = reader.word()?;
-        }
-        for _ in 0..reader.below(u64::from(self.profile.queue_depth_max) + 1, "more commands than places")? {
-            drive.outstanding.push(Reverse(reader.instant()?));
-        }
+        let mut new = self.clone();
+        new.restore_fields(&mut reader)?;
+        let outstanding: Vec<u64> = reader.value()?;
         reader.end()?;
-        *self = drive;
+        reachable([new.now_ns, new.next_command_ns, new.last_ns].into_iter().chain(new.link_free_ns))?;
+        reachable(new.dies_free_ns.iter().chain(&outstanding).copied())?;
+        let sizes = |drive: &Self| (drive.dies_free_ns.len(), drive.regions.len());
+        if sizes(&new) != sizes(self) || outstanding.len() > self.profile.queue_depth_max as usize {
+            return corrupt("more dies, regions or commands than the drive has");
+        }
+        new.outstanding = outstanding.into_iter().map(Reverse).collect();
+        *self = new;
         Ok(())
     }
 }

@@ -6,7 +6,6 @@ use crate::clock;
 use crate::error::{Error, failed, words_of};
 use crate::identity::Identity;
 use crate::in_flight::AbandonedValue;
-use crate::iozone::Workers;
 use crate::job::Progress;
 use crate::kernel_io_audit::Snapshot;
 use crate::log::Log;
@@ -17,7 +16,7 @@ use crate::thread_range::ThreadRange;
 use crate::thread_signals::{FAILED, STOPPED};
 use crate::time_limit::within;
 use crate::watchdog::Watchdog;
-use crate::worker::{self, Part, SharedState, work};
+use crate::worker::{self, Part, SharedState, WorkerFiles, work};
 use crate::{loop_overhead, option_checks, target};
 use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, Observer, Workload};
@@ -131,21 +130,25 @@ fn prepare(workload: &Workload, options: &Options, thread_range: &ThreadRange) -
     })
 }
 
-/// Start the workers in `thread_range` of one of IOzone's tests: a run whose workers open their files themselves, before
-/// the clock.
+/// Start the workers in `thread_range` of a run whose workers open their files themselves, before the clock. `workload`: that
+/// of all of them.
 ///
 /// # Errors
 /// A workload that breaks a rule, or a thread that could not be started. What a worker's file refuses ends the run.
-pub(crate) fn start_tests(tests: Workers, thread_range: ThreadRange) -> Result<Handle, Error> {
-    tests.workload().check()?;
+pub(crate) fn start_tests(
+    tests: impl WorkerFiles + 'static,
+    workload: Workload,
+    options: Options,
+    thread_range: ThreadRange,
+) -> Result<Handle, Error> {
+    workload.check()?;
     let _ = clock::now_ns();
-    let options = tests.options();
     let context = within(options.timeout_ns, {
         let options = options.clone();
         move || RunContext::of(Some(&options.path), &options.pin_cpus)
     });
     let context = context.or_else(|missed| missed.if_late(|| RunContext::of(None, &options.pin_cpus)))?;
-    let mut shared = SharedState::new(tests.workload().clone(), options, thread_range, context);
+    let mut shared = SharedState::new(workload, options, thread_range, context);
     let files = (0..shared.thread_range.count).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
     launch(shared, files, |_| NoObserver)

@@ -2,7 +2,7 @@
 //! cached operations of 4 KiB, and the memory that a cached page takes. Bytes and operations per second of this thread's CPU
 //! time, the best of three runs. Without `--bench` it is one run of a small file.
 
-use mileage_drive::{Profile, general_drive};
+use mileage_drive::{Device, Profile};
 use mileage_host::{Host, HostProfile, OpenMode, run};
 use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
 
@@ -17,7 +17,7 @@ fn cpu_s() -> f64 {
 
 fn fresh() -> Host {
     let profile = HostProfile::parse(HOST).expect("a profile that ships");
-    Host::new(profile, general_drive(Profile::parse(DRIVE).expect("a profile that ships")))
+    Host::new(profile, Device::new(Profile::parse(DRIVE).expect("a profile that ships")))
 }
 
 fn timed(host: &mut Host, workload: &Workload) -> f64 {

@@ -19,7 +19,7 @@ use crate::processors::Processors;
 use crate::profile::HostProfile;
 use crate::wait::{Event, Handle, Pages, Wait};
 use crate::write_log::WriteLog;
-use mileage_drive::{Decisions, Drive, ManagedDevice, Misuse, PageSizes, Status, Tag, queued_drive};
+use mileage_drive::{BlockDevice, Decisions, Device, Drive, Misuse, PageSizes, Status, Tag};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub(crate) struct State {
 /// A host above a drive. The module's text says how it works.
 pub struct Host {
     pub(crate) profile: HostProfile,
-    pub(crate) device: Box<dyn ManagedDevice + Send + Sync>,
+    pub(crate) device: Device,
     pub(crate) state: State,
     decisions: Decisions,
     ended: Vec<IoId>,
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Host {
 
 impl Host {
     /// A host that was just started, with a new file system on the drive.
-    pub fn new(profile: HostProfile, device: Box<dyn ManagedDevice + Send + Sync>) -> Self {
+    pub fn new(profile: HostProfile, device: Device) -> Self {
         let capacity_bytes = device.capacity_bytes();
         let active_percent = profile.kernel.active_percent(profile.memory_bytes);
         let mut state = State {
@@ -129,7 +129,7 @@ impl Host {
     /// A host that was just started, with a new file system on a drive that was used before. As after `mkfs` without discard,
     /// all that was written there is still mapped; `mkfs` itself writes nothing here.
     pub fn on_used_drive(profile: HostProfile, drive: Drive) -> Self {
-        let (device, writes) = queued_drive(drive);
+        let (device, writes) = drive.into_device();
         let mut host = Self::new(profile, device);
         // The drive may still report writes of its former user by their tags.
         host.state.block.number_from(writes << 32);
@@ -143,8 +143,8 @@ impl Host {
     }
 
     /// The drive below.
-    pub fn device(&self) -> &dyn ManagedDevice {
-        &*self.device
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// The clock.
@@ -349,7 +349,7 @@ impl Host {
     pub(crate) fn dispatch(&mut self) {
         if self.misuse.is_none() {
             let now_ns = self.state.now_ns;
-            self.misuse = self.state.block.dispatch(&self.profile.queue, &mut *self.device, now_ns).err();
+            self.misuse = self.state.block.dispatch(&self.profile.queue, &mut self.device, now_ns).err();
         }
     }
 

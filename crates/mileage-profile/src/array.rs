@@ -4,13 +4,13 @@
 
 use crate::basics::Basics;
 use crate::faults::Faults;
-use crate::figure::{Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, rated, row};
+use crate::figure::{Figure, ProfileError, impossible, in_one_line, megabytes_per_s, profile_text, rated};
 use serde::Deserialize;
 
 /// The kind of these profiles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     Array,
 }
 
@@ -156,51 +156,30 @@ impl Controller {
     };
 }
 
-/// Declares every figure once, in the order of the data sheet.
-macro_rules! text {
-    (required $($required:ident: $type:ty),+; optional $($optional:ident: $other:ty),+;) => {
-        #[derive(Clone, Debug, PartialEq, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Text {
-            name: String,
-            title: String,
-            #[serde(rename = "kind")]
-            _kind: Kind,
-            #[serde(rename = "member")]
-            members: Vec<MemberText>,
-            $($required: Figure<$type>,)+
-            $($optional: Option<Figure<$other>>,)+
-        }
-
-        /// The keys of all figures that a profile may have.
-        pub fn figure_names() -> &'static [&'static str] {
-            &[$(stringify!($required),)+ $(stringify!($optional),)+]
-        }
-
-        impl Text {
-            fn figures(&self) -> Vec<FigureText> {
-                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
-                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
-                rows
-            }
-        }
-    };
-}
-
-text! {
-    required
-    level: String;
-    optional
-    chunk_bytes: u64, host_mb_per_s: f64, member_mb_per_s: f64, sata_mb_per_s: f64, sas_mb_per_s: f64,
-    commands_per_s_max: f64, command_us: f64, cache_bytes: u64, write_policy: String, cache_power: String,
-    read_cache_bytes: u64, member_write_cache: String, flushes: String, trim: String, stripe_cache_bytes: u64,
-    member_timeout_s: f64, rebuild_mb_per_s: f64, rebuild_busy_mb_per_s: f64, member_afr_percent: f64,
-    replace_hours: f64, rated_endurance_bytes: u64;
+profile_text! {
+    plain {
+        name: String,
+        title: String,
+        #[serde(rename = "kind")]
+        _kind: Kind,
+        #[serde(rename = "member")]
+        members: Vec<MemberText>,
+    }
+    required {
+        level: String,
+    }
+    optional {
+        chunk_bytes: u64, host_mb_per_s: f64, member_mb_per_s: f64, sata_mb_per_s: f64, sas_mb_per_s: f64,
+        commands_per_s_max: f64, command_us: f64, cache_bytes: u64, write_policy: String, cache_power: String,
+        read_cache_bytes: u64, member_write_cache: String, flushes: String, trim: String, stripe_cache_bytes: u64,
+        member_timeout_s: f64, rebuild_mb_per_s: f64, rebuild_busy_mb_per_s: f64, member_afr_percent: f64,
+        replace_hours: f64, rated_endurance_bytes: u64,
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemberText {
+pub(crate) struct MemberText {
     #[serde(default = "one")]
     count: usize,
     #[serde(default)]

@@ -103,3 +103,19 @@ fn lost_of(every: &Figure<u64>, timeout: &Figure<f64>) -> Result<Lost, ProfileEr
     }
     Ok(Lost { every: every.value, timeout_ns: seconds("command_timeout_s", timeout)? })
 }
+
+/// The faults of a profile's text that has their figures.
+macro_rules! fault_figures {
+    ($text:expr) => {
+        $crate::faults::FaultFigures {
+            stall_s: &$text.stall_s,
+            stall_every_s: &$text.stall_every_s,
+            lost_command_every: &$text.lost_command_every,
+            command_timeout_s: &$text.command_timeout_s,
+            drop_off_s: &$text.drop_off_s,
+            fault_seed: &$text.fault_seed,
+        }
+    };
+}
+
+pub(crate) use fault_figures;

@@ -180,3 +180,37 @@ pub(crate) fn in_one_line(text: &str, error: &toml::de::Error) -> ProfileError {
     let what = error.message().lines().collect::<Vec<_>>().join(", ");
     ProfileError::at(text, error.span().map_or(0, |span| span.start), what)
 }
+
+/// Declares the text of a profile: its plain keys, and every figure once, in the order of the data sheet, those that every
+/// profile has and those that it may have.
+macro_rules! profile_text {
+    (
+        plain { $($(#[$attribute:meta])* $plain:ident: $plain_type:ty,)+ }
+        required { $($required:ident: $type:ty),+ $(,)? }
+        optional { $($optional:ident: $other:ty),+ $(,)? }
+    ) => {
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Text {
+            $($(#[$attribute])* pub(crate) $plain: $plain_type,)+
+            $(pub(crate) $required: $crate::figure::Figure<$type>,)+
+            $(pub(crate) $optional: Option<$crate::figure::Figure<$other>>,)+
+        }
+
+        /// The keys of all figures that a profile may have.
+        pub fn figure_names() -> &'static [&'static str] {
+            &[$(stringify!($required),)+ $(stringify!($optional),)+]
+        }
+
+        impl Text {
+            pub(crate) fn figures(&self) -> Vec<$crate::figure::FigureText> {
+                use $crate::figure::row;
+                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
+                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
+                rows
+            }
+        }
+    };
+}
+
+pub(crate) use profile_text;

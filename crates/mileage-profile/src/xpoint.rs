@@ -1,10 +1,8 @@
 //! The profile of an `XPoint` drive: rates and latencies of its dies, and how its writes are counted.
 
 use crate::basics::Basics;
-use crate::faults::{FaultFigures, Faults};
-use crate::figure::{
-    Figure, FigureText, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, row, whole,
-};
+use crate::faults::{Faults, fault_figures};
+use crate::figure::{ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, profile_text, rated, whole};
 use crate::link::{Link, link_rate, queue_depth};
 use crate::rates::PublishedRate;
 use serde::Deserialize;
@@ -12,49 +10,28 @@ use serde::Deserialize;
 /// The kind of these profiles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     Xpoint,
 }
 
-/// Generates, from one list of all figures, the type of a profile's text and the rows of `mileage drive show`.
-macro_rules! text {
-    (required $($required:ident: $type:ty),+; optional $($optional:ident: $other:ty),+;) => {
-        #[derive(Clone, Debug, PartialEq, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Text {
-            name: String,
-            title: String,
-            #[serde(rename = "kind")]
-            _kind: Kind,
-            #[serde(default, rename = "rate")]
-            rates: Vec<PublishedRate>,
-            $($required: Figure<$type>,)+
-            $($optional: Option<Figure<$other>>,)+
-        }
-
-        /// The keys of all figures that a profile may have.
-        pub fn figure_names() -> &'static [&'static str] {
-            &[$(stringify!($required),)+ $(stringify!($optional),)+]
-        }
-
-        impl Text {
-            fn figures(&self) -> Vec<FigureText> {
-                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
-                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
-                rows
-            }
-        }
-    };
-}
-
-text! {
-    required
-    capacity_bytes: u64, dies: u64, stripe_bytes: u64, read_us: f64, write_us: f64, read_mb_per_s: f64,
-    write_mb_per_s: f64, command_interval_us: f64, queue_depth_max: u64, regions: u64;
-    optional
-    link: String, link_mb_per_s: f64, rated_endurance_bytes: u64,
-    stall_s: f64, stall_every_s: f64, lost_command_every: u64, command_timeout_s: f64, drop_off_s: f64,
-    fault_seed: u64;
+profile_text! {
+    plain {
+        name: String,
+        title: String,
+        #[serde(rename = "kind")]
+        _kind: Kind,
+        #[serde(default, rename = "rate")]
+        rates: Vec<PublishedRate>,
+    }
+    required {
+        capacity_bytes: u64, dies: u64, stripe_bytes: u64, read_us: f64, write_us: f64, read_mb_per_s: f64,
+        write_mb_per_s: f64, command_interval_us: f64, queue_depth_max: u64, regions: u64,
+    }
+    optional {
+        link: String, link_mb_per_s: f64, rated_endurance_bytes: u64,
+        stall_s: f64, stall_every_s: f64, lost_command_every: u64, command_timeout_s: f64, drop_off_s: f64,
+        fault_seed: u64,
+    }
 }
 
 /// A valid profile of an `XPoint` drive.
@@ -84,13 +61,6 @@ pub struct XpointProfile {
     pub queue_depth_max: u32,
     /// Parts of equal size whose writes are counted.
     pub regions: u32,
-}
-
-impl Text {
-    fn faults(&self) -> FaultFigures<'_> {
-        let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = self;
-        FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
-    }
 }
 
 impl XpointProfile {
@@ -126,7 +96,7 @@ impl XpointProfile {
             regions: whole("regions", &raw.regions, 1, (capacity / stripe).min(1 << 20))?,
             basics: Basics {
                 figures: raw.figures(),
-                faults: Faults::read(&raw.faults())?,
+                faults: Faults::read(&fault_figures!(raw))?,
                 rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
                 capacity_bytes: capacity,
                 rates: raw.rates,

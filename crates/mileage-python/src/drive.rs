@@ -1,7 +1,6 @@
 //! Python class for a virtual drive.
 
 use crate::conversions::{ask, parse_workload, refused, to_json};
-use mileage_drive::check::{cases, life_of_the_scaled_drive};
 use mileage_drive::profile::Level;
 use mileage_drive::{Drive, Error, Immediate, ManagedImmediate, Profile, Reliability, Request, RequestKind};
 use pyo3::exceptions::PyValueError;
@@ -111,33 +110,6 @@ pub fn simulated_array_loss(
     let chain = Reliability { level: kind, members, failures_per_h, repairs_per_h: 1.0 / repair_h };
     let found = py.detach(|| chain.simulated_loss_within(hours, arrays.max(2), seed));
     Ok((found.mean, found.low, found.high))
-}
-
-/// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
-/// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is called for every comparison; the result is
-/// whether all hold.
-#[pyfunction]
-pub fn check_drives(py: Python<'_>, which: &str, each: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let mut all = true;
-    let mut report = |rows: Vec<mileage_drive::check::Row>| -> PyResult<()> {
-        py.check_signals()?;
-        for row in rows {
-            all &= row.holds();
-            let holds = row.holds();
-            each.call1((row.name, row.theory, row.simulated, row.tolerance, holds))?;
-        }
-        Ok(())
-    };
-    match which {
-        "life" => report(py.detach(life_of_the_scaled_drive))?,
-        "all" | "quick" => {
-            for case in cases().into_iter().filter(|case| which == "all" || case.quick) {
-                report(py.detach(|| case.rows()))?;
-            }
-        }
-        _ => return Err(PyValueError::new_err(format!("which is {which:?}: expected all, quick or life"))),
-    }
-    Ok(all)
 }
 
 /// Unsigned 64-bit numbers as a `NumPy` array.

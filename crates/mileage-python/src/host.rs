@@ -1,7 +1,7 @@
 //! Python class for a modelled host above a virtual drive.
 
 use crate::conversions::{ask, parse_workload, refused, to_json};
-use mileage_drive::{Drive, Profile, general_drive};
+use mileage_drive::{Device, Drive, Profile};
 use mileage_engine::{iozone_file_job, iozone_results};
 use mileage_host::{FIRST_HANDLE, FileJobResult, Host, HostProfile, OpenMode, WORK_FILE, run, run_job};
 use mileage_workload::{FileJob, NoObserver};
@@ -105,7 +105,7 @@ impl PyHost {
         Ok(Self {
             host: match state {
                 Some(state) => Host::on_used_drive(host, Drive::restored(drive, state).map_err(refused)?),
-                None => Host::new(host, general_drive(drive)),
+                None => Host::new(host, Device::new(drive)),
             },
         })
     }

@@ -24,8 +24,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::drive::{
-        PyDrive, array_data_loss, check_drives, drive_alternatives, drive_figure_names, drive_figures, drive_rates,
-        drive_title, simulated_array_loss,
+        PyDrive, array_data_loss, drive_alternatives, drive_figure_names, drive_figures, drive_rates, drive_title,
+        simulated_array_loss,
     };
     #[pymodule_export]
     use crate::file::{PyStartBarrier, clock_ns, cpus_of_node, make_start_barrier, merge_shares, run_file, run_share};

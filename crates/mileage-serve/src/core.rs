@@ -8,7 +8,8 @@ use crate::medium::{Change, Medium};
 use crate::request::{Failure, HostRequest, HostRequestKind};
 use crate::stats::{LatenessStats, PowerCutResult, RequestStats, ServerStats};
 use mileage_drive::{
-    Completion, Decisions, Misuse, PowerCut, QueuedDrive, Refusal, Request, RequestKind, Status, Submission, Tag,
+    BlockDevice, Completion, Decisions, Device, ManagedDevice, Misuse, PowerCut, Refusal, Request, RequestKind, Status,
+    Submission, Tag,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -46,7 +47,7 @@ pub(crate) struct Ready<A> {
 }
 
 pub(crate) struct Core<A> {
-    device: Box<dyn QueuedDrive + Send>,
+    device: Device,
     medium: Medium,
     clock: Clock,
     began: Instant,
@@ -69,7 +70,7 @@ pub(crate) struct Core<A> {
 }
 
 impl<A> Core<A> {
-    pub fn new(device: Box<dyn QueuedDrive + Send>, writes: u64, medium: Medium, clock: Clock, can_cut: bool) -> Self {
+    pub fn new(device: Device, writes: u64, medium: Medium, clock: Clock, can_cut: bool) -> Self {
         let mut core = Self {
             device,
             medium,

@@ -9,7 +9,7 @@ use crate::monitor::DriveMonitor;
 use crate::nbd;
 use crate::request::{Call, Failure, HostAnswer, HostRequest};
 use crate::stats::{LatenessStats, PowerCutResult, ServerStats};
-use mileage_drive::{Drive, PowerCut, PowerCutError, Profile, queued_drive};
+use mileage_drive::{BlockDevice, Drive, PowerCut, PowerCutError, Profile};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Server {
             Some(state) => Drive::restored(profile, state)?,
             None => Drive::new(profile),
         };
-        let (device, writes) = queued_drive(drive);
+        let (device, writes) = drive.into_device();
         let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), device.sector_bytes());
         let file = match &options.data {
             Some(path) => DataFile::at(path, capacity_bytes)?,

@@ -1,4 +1,4 @@
-"""`mileage drive`: look at a virtual drive, drive one workload on it, and check the model against theory."""
+"""`mileage drive`: look at a virtual drive and run one workload on it."""
 
 from __future__ import annotations
 
@@ -457,8 +457,9 @@ _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "pow
 
 @click.group("drive")
 def command() -> None:
-    """Virtual drives: their data sheets, one workload on one of them, one of
-    them as a real block device, and theory against simulation.
+    """Virtual drives: their data sheets, one workload on one of them,
+    and one
+    of them as a real block device.
     """
 
 
@@ -721,45 +722,6 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> Wor
         seed=options["seed"],
         content=ContentTable(mixed=MixedContent(options["compressible"], options["duplicates"])),
     )
-
-
-@command.command("check", short_help="Theory against simulation.")
-@click.option("--quick", is_flag=True, help="A part of the checks, in some seconds.")
-@click.option(
-    "--life", is_flag=True, help="Wear out a 64 GB SLC drive at a thousandth of its size instead; a minute."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def check(quick: bool, life: bool, as_json: bool) -> None:
-    """Print theory against simulation: write amplification of every policy,
-    saturation, links, queues, wear; seeks, rates and scheduling of disks.
-    Exit status 1 on a miss.
-    """
-    from mileage._core import check_drives
-    from mileage.errors import JudgedFailure
-
-    if quick and life:
-        raise click.UsageError("--quick and --life are different checks: give one of them")
-    rows: list[dict[str, Any]] = []
-
-    def print_row(name: str, theory: float, simulated: float, tolerance: float, holds: bool) -> None:
-        rows.append(
-            {"name": name, "theory": theory, "simulated": simulated, "tolerance": tolerance, "holds": holds}
-        )
-        if not as_json:
-            off = simulated / theory - 1 if theory else simulated
-            mark = "" if holds else "  MISS"
-            click.echo(f"{name:<68}{theory:>16,.3f}{simulated:>16,.3f}{off:>+10.3%}{mark}")
-
-    if not as_json:
-        click.echo(f"{'':<68}{'theory':>16}{'simulated':>16}{'off':>10}")
-    held = check_drives("life" if life else "quick" if quick else "all", print_row)
-    if as_json:
-        print_json(rows)
-    if not held:
-        misses = [row["name"] for row in rows if not row["holds"]]
-        raise JudgedFailure(
-            f"{len(misses)} of {len(rows)} comparisons differ from theory, first: {misses[0]}"
-        )
 
 
 command.add_command(rates)

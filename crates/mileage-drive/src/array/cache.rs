@@ -6,7 +6,7 @@ use super::stripe::{Range, joined};
 use super::work::{Operation, Part, Record};
 use crate::content::Content;
 use crate::profile::{CachePower, Controller};
-use crate::saved_state::{Reader, StateError, Writer};
+use crate::saved_state::{Reader, StateError, Writer, reachable, saved_fields};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Most bytes of a destage without parity.
@@ -254,51 +254,25 @@ impl Cache {
         self.dirty_bytes += part.length;
     }
 
+    saved_fields!(held_bytes, hand, is_due, waiting, bypasses, destages);
+
     pub(crate) fn save(&self, out: &mut Writer) {
-        out.word(self.dirty.len() as u64);
-        for (from, (to, content)) in &self.dirty {
-            out.words([*from, *to]);
-            crate::content::save(out, content);
-        }
-        out.words([self.held_bytes, self.hand, u64::from(self.is_due), self.log.len() as u64]);
-        self.log.values().for_each(|record| super::work::save_record(out, record));
-        for list in [&self.waiting, &self.bypasses] {
-            out.word(list.len() as u64);
-            out.words(list.iter().copied());
-        }
-        out.word(self.destages.len() as u64);
-        out.words(self.destages.iter().copied());
-        out.word(self.used.len() as u64);
-        out.words(self.used.values().copied());
+        self.save_fields(out);
+        out.value(&self.dirty);
+        out.value(&self.log.values().collect::<Vec<_>>());
+        out.value(&self.used.values().collect::<Vec<_>>());
     }
 
     pub(crate) fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
         self.clear();
-        for _ in 0..reader.word()? {
-            let (from, to) = (reader.instant()?, reader.instant()?);
-            self.dirty.insert(from, (to, crate::content::restore(reader)?));
-            self.dirty_bytes += to.saturating_sub(from);
-        }
-        self.held_bytes = reader.instant()?;
-        self.hand = reader.instant()?;
-        self.is_due = reader.below(2, "neither yes nor no")? == 1;
-        for _ in 0..reader.word()? {
-            let record = super::work::restore_record(reader)?;
-            self.note_write(record);
-        }
-        for list in [&mut self.waiting, &mut self.bypasses] {
-            for _ in 0..reader.word()? {
-                list.push_back(reader.word()?);
-            }
-        }
-        for _ in 0..reader.word()? {
-            self.destages.insert(reader.word()?);
-        }
+        self.restore_fields(reader)?;
+        self.dirty = reader.value()?;
+        reachable(self.dirty.iter().flat_map(|(from, (to, _))| [*from, *to]))?;
+        self.dirty_bytes = self.dirty.iter().map(|(from, (to, _))| to.saturating_sub(*from)).sum();
+        let (records, pages): (Vec<Record>, Vec<u64>) = (reader.value()?, reader.value()?);
+        records.into_iter().for_each(|record| self.note_write(record));
         self.uses = 0;
-        for _ in 0..reader.word()? {
-            let page = reader.word()?;
-            self.use_page(page);
-        }
+        pages.into_iter().for_each(|page| self.use_page(page));
         Ok(())
     }
 }

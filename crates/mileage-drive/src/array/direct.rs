@@ -12,9 +12,10 @@ use super::model::Array;
 use super::work::{Record, Slot, tag_of};
 use crate::block_device::{BlockDevice, Decisions, ManagedDevice, Misuse, Submission, Tag};
 use crate::device::{Completion, Request, RequestKind, Status};
+use crate::forward::forward;
 use crate::profile::{Controller, Discards, Level};
 use crate::runner_device::RunnerDevice;
-use crate::single_host::SingleHost;
+use crate::single_host::next_tag;
 use mileage_workload::{Op, OpKind, Workload};
 use std::collections::VecDeque;
 
@@ -223,7 +224,9 @@ impl MemberRequests {
 
 /// An array whose members are asked directly, as a [`RunnerDevice`]; `AT_ONCE`: and answer at once.
 pub(crate) struct DirectArray<'a, M, const AT_ONCE: bool> {
-    host: &'a mut SingleHost<Array<M>>,
+    array: &'a mut Array<M>,
+    /// Number of the next write.
+    writes: &'a mut u64,
     /// What is written is remembered, because a power cut may lose it after its completion.
     remembers: bool,
     /// Completions of requests to members, as far as they may lie in the future.
@@ -235,11 +238,11 @@ pub(crate) struct DirectArray<'a, M, const AT_ONCE: bool> {
 
 impl<'a, M: DirectMember, const AT_ONCE: bool> DirectArray<'a, M, AT_ONCE> {
     /// `None`: the array takes the steps, or its members answer in the other way.
-    pub(crate) fn new(host: &'a mut SingleHost<Array<M>>) -> Option<Self> {
-        if host.misuse().is_some() || !host.device().is_direct() {
+    pub(crate) fn new(array: &'a mut Array<M>, writes: &'a mut u64) -> Option<Self> {
+        if !array.is_direct() {
             return None;
         }
-        let answers = || host.device().devices().iter().map(M::answers);
+        let answers = || array.devices().iter().map(M::answers);
         let fits = |answers| match answers {
             Answers::AtOnce { .. } => AT_ONCE,
             Answers::Later => !AT_ONCE,
@@ -250,7 +253,7 @@ impl<'a, M: DirectMember, const AT_ONCE: bool> DirectArray<'a, M, AT_ONCE> {
         }
         let remembers = answers().any(|it| it != Answers::AtOnce { loses_writes: false });
         let (ends, asked) = (Vec::new(), MemberRequests::default());
-        Some(Self { host, remembers, ends, crowded: ENDS_MIN, asked, misuse: None })
+        Some(Self { array, writes, remembers, ends, crowded: ENDS_MIN, asked, misuse: None })
     }
 
     fn submit_at_once(&mut self, request: &Request, tag: Tag) -> Completion {
@@ -263,7 +266,7 @@ impl<'a, M: DirectMember, const AT_ONCE: bool> DirectArray<'a, M, AT_ONCE> {
                 ending.add(slot, completion);
             }
         };
-        let known = self.host.device_mut().submit_directly(request, tag, self.remembers, ask);
+        let known = self.array.submit_directly(request, tag, self.remembers, ask);
         known.unwrap_or_else(|| ending.completion())
     }
 
@@ -277,12 +280,12 @@ impl<'a, M: DirectMember, const AT_ONCE: bool> DirectArray<'a, M, AT_ONCE> {
             }
             array.note_event(slot);
         };
-        self.host.device_mut().submit_directly(request, tag, self.remembers, ask)
+        self.array.submit_directly(request, tag, self.remembers, ask)
     }
 
     /// Let the member whose event comes next decide, if that is before this instant.
     fn decide_next(&mut self, before_ns: u64, ended: &mut Vec<(u32, Completion)>) -> bool {
-        let array = self.host.device_mut();
+        let array = &mut *self.array;
         let (event_ns, device) = array.device_events.first();
         let waits = before_ns < u64::MAX || self.asked.undecided > 0;
         if event_ns >= before_ns || !waits || self.misuse.is_some() {
@@ -308,20 +311,20 @@ impl<M: DirectMember, const AT_ONCE: bool> RunnerDevice for DirectArray<'_, M, A
     // A general device decides what happens at an instant when its clock is moved to the next.
     const NOTICED_AFTER_NS: u64 = 1;
 
-    fn capacity_bytes(&self) -> u64 {
-        self.host.device().capacity_bytes()
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.host.device().sector_bytes()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.host.device().now_ns()
+    forward! { array;
+        ref capacity_bytes() -> u64;
+        ref sector_bytes() -> u32;
+        ref now_ns() -> u64;
+        ref counter_names() -> &'static [&'static str];
+        ref counters(out: &mut [u64]);
+        ref series_names() -> &'static [&'static str];
     }
 
     fn advance_to(&mut self, now_ns: u64) {
-        crate::immediate_device::Immediate::advance_to(self.host, now_ns);
+        let mut out = Decisions::default();
+        if self.misuse.is_none() {
+            self.misuse = self.array.advance_to(now_ns, &mut out).err();
+        }
     }
 
     fn catch_up(&mut self, now_ns: u64) {
@@ -333,7 +336,7 @@ impl<M: DirectMember, const AT_ONCE: bool> RunnerDevice for DirectArray<'_, M, A
             self.ends.retain(|end_ns| *end_ns >= request.submit_ns);
             self.crowded = ENDS_MIN + 2 * self.ends.len();
         }
-        let tag = self.host.next_tag(request.kind, place);
+        let tag = next_tag(self.writes, request.kind, place);
         if AT_ONCE { Some(self.submit_at_once(request, tag)) } else { self.submit_for_later(request, tag, place) }
     }
 
@@ -342,12 +345,12 @@ impl<M: DirectMember, const AT_ONCE: bool> RunnerDevice for DirectArray<'_, M, A
     }
 
     fn misuse(&self) -> Option<Misuse> {
-        self.misuse.or(self.host.misuse())
+        self.misuse
     }
 
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         if AT_ONCE {
-            self.host.device_mut().announce(later, soon);
+            self.array.announce(later, soon);
         }
     }
 
@@ -357,23 +360,11 @@ impl<M: DirectMember, const AT_ONCE: bool> RunnerDevice for DirectArray<'_, M, A
 
     fn begin_lap(&mut self, _: u32) {}
 
-    fn counter_names(&self) -> &'static [&'static str] {
-        self.host.device().counter_names()
-    }
-
-    fn counters(&self, out: &mut [u64]) {
-        self.host.device().counters(out);
-    }
-
     fn gauges(&self, out: &mut [u64]) {
-        self.host.device().gauges(out);
+        self.array.gauges(out);
         // Those of the array come first.
         let now_ns = self.now_ns();
         out[REQUESTS_GAUGE] +=
             self.asked.undecided + self.ends.iter().filter(|end_ns| **end_ns >= now_ns).count() as u64;
-    }
-
-    fn series_names(&self) -> &'static [&'static str] {
-        self.host.device().series_names()
     }
 }

@@ -2,11 +2,11 @@
 //! states.
 
 use super::{Answers, Array, ArrayParts, DirectArray, DirectMember};
-use crate::array_member::Member;
 use crate::block_device::BlockDevice;
+use crate::device_kinds::Device;
 use crate::flash::shadow::small_profile;
 use crate::profile::{Basics, Controller, Discards, Faults, Level, Profile, Protocol, capacity_bytes};
-use crate::run::{run_general, run_on};
+use crate::run::{run_driven, run_general};
 use crate::single_host::SingleHost;
 use crate::splitmix::draw;
 use mileage_measure::RunRecord;
@@ -45,17 +45,17 @@ fn flash(with: &mut Draw) -> Profile {
     small_profile((2, 16, 8), 4096, PAGES * 4096, &more).into()
 }
 
-fn array(with: &mut Draw) -> SingleHost<Array<Member>> {
+fn array(with: &mut Draw) -> SingleHost<Array<Device>> {
     let (level, count) = (with.of(&[Level::Raid0, Level::Raid0, Level::Jbod]), 1 + with.below(5) as usize);
     let kind = with.below(6);
     let member = |with: &mut Draw| {
-        Member::new(match kind {
+        Device::new(match kind {
             0 => Profile::parse(XPOINT).expect("a profile that ships"),
             1 | 2 => Profile::parse(DISK).expect("a profile that ships"),
             _ => flash(with),
         })
     };
-    let devices: Vec<Member> = (0..count).map(|_| member(with)).collect();
+    let devices: Vec<Device> = (0..count).map(|_| member(with)).collect();
     let capacities: Vec<u64> = devices.iter().map(BlockDevice::capacity_bytes).collect();
     let basics = Basics {
         name: "array".to_owned(),
@@ -115,19 +115,20 @@ impl Observer for Completions {
 }
 
 /// The state, without what is remembered of writes that can no longer be lost.
-fn state(host: &SingleHost<Array<Member>>) -> Vec<u8> {
+fn state(host: &SingleHost<Array<Device>>) -> Vec<u8> {
     let mut array = host.device().clone();
     array.forget_durable();
     array.save()
 }
 
 /// Run a workload without steps.
-fn run_directly(host: &mut SingleHost<Array<Member>>, workload: &Workload, seen: &mut Completions) -> RunRecord {
-    if let Some(device) = DirectArray::<_, true>::new(host) {
-        return run_on(device, workload, seen, &mut |_, _| false).unwrap();
+fn run_directly(host: &mut SingleHost<Array<Device>>, workload: &Workload, seen: &mut Completions) -> RunRecord {
+    let (array, writes) = host.parts_mut();
+    if let Some(device) = DirectArray::<_, true>::new(array, writes) {
+        return run_driven(device, workload, seen, &mut |_, _| false).unwrap();
     }
-    let device = DirectArray::<_, false>::new(host).expect("plain controllers and members that cannot fail");
-    run_on(device, workload, seen, &mut |_, _| false).unwrap()
+    let device = DirectArray::<_, false>::new(array, writes).expect("plain controllers and members that cannot fail");
+    run_driven(device, workload, seen, &mut |_, _| false).unwrap()
 }
 
 #[test]
@@ -169,7 +170,8 @@ fn other_arrays_take_the_steps() {
     let is_direct = |change: fn(&mut Controller)| {
         let mut host = array(&mut Draw(1, 0));
         change(&mut host.device_mut().fixed.controller);
-        DirectArray::<_, true>::new(&mut host).is_some() || DirectArray::<_, false>::new(&mut host).is_some()
+        let (array, writes) = host.parts_mut();
+        DirectArray::<_, true>::new(array, writes).is_some() || DirectArray::<_, false>::new(array, writes).is_some()
     };
     assert!(is_direct(|_| {}));
     assert!(!is_direct(|it| it.host_mb_per_s = Some(100.0)));
@@ -177,6 +179,6 @@ fn other_arrays_take_the_steps() {
     assert!(!is_direct(|it| it.member_timeout_ns = Some(1)));
     assert!(!is_direct(|it| it.write_cache_bytes = 1 << 20));
     let worn = [("end_of_life", "\"read-only\"".to_owned()), ("pe_cycles", "3000".to_owned())];
-    let member = Member::new(small_profile((2, 16, 8), 4096, PAGES * 4096, &worn).into());
+    let member = Device::new(small_profile((2, 16, 8), 4096, PAGES * 4096, &worn));
     assert_eq!(member.answers(), Answers::Uncertain);
 }

@@ -1,6 +1,7 @@
 //! Where an array keeps what: addresses of the host to members and back. Pure.
 
 use crate::profile::Level;
+use serde::{Deserialize, Serialize};
 
 /// A range on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +15,7 @@ pub(crate) struct Segment {
 }
 
 /// A part of a row: of one of its data chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Piece {
     /// Row of chunks, one on each member.
     pub row: u64,

@@ -3,10 +3,10 @@
 //! Data streams through a limit while the next device sends or takes it, so that a limit that is not reached costs no time.
 
 use crate::profile::{Controller, Protocol};
-use crate::saved_state::{Reader, StateError, Writer};
+use serde::{Deserialize, Serialize};
 
 /// When each limit is free again, in ns.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pipes {
     processor: u64,
     host: u64,
@@ -55,18 +55,8 @@ impl Pipes {
         })
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        out.words([self.processor, self.host, self.sata, self.sas]);
-        out.words(self.members.iter().copied());
-    }
-
-    pub(crate) fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
-        for free in [&mut self.processor, &mut self.host, &mut self.sata, &mut self.sas] {
-            *free = reader.instant()?;
-        }
-        for free in &mut self.members {
-            *free = reader.instant()?;
-        }
-        Ok(())
+    /// The number of devices.
+    pub(crate) fn count(&self) -> usize {
+        self.members.len()
     }
 }

@@ -137,7 +137,7 @@ impl<M: ManagedDevice> Array<M> {
         self.unreported.clear();
     }
 
-    fn is_off(&mut self, at_ns: u64) {
+    fn note_power_off(&mut self, at_ns: u64) {
         self.sent.clear();
         self.off_ns = Some(at_ns);
         let devices_ns = self.devices.iter().map(M::now_ns).max().unwrap_or(0);
@@ -179,7 +179,7 @@ impl<M: ManagedDevice> Array<M> {
         }
         self.forget_work();
         self.make_equal(&touched);
-        self.is_off(cut.at_ns);
+        self.note_power_off(cut.at_ns);
         Ok(losses)
     }
 
@@ -205,7 +205,7 @@ impl<M: ManagedDevice> Array<M> {
             }
         }
         self.forget_work();
-        self.is_off(at_ns);
+        self.note_power_off(at_ns);
         Ok(())
     }
 
@@ -261,7 +261,7 @@ impl<M: ManagedDevice> Array<M> {
         }
         self.forget_work();
         let off_ns = self.off_ns;
-        self.is_off(self.now_ns);
+        self.note_power_off(self.now_ns);
         self.off_ns = off_ns;
         for slot in 0..self.slots.len() {
             if matches!(self.slots[slot], Slot::Rebuilding { .. }) {

@@ -4,11 +4,13 @@
 //! replaced neither reads anything. With equal numbers of reads the latter is chosen, as `md` does. If a chunk is missing and
 //! its old content matters, the row is *recovered*: all that is left of it is read.
 
+use serde::{Deserialize, Serialize};
+
 /// A range in a chunk: first byte, byte behind the last.
 pub(crate) type Range = (u64, u64);
 
 /// A chunk of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Unit {
     /// A data chunk.
     Data(usize),
@@ -17,7 +19,7 @@ pub(crate) enum Unit {
 }
 
 /// How a write gets its parity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Way {
     /// Everything is replaced.
     FullStripe,
@@ -32,7 +34,7 @@ pub(crate) enum Way {
 }
 
 /// What a write reads, and over which range the parity changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     pub way: Way,
     pub reads: Vec<(Unit, Range)>,

@@ -5,11 +5,11 @@ use super::stripe::Plan;
 use crate::block_device::Tag;
 use crate::content::Content;
 use crate::device::{Request, RequestKind, Status};
-use crate::saved_state::{Reader, StateError, Writer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What stands at a place of the array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Slot {
     /// A device that holds all it should.
     Working { device: usize },
@@ -20,7 +20,7 @@ pub(crate) enum Slot {
 }
 
 /// A write or discard of the host, or a part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Number of the host's command.
     pub command: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Record {
 }
 
 /// Data on its way to the members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub offset: u64,
     pub length: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Part {
 }
 
 /// A command of the host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Command {
     pub tag: Tag,
     pub request: Request,
@@ -53,7 +53,7 @@ pub(crate) struct Command {
 }
 
 /// What an operation is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Reads of members that hold the data.
     Read,
@@ -72,7 +72,7 @@ pub(crate) enum Task {
 }
 
 /// How far an operation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Phase {
     /// Another one holds the same row or range.
     Waiting,
@@ -81,7 +81,7 @@ pub(crate) enum Phase {
 }
 
 /// Something that the array does with its members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operation {
     /// The commands that wait for it.
     pub commands: Vec<u64>,
@@ -97,7 +97,7 @@ pub(crate) struct Operation {
 }
 
 /// A request to a member.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MemberRequest {
     pub operation: u64,
     pub device: usize,
@@ -116,7 +116,7 @@ pub(crate) struct MemberRequest {
 }
 
 /// Which part of which commands a write to a member was, for as long as the member may lose it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub slot: usize,
     pub records: Vec<Record>,
@@ -125,7 +125,7 @@ pub(crate) struct Sent {
 }
 
 /// What happens at an instant. The order of the variants and fields is that of what happens at the same one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum What {
     /// The controller has begun a command.
     Start { command: u64 },
@@ -140,7 +140,7 @@ pub(crate) enum What {
 }
 
 /// An instant at which something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Due {
     pub at_ns: u64,
     pub what: What,
@@ -158,13 +158,4 @@ pub(crate) fn inside(records: &[Record], offset: u64, length: u64) -> Vec<Record
 /// Tags are compared by nobody but the host.
 pub(crate) fn tag_of(request: u64) -> Tag {
     Tag(request)
-}
-
-pub(crate) fn save_record(out: &mut Writer, record: &Record) {
-    out.words([record.command, record.tag.0, record.offset, record.length]);
-}
-
-pub(crate) fn restore_record(reader: &mut Reader) -> Result<Record, StateError> {
-    let (command, tag) = (reader.word()?, Tag(reader.word()?));
-    Ok(Record { command, tag, offset: reader.word()?, length: reader.word()? })
 }

@@ -4,6 +4,7 @@
 //! times are known then; reading ahead is computed when somebody asks how far it came.
 
 use super::geometry::Geometry;
+use serde::{Deserialize, Serialize};
 
 /// Durations within one access to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(super) struct Access {
 }
 
 /// Read-ahead in progress: the sectors that pass the head after the end of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stream {
     /// The first sector that has not passed yet.
     pub lba: u64,
@@ -35,7 +36,7 @@ pub(super) struct Stream {
 }
 
 /// Position of the arm, and the time at which it is free.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Arm {
     /// Cylinder and head.
     pub track: (u32, u32),

@@ -12,11 +12,12 @@ use super::queue::{Entry, Rules};
 use super::segments::Segments;
 use super::write_cache::{Dirty, Extent};
 use crate::profile::disk::DiskProfile;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Kind of a command: read, write, flush or other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Read,
     Write {
@@ -28,7 +29,7 @@ pub(super) enum Kind {
 }
 
 /// An accepted command that has not completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Command {
     pub tag: u64,
     pub sequence: u64,
@@ -46,7 +47,7 @@ pub(super) struct Decision {
 }
 
 /// Ordered by its instant, then by its submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Arrival {
     pub ready_ns: u64,
     pub command: Command,

@@ -45,14 +45,14 @@ use controller::{Command, Controller, Decision, Kind};
 pub(crate) use counters::{COUNTER_NAMES, GAUGE_NAMES};
 use counters::{Counter, SERIES_NAMES};
 use power_loss::Part;
-pub(crate) use saved_state::fingerprint;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 const SECTOR_BYTES: u32 = 512;
 const NEVER: u64 = u64::MAX;
 
 /// A request that has not completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OutstandingRequest {
     sequence: u64,
     /// [`NEVER`] until it is decided.

@@ -6,10 +6,11 @@
 
 use super::geometry::Geometry;
 use crate::block_device::{DurableExtent, Fate, Loss, Tag};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A write of the host, or a part of one, that a power cut would lose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Part {
     pub tag: u64,
     pub first: u64,
@@ -20,7 +21,7 @@ pub(super) struct Part {
 }
 
 /// Source of the data that the arm writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Source {
     /// A write past the cache, by its submission.
     Host(u64),
@@ -29,7 +30,7 @@ pub(super) enum Source {
 }
 
 /// The write that the arm is doing, or the last one that it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CurrentWrite {
     /// Whole physical sectors.
     pub first: u64,

@@ -3,9 +3,10 @@
 use super::arm::Arm;
 use super::geometry::Geometry;
 use crate::profile::disk::{DiskProfile, Scheduling};
+use serde::{Deserialize, Serialize};
 
 /// A command that waits for the arm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub tag: u64,
     pub sequence: u64,
@@ -18,6 +19,7 @@ pub(super) struct Entry {
     /// Behind the last sector.
     pub end: u64,
     /// Position of that first sector.
+    #[serde(skip)]
     pub at: (u32, u32, u64),
 }
 

@@ -1,7 +1,9 @@
 //! The cache for reads: segments, each with sectors that follow each other, the least recently used one replaced first.
 
+use serde::{Deserialize, Serialize};
+
 /// One segment of the read cache: a range of consecutive sectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Segment {
     pub first: u64,
     /// Behind the last sector.

@@ -1,10 +1,11 @@
 //! The write cache: extents that were acknowledged and are not yet on the medium. No two overlap: what is written again is
 //! merged with what it overlaps, so that the order in which extents reach the medium never matters.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A range of cached sectors that are not yet on the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Extent {
     pub first: u64,
     /// Behind the last sector.

@@ -18,26 +18,24 @@ use super::translation::TranslationLayer;
 use crate::device::Life;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::EndOfLife;
-use crate::saved_state::{Format, Reader, StateError, Writer, checksum, corrupt};
+use crate::saved_state::{Format, Reader, StateError, Writer, corrupt, fingerprint};
 
 const FORMAT: Format = Format { magic: "MILEDRIV", version: 11 };
 
 /// The figures that decide what the drive does; those that only judge it may differ.
-fn fingerprint(profile: &FlashProfile) -> u64 {
+fn fingerprint_of(profile: &FlashProfile) -> u64 {
     let judged_only = |name: &str| match name {
         "rated_endurance_bytes" => true,
         "pe_cycles" | "cell" => profile.policies.end_of_life == EndOfLife::Ignored,
         _ => false,
     };
-    let figures = profile.basics.figures.iter().filter(|figure| !judged_only(figure.name));
-    let text: Vec<String> = figures.map(|figure| format!("{}={}", figure.name, figure.value)).collect();
-    checksum(text.join("\n").as_bytes())
+    fingerprint(profile.basics.figures.iter().filter(|figure| !judged_only(figure.name)))
 }
 
 impl FlashDrive {
     pub(super) fn to_state(&self) -> Vec<u8> {
         let Self { profile, layer, medium, life, buffer, .. } = self;
-        let mut out = FORMAT.begin(fingerprint(profile));
+        let mut out = FORMAT.begin(fingerprint_of(profile));
         out.word(match life {
             Life::Working => 0,
             Life::ReadOnly => 1,
@@ -57,7 +55,7 @@ impl FlashDrive {
 
     /// A drive of this profile in the state that the bytes describe.
     pub(super) fn from_state(profile: &FlashProfile, state: &[u8]) -> Result<Self, StateError> {
-        let mut reader = FORMAT.open(state, fingerprint(profile), &profile.basics.name)?;
+        let mut reader = FORMAT.open(state, fingerprint_of(profile), &profile.basics.name)?;
         let mut drive = Self::new(profile.clone());
         drive.life = match reader.below(3, "no such point of life")? {
             0 => Life::Working,

@@ -6,10 +6,11 @@
 //! Behind the last write of a band there is none.
 
 use super::media_cache::Extent;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Next step of cleaning a band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Step {
     /// Wait until the log is durable.
     Flush,
@@ -26,7 +27,7 @@ pub(super) enum Step {
 }
 
 /// Cleaning in progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CleaningJob {
     /// Purpose of the next access.
     pub step: Step,

@@ -4,10 +4,11 @@
 //! logged as one lies across the end of the zone. Space becomes free in the order of the log, when cleaning has brought
 //! home what is there or when something newer that is durable has replaced it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A write in the log: the journal, and behind it the data of one band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogEntry {
     /// Position of the journal.
     pub position: u64,
@@ -19,7 +20,7 @@ pub(super) struct LogEntry {
 }
 
 /// Sectors of the host that follow each other in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Extent {
     pub first: u64,
     pub end: u64,

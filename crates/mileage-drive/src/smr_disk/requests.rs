@@ -1,7 +1,9 @@
 //! Outstanding work: commands of the host, and the requests to the disk that they and cleaning need.
 
+use serde::{Deserialize, Serialize};
+
 /// A command of the host that has not completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Command {
     pub sequence: u64,
     pub submit_ns: u64,
@@ -19,7 +21,7 @@ pub(super) struct Command {
 }
 
 /// Purpose of a request to the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Owner {
     /// A command of the host, by its tag.
     Host(u64),
@@ -27,7 +29,7 @@ pub(super) enum Owner {
 }
 
 /// A write to the log that is not durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LoggedPart {
     /// Tag of the host's write.
     pub tag: u64,

@@ -1,14 +1,14 @@
 //! Write amplification against theory, at the spare that drives are sold with.
 
 use crate::drives::{Sketch, amplification, counter, do_workload, request, submit, workload};
-use mileage_drive::check::theory;
+use crate::formulas;
 use mileage_drive::{FlashDrive, RequestKind};
 use mileage_workload::PatternKind::{Random, Sequential};
 
 /// Fill, overwrite at random three times, measure three more.
 fn check(sketch: &Sketch, tolerance: f64) {
     let mut drive = sketch.drive();
-    let predicted = theory::of_drive(drive.profile());
+    let predicted = formulas::of_drive(drive.profile());
     let capacity = sketch.capacity_bytes;
     do_workload(&mut drive, &workload(Sequential, 0, capacity, 1.0, 1));
     do_workload(&mut drive, &workload(Random, 0, capacity, 3.0, 2));

@@ -347,3 +347,15 @@ fn one_of_two_streams_waits_for_the_age_limit_of_the_disk_and_no_longer() {
         assert!(waits_s > 0.4 * lasts_s, "{waits_s} s of {lasts_s} s");
     }
 }
+
+/// Requests of several batches at one instant are outstanding together, and erasing waits for all of them.
+#[test]
+fn batches_at_one_instant_and_a_purge_behind_them_are_served() {
+    let text = text(&toy(&mut Draw(1, 0)), 0);
+    let mut drive = Drive::new(DiskProfile::parse(&text).unwrap());
+    let read = Request { kind: RequestKind::Read, fua: false, offset_bytes: 0, length_bytes: 4096, submit_ns: 0 };
+    let ends: Vec<u64> = (0..3).map(|_| drive.submit_one(&read).complete_ns).collect();
+    assert!(ends.is_sorted() && ends[0] > 0, "{ends:?}");
+    drive.purge();
+    assert!(drive.now_ns() >= ends[2]);
+}

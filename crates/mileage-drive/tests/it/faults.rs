@@ -3,7 +3,8 @@
 use crate::drives::{Sketch, request, workload};
 use mileage_drive::conformance::{self, Requests, completions};
 use mileage_drive::{
-    Drive, FlashProfile, Immediate, Life, ManagedImmediate, PowerCutError, Refusal, Request, RequestKind, Status,
+    Device, Drive, FlashProfile, Immediate, Life, ManagedImmediate, PowerCutError, Refusal, Request, RequestKind,
+    Status,
 };
 use mileage_measure::RunRecord;
 use mileage_workload::{PatternKind, Workload};
@@ -103,8 +104,8 @@ fn a_lost_command_never_reached_the_drive() {
             }
         }
         sound.advance_to(losing.now_ns());
-        let Drive::Faulty(faulty) = &losing else { unreachable!("it loses commands") };
-        assert_eq!(faulty.inner().save().len(), sound.save().len());
+        let Device::FaultyFlash(faulty) = losing.device() else { unreachable!("it loses commands") };
+        assert_eq!(faulty.inner().inner().save().len(), sound.save().len());
         assert!(losing.named_counters().contains(&("commands_lost", 100)));
     }
 }
@@ -149,7 +150,7 @@ fn a_power_cut_counts_as_lost_what_the_faults_let_the_host_know() {
     let more = [("write_buffer_power", "\"volatile\""), ("stall_s", "0.002"), ("stall_every_s", "0.01")];
     let volatile = Sketch { buffer: 8, ..Sketch::tiny() };
     let mut sound = volatile.clone().with(&more[..1]).drive();
-    let Drive::Faulty(mut faulty) = Drive::new(volatile.with(&more).profile()) else { panic!("no faults") };
+    let mut faulty = Drive::new(volatile.with(&more).profile());
     // The stall is the last 2 of each 10 ms; the write ends 2 us after its beginning.
     let write = Request { fua: false, ..request(RequestKind::Write, 0, 4096, 7_998) };
     let done_ns = sound.submit_one(&write).complete_ns;
@@ -193,7 +194,7 @@ fn a_run_ends_with_its_first_failure_and_keeps_what_it_measured() {
 
 #[test]
 fn a_drive_without_faults_is_flash_and_nothing_else() {
-    assert!(matches!(faulty(&[]), Drive::Sound(_)));
+    assert!(matches!(faulty(&[]).device(), Device::Flash(_)));
     let names = faulty(&[]).counter_names().len();
     assert_eq!(faulty(&STALL).counter_names().len(), names + 4);
     assert!(std::ptr::eq(faulty(&STALL).counter_names(), faulty(&LOST).counter_names()), "made once");

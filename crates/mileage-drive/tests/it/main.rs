@@ -13,6 +13,9 @@ mod endurance;
 mod errors;
 mod faults;
 mod first_come;
+#[path = "../../examples/theory/formulas.rs"]
+#[expect(dead_code, reason = "the example `theory` uses all of them")]
+mod formulas;
 mod front_end;
 mod general;
 mod packing;

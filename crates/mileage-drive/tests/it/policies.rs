@@ -328,7 +328,7 @@ fn bad_blocks_of_the_factory_come_out_of_the_spare() {
         random.seed = 2;
         let record = do_workload(&mut drive, &random);
         let seen = record.counters["flash_pages_programmed"] as f64 / record.counters["host_pages_written"] as f64;
-        let theory = mileage_drive::check::theory::of_drive(drive.profile());
+        let theory = crate::formulas::of_drive(drive.profile());
         assert!((seen / theory - 1.0).abs() < 0.03, "{seen} where theory says {theory}");
         seen
     });

@@ -2,7 +2,7 @@
 
 use crate::drives::{PLAIN, Sketch, X25E, do_workload, forge, workload};
 use mileage_drive::conformance::{Requests, completions};
-use mileage_drive::{FlashDrive, FlashProfile, Immediate, StateError};
+use mileage_drive::{Drive, FlashDrive, FlashProfile, Immediate, Profile, StateError};
 use mileage_workload::PatternKind::Random;
 use proptest::prelude::*;
 
@@ -78,5 +78,30 @@ fn a_new_drive_is_a_small_state() {
         do_workload(&mut drive, &workload(Random, 0, span_bytes, 0.01, 1));
         let bytes = drive.save().len() as u64;
         assert!(bytes < 16 * drive.mapped_pages() + 10_000, "{bytes}");
+    }
+}
+
+/// States that a release before this one wrote are refused by their version, whatever the kind of the device.
+#[test]
+fn a_state_of_before_is_refused_by_its_version() {
+    let flash = Sketch::tiny();
+    let faulty = flash.clone().with(&[("drop_off_s", "1.0")]);
+    let first = flash.clone().with(&[("scheduling", "\"read-priority\"")]);
+    let named = |name: &str| {
+        let path = format!("{}/../../profiles/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        Profile::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    for (profile, version) in [
+        (flash.profile().into(), 11),
+        (faulty.profile().into(), 2),
+        (first.profile().into(), 2),
+        (named("optane-16gb"), 2),
+        (named("sas-15k"), 2),
+        (named("seagate-archive-8tb"), 2),
+    ] {
+        let mut state = Drive::new(profile.clone()).save();
+        state[8..16].copy_from_slice(&(version - 1_u64).to_le_bytes());
+        let error = Drive::restored(profile, &state).unwrap_err();
+        assert_eq!(error, StateError::OtherVersion { found: version - 1, expected: version });
     }
 }

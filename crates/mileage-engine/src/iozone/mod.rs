@@ -44,7 +44,6 @@ pub use process_share::{
 };
 pub use results::{IozoneResults, TestResult, TimedBytes, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
-pub(crate) use workers::Workers;
 
 use crate::error::{Error, failed};
 use crate::job::{Control, Job};

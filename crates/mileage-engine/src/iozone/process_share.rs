@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::merge::{ShareResult, merge_shares};
 use crate::process_share::Share;
-use crate::run_handle::{Handle, start_tests};
+use crate::run_handle::Handle;
 use crate::start_barrier::StartBarrier;
 use mileage_measure::{RunError, RunRecord};
 use serde::{Deserialize, Serialize};
@@ -137,7 +137,7 @@ fn start_at(
     let own = part.known.into_iter().filter(|(path, _)| paths[first..first + count].contains(path));
     let (times, known) = (Arc::default(), Arc::new(OpenedFiles::these(own)));
     let workers = Workers { paths, suite: Arc::new(suite), step, ends: Arc::clone(&times), known: Arc::clone(&known) };
-    Ok(TestShareHandle { handle: start_tests(workers, thread_range)?, times, known })
+    Ok(TestShareHandle { handle: workers.start(thread_range)?, times, known })
 }
 
 fn step_of(suite: &Iozone, number: usize) -> Result<Step, Error> {

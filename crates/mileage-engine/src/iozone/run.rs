@@ -8,7 +8,7 @@ use super::suite::{Iozone, Mode};
 use super::workers::{OpenedFiles, Workers};
 use crate::error::Error;
 use crate::job::{Control, Progress};
-use crate::run_handle::{Handle, start_tests};
+use crate::run_handle::Handle;
 use crate::thread_range::ThreadRange;
 use mileage_measure::{RunError, RunRecord};
 use std::path::PathBuf;
@@ -118,7 +118,7 @@ impl Tests {
             known: Arc::clone(&self.known),
         };
         let all = ThreadRange::all(workers.workload());
-        let handle = Arc::new(start_tests(workers, all)?);
+        let handle = Arc::new(workers.start(all)?);
         *self.current() = Some(Arc::clone(&handle));
         let outcome = loop {
             if self.is_stopped() {

@@ -15,8 +15,11 @@ use crate::error::failed;
 use crate::identity::Identity;
 use crate::memory::Pages;
 use crate::options::{Api, Options};
+use crate::run_handle::{Handle, start_tests};
 use crate::target::OpenAt;
+use crate::thread_range::ThreadRange;
 use crate::time_limit::within;
+use crate::worker::{Part, SharedState, WorkerFiles, work_by_calls};
 use mileage_workload::{Execution, PatternKind, Step as Turn, Workload};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, SeekFrom};
@@ -62,15 +65,26 @@ impl OpenedFiles {
     }
 }
 
-impl Workers {
-    /// The file of a worker.
-    pub(crate) fn path_of(&self, worker: u32) -> PathBuf {
+impl WorkerFiles for Workers {
+    fn path_of(&self, worker: u32) -> PathBuf {
         self.paths[worker as usize].clone()
     }
 
-    /// The workload of a worker, which in a mix is not that of the others.
-    pub(crate) fn workload_of(&self, worker: u32) -> Workload {
+    /// In a mix the workload of a worker is not that of the others.
+    fn workload_of(&self, worker: u32) -> Workload {
         self.step.workload_for(&self.suite, worker)
+    }
+
+    fn work(self: Arc<Self>, shared: &SharedState, worker: u32) -> Result<Part, Error> {
+        work_by_calls(shared, worker, || Self::open_in_time(&self, worker))
+    }
+}
+
+impl Workers {
+    /// Start the workers of this range.
+    pub(super) fn start(self, thread_range: ThreadRange) -> Result<Handle, Error> {
+        let (workload, options) = (self.workload().clone(), self.options());
+        start_tests(self, workload, options, thread_range)
     }
 
     /// The workload of all of them.

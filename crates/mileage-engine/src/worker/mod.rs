@@ -15,9 +15,10 @@ mod sync_loop;
 mod thread_result;
 pub(crate) mod timed_wait;
 
-pub(crate) use run_state::{SharedState, Tally};
+pub(crate) use run_state::{SharedState, Tally, WorkerFiles};
 pub(crate) use thread_result::{CurrentWork, Part, SplitLatency};
 
+use crate::api::Transfer;
 use crate::api::cache_drop::CacheDropper;
 use crate::api::file::TargetFile;
 use crate::api::mmap::MappedWindow;
@@ -31,11 +32,10 @@ use crate::clock::RunClock;
 use crate::cpu_affinity;
 use crate::error::{Error, failed};
 use crate::in_flight::InFlight;
-use crate::iozone::Workers;
 use crate::options::Api;
 use crate::thread_signals::FAILED;
 use accounting::Loop;
-use mileage_workload::Observer;
+use mileage_workload::{NoObserver, Observer};
 use ring_loop::RingLoop;
 use rustix::io::Errno;
 use std::sync::Arc;
@@ -60,9 +60,7 @@ pub(crate) fn work<O: Observer>(
 ) -> Result<Part, Error> {
     let SharedState { workload, options, .. } = shared;
     if let Some(tests) = &shared.tests {
-        return work_loop(shared, thread, || {
-            SyncLoop::new(shared, thread, Workers::open_in_time(tests, thread)?, observer)
-        });
+        return Arc::clone(tests).work(shared, thread);
     }
     let cannot = |what| move |errno| failed(what, &shared.path_of(thread))(errno);
     let file = file.inspect_err(|_| {
@@ -98,6 +96,15 @@ pub(crate) fn work<O: Observer>(
             work_loop(shared, thread, || SyncLoop::new(shared, thread, PositionedFile(file), observer))
         }
     }
+}
+
+/// Do one thread's part of a run with what `open` opens, with nobody watching.
+pub(crate) fn work_by_calls<T: Transfer>(
+    shared: &SharedState,
+    thread: u32,
+    open: impl FnOnce() -> Result<T, Error>,
+) -> Result<Part, Error> {
+    work_loop(shared, thread, || SyncLoop::new(shared, thread, open()?, NoObserver))
 }
 
 /// The loops of targets that are dropped from the page cache while they are worked on; not those of the hot path.

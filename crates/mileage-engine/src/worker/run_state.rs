@@ -4,9 +4,9 @@ use super::failure::Failure;
 use super::interim::InterimParts;
 use super::thread_result::Part;
 use crate::data::Laps;
+use crate::error::Error;
 use crate::identity::Identity;
 use crate::in_flight::HandOver;
-use crate::iozone::Workers;
 use crate::log::Log;
 use crate::options::{Api, Options};
 use crate::run_context::RunContext;
@@ -26,6 +26,18 @@ use std::sync::atomic::AtomicU64;
 pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) operations: AtomicU64,
+}
+
+/// Files that the workers of a run open themselves, before the clock, each with a workload of its own.
+pub(crate) trait WorkerFiles: std::fmt::Debug + Send + Sync {
+    /// The file of a worker.
+    fn path_of(&self, worker: u32) -> PathBuf;
+
+    /// The workload of a worker.
+    fn workload_of(&self, worker: u32) -> Workload;
+
+    /// Open the worker's file and do its part of the run, by [`super::work_by_calls`].
+    fn work(self: Arc<Self>, shared: &SharedState, worker: u32) -> Result<Part, Error>;
 }
 
 /// State that the threads of a run share.
@@ -52,8 +64,8 @@ pub(crate) struct SharedState {
     pub(crate) interim: InterimParts,
     /// Places where the threads hand over their accounting during calls; empty without a watchdog.
     pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
-    /// Set when this is one of IOzone's tests, whose workers open their files themselves.
-    pub(crate) tests: Option<Arc<Workers>>,
+    /// Set when the workers open their files themselves.
+    pub(crate) tests: Option<Arc<dyn WorkerFiles>>,
 }
 
 impl SharedState {
@@ -111,7 +123,7 @@ impl SharedState {
 }
 
 impl SharedState {
-    /// Workload of this thread: that of the run, or in one of IOzone's tests its own.
+    /// Workload of this thread: that of the run, or its own where the workers open their files themselves.
     pub(super) fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
         self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))
     }

@@ -1,14 +1,14 @@
 //! Workloads on a host: what reaches the drive, and what the cache gives back.
 
 use crate::profiles::{drive, host};
-use mileage_drive::general_drive;
+use mileage_drive::Device;
 use mileage_host::block_request::{BlockRequest, Kind};
 use mileage_host::{Call, Host, OpenHow, OpenMode, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{NoObserver, PatternKind, Stop, Workload};
 
 pub fn small_host(changes: &[(&str, &str)]) -> Host {
-    Host::new(host("server-2025", changes), general_drive(drive("plain-64gib")))
+    Host::new(host("server-2025", changes), Device::new(drive("plain-64gib")))
 }
 
 pub fn workload(read_percent: u8, record_bytes: u32, span_bytes: u64) -> Workload {
@@ -65,7 +65,7 @@ fn a_file_system_that_is_full_of_removed_files_commits_before_it_refuses() {
     for (family, direct) in [("ext4", false), ("ext4", true), ("xfs", false)] {
         let family = format!("\"{family}\"");
         let profile = host("server-2025", &[MEMORY, &[("file_system", &family)]].concat());
-        let mut host = Host::new(profile, general_drive(drive("optane-16gb")));
+        let mut host = Host::new(profile, Device::new(drive("optane-16gb")));
         let how = OpenHow { create: true, direct, ..OpenHow::default() };
         let bytes = host.free_bytes() * 3 / 5 / MIB * MIB;
         for turn in 0..2 {

@@ -2,7 +2,7 @@
 
 use crate::calls::{do_run, small_host, workload};
 use crate::profiles::{drive_with, host};
-use mileage_drive::{Drive, general_drive};
+use mileage_drive::{Device, Drive};
 use mileage_host::{Call, FIRST_HANDLE, FileJobResult, Host, run_job};
 use mileage_workload::{
     Content, FileJob, FilePhase, FileWork, Metadata, MetadataOp, NamesPart, NoObserver, OpenFile, OpenHow, Place,
@@ -24,7 +24,7 @@ fn packing_drive(unit_bytes: u32) -> mileage_drive::Profile {
 }
 
 fn packing_host(unit_bytes: u32) -> Host {
-    Host::new(host("server-2025", &[]), general_drive(packing_drive(unit_bytes)))
+    Host::new(host("server-2025", &[]), Device::new(packing_drive(unit_bytes)))
 }
 
 fn writing(content: Content, record_bytes: u32) -> Workload {

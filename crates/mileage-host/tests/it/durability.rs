@@ -2,7 +2,7 @@
 //! something is lost.
 
 use crate::profiles::{drive, host};
-use mileage_drive::{Profile, general_drive};
+use mileage_drive::{Device, Profile};
 use mileage_host::{Call, Host, OpenHow};
 
 fn with_cache(name: &str, changes: &[(&str, &str)]) -> Profile {
@@ -26,7 +26,7 @@ fn with_cache(name: &str, changes: &[(&str, &str)]) -> Profile {
 fn append(barrier: bool, drive: Profile, writes: u64) -> (u64, u64, f64) {
     let value = barrier.to_string();
     let changes = [("barrier", value.as_str()), ("native_fua", "false"), ("journal_bytes", "16777216")];
-    let mut host = Host::new(host("server-2025", &changes), general_drive(drive));
+    let mut host = Host::new(host("server-2025", &changes), Device::new(drive));
     host.track_durability();
     let how = OpenHow { create: true, ..OpenHow::default() };
     host.call(Call::Open { path: "log".to_owned(), handle: 1, how }).expect("open");

@@ -7,7 +7,7 @@ mod text;
 mod zones;
 
 use super::basics::Basics;
-use super::faults::Faults;
+use super::faults::{Faults, fault_figures};
 use super::figure::{ProfileError, impossible, in_one_line, microseconds, whole};
 use super::link::{Link, link_rate, queue_depth};
 pub use queue_order::Scheduling;
@@ -112,7 +112,7 @@ impl DiskProfile {
             write_cache_bytes: u64::from(whole("write_cache_bytes", &raw.write_cache_bytes, 0, 1 << 31)?),
             basics: Basics {
                 figures: raw.figures(),
-                faults: Faults::read(&raw.faults())?,
+                faults: Faults::read(&fault_figures!(raw))?,
                 rated_write_bytes: None,
                 capacity_bytes: raw.capacity_bytes.value,
                 rates: raw.rates,

@@ -48,7 +48,7 @@ impl ShingleProfile {
     /// The figures of a profile of kind `smr-disk`; `None` for one of kind `disk`, which may have none of them.
     pub(super) fn read(raw: &Text, physical_sectors: u64) -> Result<Option<Self>, ProfileError> {
         if !raw.is_shingled() {
-            return match raw.shingled_figures().first() {
+            return match raw.first_shingled_figure() {
                 None => Ok(None),
                 Some(key) => impossible(key, "given", "kind smr-disk; a disk has no bands"),
             };

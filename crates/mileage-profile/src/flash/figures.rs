@@ -9,48 +9,11 @@ use super::packing::Packing;
 use super::policies::{FREE_BLOCKS_MIN, Policies};
 use super::slc::SlcCache;
 use super::text::Text;
-use crate::figure::{Confidence, Figure, FigureText, ProfileError, row};
+use crate::figure::{Confidence, Figure, ProfileError};
 use crate::link::Link;
 
 /// Source of a policy that a profile does not state.
 const NOT_STATED: &str = "the profile does not state it";
-
-/// Declares every figure once, in the order of the data sheet: those that every profile has, and those that it may have.
-macro_rules! figures {
-    (required $($required:ident),+; optional $($optional:ident),+;) => {
-        /// The keys of all figures that a profile may have.
-        pub fn figure_names() -> &'static [&'static str] {
-            &[$(stringify!($required),)+ $(stringify!($optional),)+]
-        }
-
-        impl Text {
-            pub(super) fn figures(&self) -> Vec<FigureText> {
-                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
-                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
-                rows
-            }
-        }
-    };
-}
-
-figures! {
-    required
-    capacity_bytes, page_bytes, pages_per_block, blocks_per_plane, planes_per_die, dies_per_channel, channels,
-    read_us, program_us, erase_us, controller_us, channel_mb_per_s, queue_depth_max, write_buffer_pages;
-    optional
-    controller_latency_us, mapping_bytes, link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping,
-    map_cache_entries, log_blocks,
-    gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us,
-    frontiers, allocation, plane_work, plane_reads, levelling, levelling_gap, end_of_life, replacement_blocks,
-    pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed,
-    compression_unit_bytes, dedupe_contents,
-    slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us,
-    bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes,
-    ecc_correctable_bits, read_retries_max, read_retry_leaves,
-    write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us, trim,
-    scheduling, suspend, suspend_us, gc_copies, open_block_read_us, link_write_mb_per_s, link_duplex,
-    stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed;
-}
 
 fn by_default<T>(value: T) -> Figure<T> {
     Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default, alternatives: Vec::new() }

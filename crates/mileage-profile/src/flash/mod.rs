@@ -14,7 +14,7 @@ mod slc;
 mod text;
 
 use super::basics::Basics;
-use super::faults::{FaultFigures, Faults};
+use super::faults::{Faults, fault_figures};
 use super::figure::{
     Figure, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, or_default, rated, whole,
 };
@@ -23,13 +23,13 @@ pub use buffer::WriteBuffer;
 pub use chip::Chip;
 use choices::{Allocation, Duplex, Mapping, Scheduling, Trim};
 pub use factory::FactoryBad;
-pub use figures::figure_names;
 use mileage_units::format_bytes;
 pub use packing::Packing;
 pub use policies::Policies;
 pub use reliability::BitErrors;
 pub use slc::{SlcCache, SlcSize};
 use text::Text;
+pub use text::figure_names;
 
 /// A valid profile of a flash drive: its geometry, timings and policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +148,7 @@ impl FlashProfile {
                 .or_else(|| raw.cell.as_ref().map(|cell| cell.value.pe_cycles())),
             basics: Basics {
                 figures: raw.figures(),
-                faults: Faults::read(&fault_figures(&raw))?,
+                faults: Faults::read(&fault_figures!(raw))?,
                 rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
                 capacity_bytes: raw.capacity_bytes.value,
                 rates: raw.rates,
@@ -267,11 +267,6 @@ impl FlashProfile {
     pub fn over_provisioning(&self) -> f64 {
         self.raw_bytes() as f64 / self.basics.capacity_bytes as f64 - 1.0
     }
-}
-
-fn fault_figures(text: &Text) -> FaultFigures<'_> {
-    let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = text;
-    FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
 }
 
 /// Dies of the drive, from those of a channel: a mean, so that channels may differ by one.

@@ -4,99 +4,45 @@ use super::choices::{
     Allocation, Cell, Combining, Copies, Duplex, EndOfLife, Flush, Frontiers, Levelling, Mapping, Pace, PlaneReads,
     PlaneWork, Power, Reads, Scheduling, SlcDesign, Suspend, Trim, Victim,
 };
-use crate::figure::Figure;
+use crate::figure::profile_text;
 use crate::rates::PublishedRate;
 use serde::Deserialize;
 
 /// The kind of these profiles; one that names none is of flash too.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     Flash,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Text {
-    pub name: String,
-    pub title: String,
-    #[serde(default, rename = "kind")]
-    _kind: Option<Kind>,
-    #[serde(default, rename = "rate")]
-    pub rates: Vec<PublishedRate>,
-    pub capacity_bytes: Figure<u64>,
-    pub page_bytes: Figure<u64>,
-    pub mapping_bytes: Option<Figure<u64>>,
-    pub pages_per_block: Figure<u64>,
-    pub blocks_per_plane: Figure<u64>,
-    pub planes_per_die: Figure<u64>,
-    pub dies_per_channel: Figure<f64>,
-    pub channels: Figure<u64>,
-    pub read_us: Figure<f64>,
-    pub program_us: Figure<f64>,
-    pub erase_us: Figure<f64>,
-    pub controller_us: Figure<f64>,
-    pub controller_latency_us: Option<Figure<f64>>,
-    pub channel_mb_per_s: Figure<f64>,
-    pub link: Option<Figure<String>>,
-    pub link_mb_per_s: Option<Figure<f64>>,
-    pub link_write_mb_per_s: Option<Figure<f64>>,
-    pub link_duplex: Option<Figure<Duplex>>,
-    pub queue_depth_max: Figure<u64>,
-    pub write_buffer_pages: Figure<u64>,
-    pub write_buffer_power: Option<Figure<Power>>,
-    pub write_buffer_flush: Option<Figure<Flush>>,
-    pub write_buffer_reads: Option<Figure<Reads>>,
-    pub write_combining: Option<Figure<Combining>>,
-    pub flush_us: Option<Figure<f64>>,
-    pub trim: Option<Figure<Trim>>,
-    pub rated_endurance_bytes: Option<Figure<u64>>,
-    pub pe_cycles: Option<Figure<u64>>,
-    pub cell: Option<Figure<Cell>>,
-    pub mapping: Option<Figure<Mapping>>,
-    pub map_cache_entries: Option<Figure<u64>>,
-    pub log_blocks: Option<Figure<u64>>,
-    pub gc_victim: Option<Figure<Victim>>,
-    pub gc_victim_choices: Option<Figure<u64>>,
-    pub gc_pace: Option<Figure<Pace>>,
-    pub gc_free_blocks_min: Option<Figure<u64>>,
-    pub gc_idle_free_blocks: Option<Figure<u64>>,
-    pub gc_idle_after_us: Option<Figure<f64>>,
-    pub frontiers: Option<Figure<Frontiers>>,
-    pub allocation: Option<Figure<Allocation>>,
-    pub plane_work: Option<Figure<PlaneWork>>,
-    pub plane_reads: Option<Figure<PlaneReads>>,
-    pub levelling: Option<Figure<Levelling>>,
-    pub levelling_gap: Option<Figure<u64>>,
-    pub end_of_life: Option<Figure<EndOfLife>>,
-    pub replacement_blocks: Option<Figure<u64>>,
-    pub pe_spread_percent: Option<Figure<f64>>,
-    pub factory_bad_blocks_per_die: Option<Figure<u64>>,
-    pub factory_bad_seed: Option<Figure<u64>>,
-    pub compression_unit_bytes: Option<Figure<u64>>,
-    pub dedupe_contents: Option<Figure<u64>>,
-    pub slc_cache_bytes: Option<Figure<u64>>,
-    pub slc_cache_percent: Option<Figure<f64>>,
-    pub slc_design: Option<Figure<SlcDesign>>,
-    pub slc_read_us: Option<Figure<f64>>,
-    pub slc_program_us: Option<Figure<f64>>,
-    pub slc_idle_after_us: Option<Figure<f64>>,
-    pub bit_error_rate: Option<Figure<f64>>,
-    pub bit_error_rate_worn: Option<Figure<f64>>,
-    pub bit_error_growth_per_year: Option<Figure<f64>>,
-    pub ecc_codeword_bytes: Option<Figure<u64>>,
-    pub ecc_correctable_bits: Option<Figure<u64>>,
-    pub read_retries_max: Option<Figure<u64>>,
-    pub read_retry_leaves: Option<Figure<f64>>,
-    pub scheduling: Option<Figure<Scheduling>>,
-    pub suspend: Option<Figure<Suspend>>,
-    pub suspend_us: Option<Figure<f64>>,
-    pub gc_copies: Option<Figure<Copies>>,
-    pub open_block_read_us: Option<Figure<f64>>,
-    pub stall_s: Option<Figure<f64>>,
-    pub stall_every_s: Option<Figure<f64>>,
-    pub lost_command_every: Option<Figure<u64>>,
-    pub command_timeout_s: Option<Figure<f64>>,
-    pub drop_off_s: Option<Figure<f64>>,
-    pub fault_seed: Option<Figure<u64>>,
+profile_text! {
+    plain {
+        name: String,
+        title: String,
+        #[serde(default, rename = "kind")]
+        _kind: Option<Kind>,
+        #[serde(default, rename = "rate")]
+        rates: Vec<PublishedRate>,
+    }
+    required {
+        capacity_bytes: u64, page_bytes: u64, pages_per_block: u64, blocks_per_plane: u64, planes_per_die: u64,
+        dies_per_channel: f64, channels: u64, read_us: f64, program_us: f64, erase_us: f64, controller_us: f64,
+        channel_mb_per_s: f64, queue_depth_max: u64, write_buffer_pages: u64,
+    }
+    optional {
+        controller_latency_us: f64, mapping_bytes: u64, link: String, link_mb_per_s: f64, rated_endurance_bytes: u64,
+        pe_cycles: u64, cell: Cell, mapping: Mapping, map_cache_entries: u64, log_blocks: u64, gc_victim: Victim,
+        gc_victim_choices: u64, gc_pace: Pace, gc_free_blocks_min: u64, gc_idle_free_blocks: u64,
+        gc_idle_after_us: f64, frontiers: Frontiers, allocation: Allocation, plane_work: PlaneWork,
+        plane_reads: PlaneReads, levelling: Levelling, levelling_gap: u64, end_of_life: EndOfLife,
+        replacement_blocks: u64, pe_spread_percent: f64, factory_bad_blocks_per_die: u64, factory_bad_seed: u64,
+        compression_unit_bytes: u64, dedupe_contents: u64, slc_cache_bytes: u64, slc_cache_percent: f64,
+        slc_design: SlcDesign, slc_read_us: f64, slc_program_us: f64, slc_idle_after_us: f64, bit_error_rate: f64,
+        bit_error_rate_worn: f64, bit_error_growth_per_year: f64, ecc_codeword_bytes: u64, ecc_correctable_bits: u64,
+        read_retries_max: u64, read_retry_leaves: f64, write_buffer_power: Power, write_buffer_flush: Flush,
+        write_buffer_reads: Reads, write_combining: Combining, flush_us: f64, trim: Trim, scheduling: Scheduling,
+        suspend: Suspend, suspend_us: f64, gc_copies: Copies, open_block_read_us: f64, link_write_mb_per_s: f64,
+        link_duplex: Duplex, stall_s: f64, stall_every_s: f64, lost_command_every: u64, command_timeout_s: f64,
+        drop_off_s: f64, fault_seed: u64,
+    }
 }

@@ -1,9 +1,10 @@
 //! The queues of an array, and its operations.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What an array does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Activity {
     Read,
     Program,
@@ -16,13 +17,8 @@ pub(super) enum Activity {
     Suspending,
 }
 
-impl Activity {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Read, Self::Program, Self::Copy, Self::Erase, Self::Share, Self::Suspending];
-}
-
 /// An operation in progress, or an interrupted one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Operation {
     pub doing: Activity,
     /// Whose, if it is a read or a program.
@@ -32,7 +28,7 @@ pub(super) struct Operation {
 }
 
 /// Programs and collections that wait for an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Work {
     /// The page to program, [`NONE`] for a collection.
     pub job: u32,
@@ -44,7 +40,7 @@ pub(super) struct Work {
 }
 
 /// The array of a plane, or of a die.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ArrayQueue {
     pub reads: VecDeque<u32>,
     pub work: VecDeque<Work>,

@@ -1,12 +1,13 @@
 //! Commands of the host and their pages, each in a numbered place as long as it is in the drive.
 
 use crate::{Request, RequestKind};
+use serde::{Deserialize, Serialize};
 
 /// No command, no job, no plane.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A command of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Command {
     pub tag: u64,
     /// Which submission it was.
@@ -37,7 +38,7 @@ impl Default for Command {
 
 /// A page of a command; that of a write stays until it is on the medium.
 #[expect(clippy::struct_excessive_bools, reason = "facts of a write that become true in any order")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
     pub tag: u64,
     /// The submission, and which page of it.
@@ -57,7 +58,7 @@ pub(super) struct Job {
 }
 
 /// Numbered places; those that are free are used again, the last freed first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Slab<T> {
     pub places: Vec<T>,
     pub free: Vec<u32>,

@@ -18,11 +18,12 @@ use crate::flash::counters::Counters;
 use crate::flash::map::{Map, Placement};
 use crate::profile::flash::choices::Power;
 use crate::{Request, RequestKind};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// What happens at an event, in the order in which it happens at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// A command has passed the controller.
     Controller,
@@ -38,13 +39,8 @@ pub(super) enum Stage {
     Complete,
 }
 
-impl Stage {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Controller, Self::Arrived, Self::AtArray, Self::ArrayDone, Self::AtController, Self::Complete];
-}
-
 /// Something that will happen. Events of one instant are in the order of submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct StationEvent {
     pub at_ns: u64,
     /// The submission, and the page of it.
@@ -57,7 +53,7 @@ pub(super) struct StationEvent {
 }
 
 /// A flush that waits until this many pages are on the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaitingFlush {
     pub command: u32,
     pub sequence: u64,

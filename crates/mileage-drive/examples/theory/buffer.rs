@@ -2,7 +2,7 @@
 
 use super::drive_builder::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::{Immediate, ManagedImmediate, Request, RequestKind};
+use mileage_drive::{Immediate, ManagedImmediate, Request, RequestKind};
 
 /// Largest difference between the arithmetic of fluids and pages that are counted one by one.
 const TOLERANCE: f64 = 0.02;

@@ -2,7 +2,7 @@
 
 use super::drive_builder::{Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::RequestKind::{self, Read, Write};
+use mileage_drive::RequestKind::{self, Read, Write};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,7 +29,7 @@ struct Load {
 /// last completion.
 fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
     let Load { kind, pages, logical, random } = load;
-    let start_ns = crate::Immediate::now_ns(&work.drive);
+    let start_ns = mileage_drive::Immediate::now_ns(&work.drive);
     let mut outstanding: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(start_ns)).collect();
     let mut last_ns = start_ns;
     for index in 0..count {
@@ -39,7 +39,7 @@ fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
         last_ns = last_ns.max(done_ns);
         outstanding.push(Reverse(done_ns));
     }
-    crate::Immediate::advance_to(&mut work.drive, last_ns);
+    mileage_drive::Immediate::advance_to(&mut work.drive, last_ns);
     count as f64 / (last_ns - start_ns) as f64 * 1e9
 }
 
@@ -124,8 +124,8 @@ fn queue() -> Vec<Row> {
         let sketch = Sketch { channels: 256, dies_per_channel: 8, timing, ..Sketch::plane(8, 16, 100_000) };
         let mut work = Work::new(&sketch.with("link", format!("{link:?}")), 5);
         work.write_all(0..100_000);
-        let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
-        crate::Immediate::advance_to(&mut work.drive, start_ns);
+        let start_ns = mileage_drive::Immediate::now_ns(&work.drive) + 1_000_000_000;
+        mileage_drive::Immediate::advance_to(&mut work.drive, start_ns);
         // First one read at a time, for the latency, then as many as the queue takes, for the rate.
         let load = Load { kind: Read, pages: 1, logical: 100_000, random: false };
         let alone_s = 1.0 / closed_loop(&mut work, load, 1, 500);

@@ -2,7 +2,7 @@
 
 use super::drive_builder::{Sketch, Work};
 use super::{Case, Row};
-use crate::{Life, ManagedImmediate};
+use mileage_drive::{Life, ManagedImmediate};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![Case::new(true, conservation), Case::new(true, || life(500))]
@@ -53,8 +53,9 @@ fn life(pe_cycles: u64) -> Vec<Row> {
     let raw = f64::from(channels * blocks * pages);
     let amplification = work.counter("flash_pages_programmed") / work.counter("host_pages_written");
     let theory = raw * pe_cycles as f64 / amplification;
-    let reads =
-        |work: &mut Work| f64::from(u8::from(work.submit(crate::RequestKind::Read, 0, 1, u64::MAX >> 5).is_some()));
+    let reads = |work: &mut Work| {
+        f64::from(u8::from(work.submit(mileage_drive::RequestKind::Read, 0, 1, u64::MAX >> 5).is_some()))
+    };
     let refused = f64::from(u8::from(work.drive.life() == Life::ReadOnly));
     let read_only = reads(&mut work);
     work.drive.power_cycle();

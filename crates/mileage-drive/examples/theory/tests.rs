@@ -22,8 +22,8 @@ fn rows_of(cases: &[Case]) -> Vec<Row> {
     rows.into_inner().unwrap()
 }
 
-/// A third of them, from one that the process draws; all with `MILEAGE_TEST_PROFILE=thorough`. `mileage drive check` is
-/// the whole.
+/// A third of them, from one that the process draws; all with `MILEAGE_TEST_PROFILE=thorough`. the program itself
+/// checks all.
 #[test]
 fn the_quick_cases_hold() {
     let mut quick: Vec<_> = cases().into_iter().filter(|case| case.quick).collect();

@@ -6,7 +6,7 @@
 
 use super::drive_builder::{Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::{Immediate, RequestKind::Write};
+use mileage_drive::{Immediate, RequestKind::Write};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,7 +1,7 @@
 //! Build small flash drives for the checks, each with the few figures that a check is about.
 
-use crate::profile::FlashProfile;
-use crate::{Completion, FlashDrive, Immediate, Request, RequestKind};
+use mileage_drive::profile::FlashProfile;
+use mileage_drive::{Completion, FlashDrive, Immediate, Request, RequestKind};
 
 pub(super) const PAGE_BYTES: u64 = 4096;
 
@@ -126,7 +126,7 @@ impl Work {
         self.out.clear();
         let (offset_bytes, length_bytes) = (page * PAGE_BYTES, pages * PAGE_BYTES);
         self.drive.submit(&[Request { kind, fua: false, offset_bytes, length_bytes, submit_ns }], &mut self.out);
-        (self.out[0].status == crate::Status::Done).then_some(self.out[0].complete_ns)
+        (self.out[0].status == mileage_drive::Status::Done).then_some(self.out[0].complete_ns)
     }
 
     /// Write one page when the one before is complete; whether it was done.

@@ -3,7 +3,7 @@
 //! `rho` is the share of the pages able to hold data that holds valid data, `pages` a block's pages. All are pure
 //! functions; ranges: 0 < rho < 1, pages 2 or more.
 
-use crate::profile::FlashProfile;
+use mileage_drive::profile::FlashProfile;
 
 fn harmonic(n: u32) -> f64 {
     (1..=n).map(|i| 1.0 / f64::from(i)).sum()

@@ -1,6 +1,7 @@
-//! Theory against simulation: what a drive must do if the model is right.
+//! `cargo run --release -p mileage-drive --example theory [quick|life]`: theory against simulation, as a table. A miss ends with
+//! status 1.
 //!
-//! [`cases`] lists what can be checked; each [`Case`] simulates a drive made for it and answers with a [`Row`]. The
+//! [`cases`] lists what can be checked; each [`Case`] simulates a drive made for it and returns [`Row`]s. The
 //! expected values are the published ones of `write_amplification.csv`, or elementary arithmetic that the case
 //! states; no expectation comes from the simulation.
 
@@ -12,43 +13,46 @@ mod disk;
 mod drive_builder;
 mod errors;
 mod faults;
+#[expect(dead_code, reason = "tests and benches use the rest")]
+mod formulas;
 mod limits;
 mod packing;
 mod parts;
 mod placement;
 mod slc;
 mod smr_disk;
+#[path = "../../src/splitmix.rs"]
+mod splitmix;
 mod stations;
-pub mod theory;
 mod wear;
 mod xpoint;
 
-pub use wear::life_of_the_scaled_drive;
+use wear::life_of_the_scaled_drive;
 
 /// One comparison of simulation and theory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+struct Row {
     /// Name of the compared quantity.
-    pub name: String,
+    name: String,
     /// Value predicted by theory.
-    pub theory: f64,
+    theory: f64,
     /// Value of the simulated drive.
-    pub simulated: f64,
+    simulated: f64,
     /// Largest difference that is no miss, as a share of the theory's value.
-    pub tolerance: f64,
+    tolerance: f64,
     /// Upper bound: a simulated value above it fails, whatever the tolerance; `None`: no bound.
-    pub bound: Option<f64>,
+    bound: Option<f64>,
 }
 
 impl Row {
     /// simulated / theory - 1; 0 when both are 0.
-    pub fn difference(&self) -> f64 {
+    fn difference(&self) -> f64 {
         // Exact equality on purpose, because these are counts.
         if (self.simulated - self.theory).abs() <= 0.0 { 0.0 } else { self.simulated / self.theory - 1.0 }
     }
 
     /// Whether simulation and theory agree.
-    pub fn holds(&self) -> bool {
+    fn holds(&self) -> bool {
         self.difference().abs() <= self.tolerance && self.bound.is_none_or(|bound| self.simulated <= bound)
     }
 
@@ -62,9 +66,9 @@ impl Row {
 }
 
 /// One check: its name, and the function that simulates and computes the theory.
-pub struct Case {
+struct Case {
     /// Whether the short check includes it.
-    pub quick: bool,
+    quick: bool,
     work: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
 }
 
@@ -74,13 +78,13 @@ impl Case {
     }
 
     /// Simulate and compare.
-    pub fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<Row> {
         (self.work)()
     }
 }
 
 /// Everything that can be checked in a minute or two, in the order in which it is shown.
-pub fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     let mut cases = amplification::cases();
     cases.extend(limits::cases());
     cases.extend(stations::cases());
@@ -98,6 +102,29 @@ pub fn cases() -> Vec<Case> {
     cases.extend(xpoint::cases());
     cases.extend(array::cases());
     cases
+}
+
+#[expect(clippy::print_stdout, reason = "what the program is for")]
+fn print_rows(rows: &[Row]) -> bool {
+    for row in rows {
+        let mark = if row.holds() { "" } else { "  MISS" };
+        let difference = 100.0 * row.difference();
+        println!("{:<68}{:>16.3}{:>16.3}{difference:>+9.3}%{mark}", row.name, row.theory, row.simulated);
+    }
+    rows.iter().all(Row::holds)
+}
+
+#[expect(clippy::print_stdout, reason = "what the program is for")]
+fn main() {
+    let which = std::env::args().nth(1).unwrap_or_default();
+    println!("{:<68}{:>16}{:>16}{:>10}", "", "theory", "simulated", "off");
+    let held = if which == "life" {
+        print_rows(&life_of_the_scaled_drive())
+    } else {
+        let chosen = cases().into_iter().filter(|case| which != "quick" || case.quick);
+        chosen.map(|case| print_rows(&case.rows())).filter(|held| !held).count() == 0
+    };
+    std::process::exit(i32::from(!held));
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::drive_builder::{PAGE_BYTES, Sketch, Timing};
 use super::{Case, Row};
-use crate::Drive;
+use mileage_drive::Drive;
 use mileage_measure::{Histogram, RunRecord};
 use mileage_workload::{Load, Open, PatternKind, Spacing, Stop, Workload};
 

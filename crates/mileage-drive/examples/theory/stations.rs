@@ -2,9 +2,9 @@
 
 use super::drive_builder::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::RequestKind::{self, Read, Write};
-use crate::block_device::{BlockDevice, Decisions, Submission, Tag};
-use crate::{ReadPriorityDrive, Request};
+use mileage_drive::RequestKind::{self, Read, Write};
+use mileage_drive::block_device::{BlockDevice, Decisions, Submission, Tag};
+use mileage_drive::{ReadPriorityDrive, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -80,8 +80,8 @@ fn random_reads(geometry: &Geometry) -> Vec<Row> {
 /// How long the reads take by first-come scheduling.
 fn first_come(mut work: Work, pages: &[u64], depth: usize) -> u64 {
     work.write_all(0..PAGES);
-    let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
-    crate::Immediate::advance_to(&mut work.drive, start_ns);
+    let start_ns = mileage_drive::Immediate::now_ns(&work.drive) + 1_000_000_000;
+    mileage_drive::Immediate::advance_to(&mut work.drive, start_ns);
     let mut outstanding: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(start_ns)).collect();
     let mut last_ns = start_ns;
     for page in pages {

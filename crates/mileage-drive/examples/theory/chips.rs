@@ -2,7 +2,7 @@
 
 use super::drive_builder::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::{Immediate, RequestKind};
+use mileage_drive::{Immediate, RequestKind};
 
 pub(super) fn cases() -> Vec<Case> {
     let suspend = ["none", "erase", "erase-and-program"].map(|what| Case::new(true, move || reads_during_writes(what)));

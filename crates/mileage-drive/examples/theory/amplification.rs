@@ -1,8 +1,8 @@
 //! Write amplification of every collection policy against the published values.
 
 use super::drive_builder::{Sketch, Work};
-use super::{Case, Row, theory};
-use crate::RequestKind;
+use super::{Case, Row, formulas};
+use mileage_drive::RequestKind;
 
 const TABLE: &str = include_str!("write_amplification.csv");
 /// Pages of a checked drive, about: as many as fit a fast cache.
@@ -119,7 +119,7 @@ fn separated(spare: f64, hot: (f64, f64)) -> Vec<Row> {
     let pages = 64;
     let blocks = PAGES / pages;
     // One block stays free; each open block lacks half of what a collection gains.
-    let theory = theory::greedy_of_separated(1.0 - spare, [hot, (1.0 - hot.0, 1.0 - hot.1)], pages);
+    let theory = formulas::greedy_of_separated(1.0 - spare, [hot, (1.0 - hot.0, 1.0 - hot.1)], pages);
     let data = f64::from(pages) * (f64::from(blocks) - 1.0 - 1.0 / theory);
     let logical = ((1.0 - spare) * data).round() as u64;
     let amplification = |frontiers: &str| {
@@ -307,13 +307,13 @@ fn cached_map() -> Vec<Row> {
 
 impl Work {
     fn drive_now(&self) -> u64 {
-        crate::Immediate::now_ns(&self.drive)
+        mileage_drive::Immediate::now_ns(&self.drive)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::theory;
+    use super::super::formulas;
     use super::{number_after, published};
 
     #[test]
@@ -323,17 +323,17 @@ mod tests {
             let rho = 1.0 - row.spare;
             let model = row.model.as_str();
             let got = match model {
-                "greedy" => theory::greedy(rho, row.pages),
-                "fifo_lru" => theory::fifo(rho),
-                "random_victim" => theory::random(rho),
-                "dchoices_d2" => theory::d_choices(rho, row.pages, 2),
-                "dchoices_d10" => theory::d_choices(rho, row.pages, 10),
+                "greedy" => formulas::greedy(rho, row.pages),
+                "fifo_lru" => formulas::fifo(rho),
+                "random_victim" => formulas::random(rho),
+                "dchoices_d2" => formulas::d_choices(rho, row.pages, 2),
+                "dchoices_d10" => formulas::d_choices(rho, row.pages, 10),
                 _ if model.starts_with("trim") => {
-                    theory::greedy(theory::rho_with_trims(rho, number_after(model, "q").unwrap()), row.pages)
+                    formulas::greedy(formulas::rho_with_trims(rho, number_after(model, "q").unwrap()), row.pages)
                 }
                 _ => {
                     let (f, r) = (number_after(model, "f").unwrap(), number_after(model, "r").unwrap());
-                    theory::fifo_of_classes(rho, &[(f, r), (1.0 - f, 1.0 - r)])
+                    formulas::fifo_of_classes(rho, &[(f, r), (1.0 - f, 1.0 - r)])
                 }
             };
             assert!((got - row.amplification).abs() < 2e-5 * row.amplification + 1e-5, "{row:?}: {got}");
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(checked, 40 + 10 + 20 + 10 + 9 + 9);
         // Over-provisioning as drives are sold, without the drive's own reserve.
         for (over_provisioning, expected) in [(0.07, 7.597), (0.15, 3.960), (0.28, 2.461)] {
-            let got = theory::greedy(1.0 / (1.0 + over_provisioning), 256);
+            let got = formulas::greedy(1.0 / (1.0 + over_provisioning), 256);
             assert!((got - expected).abs() < 1e-3, "{over_provisioning}: {got} against {expected}");
         }
         // The published bound of ideally separated classes, 64 pages a block.
@@ -353,7 +353,7 @@ mod tests {
             ((0.1, 0.9), 0.15, 1.69811),
             ((0.05, 0.95), 0.15, 1.29705),
         ] {
-            let got = theory::greedy_of_separated(1.0 - spare, [hot, (1.0 - hot.0, 1.0 - hot.1)], 64);
+            let got = formulas::greedy_of_separated(1.0 - spare, [hot, (1.0 - hot.0, 1.0 - hot.1)], 64);
             assert!((got / expected - 1.0).abs() < 1e-4, "{hot:?}, {spare}: {got} against {expected}");
         }
     }

@@ -1,16 +1,18 @@
 //! Arrays: rates of levels, what writes read, degraded reads, rebuilds, time-outs, caches, and the loss of data over years.
 
 use super::disk::{closed_loop, disk};
+use super::splitmix::draw;
 use super::{Case, Row};
-use crate::array::{Array, ArrayParts};
-use crate::array_reliability::Reliability;
-use crate::block_device::{BlockDevice, Decisions, ManagedDevice, PowerCut, Submission, Tag};
-use crate::constant_time::ConstantTime;
-use crate::device::{Request, RequestKind};
-use crate::disk::DiskDrive;
-use crate::disturbance::DisturbedDevice;
-use crate::profile::{Basics, CachePower, Controller, Discards, Faults, Level, Protocol, Stall, capacity_bytes};
-use crate::splitmix::draw;
+use mileage_drive::ConstantTime;
+use mileage_drive::DiskDrive;
+use mileage_drive::DisturbedDevice;
+use mileage_drive::Reliability;
+use mileage_drive::block_device::{BlockDevice, Decisions, ManagedDevice, PowerCut, Submission, Tag};
+use mileage_drive::device::{Request, RequestKind};
+use mileage_drive::profile::{
+    Basics, CachePower, Controller, Discards, Faults, Level, Protocol, Stall, capacity_bytes,
+};
+use mileage_drive::{Array, ArrayParts};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![

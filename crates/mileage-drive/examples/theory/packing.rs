@@ -1,8 +1,8 @@
 //! Compression and deduplication: what reaches the flash, against arithmetic, the mean field and a count of contents.
 
 use super::drive_builder::{PAGE_BYTES, Sketch, Work};
-use super::{Case, Row, theory};
-use crate::run;
+use super::{Case, Row, formulas};
+use mileage_drive::run;
 use mileage_workload::{BLOCK_BYTES, Blocks, Content, NoObserver, PatternKind, Stop, Workload, WriteIdentity};
 use std::collections::HashSet;
 
@@ -56,7 +56,7 @@ fn compressed(percent: u8) -> Row {
     let mut theory = 1.0;
     for _ in 0..50 {
         let data = f64::from(blocks) - 1.0 - 0.5 / theory;
-        theory = theory::greedy(logical as f64 / (contents * data), contents as u32);
+        theory = formulas::greedy(logical as f64 / (contents * data), contents as u32);
     }
     Row::within(0.02, format!("WA of contents that save {percent} %, spare 0.15"), share * theory, simulated)
 }

@@ -2,7 +2,7 @@
 
 use super::drive_builder::{Sketch, Work};
 use super::{Case, Row};
-use crate::{Immediate, ManagedImmediate, RequestKind};
+use mileage_drive::{Immediate, ManagedImmediate, RequestKind};
 
 const LOGICAL: u64 = 2048;
 const PAGES: u32 = 64;

@@ -1,11 +1,11 @@
 //! Disks: seeks, service times, rates and scheduling against closed forms, and against published gains of command queueing.
 
+use super::splitmix::draw;
 use super::{Case, Row};
-use crate::block_device::{BlockDevice, Decisions, Submission, Tag};
-use crate::device::{Request, RequestKind};
-use crate::disk::DiskDrive;
-use crate::profile::DiskProfile;
-use crate::splitmix::draw;
+use mileage_drive::DiskDrive;
+use mileage_drive::block_device::{BlockDevice, Decisions, Submission, Tag};
+use mileage_drive::device::{Request, RequestKind};
+use mileage_drive::profile::DiskProfile;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

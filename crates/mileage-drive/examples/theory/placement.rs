@@ -3,8 +3,8 @@
 
 use super::drive_builder::{Sketch, Work};
 use super::{Case, Row};
-use crate::Immediate;
-use crate::RequestKind::{Flush, Read};
+use mileage_drive::Immediate;
+use mileage_drive::RequestKind::{Flush, Read};
 
 const READ_US: f64 = 50.0;
 

@@ -1,12 +1,12 @@
 //! `XPoint` against its rates: one byte rate explains random and sequential writes, the controller's interval random reads, and
 //! nothing depends on what was written before.
 
+use super::splitmix::draw;
 use super::{Case, Row};
-use crate::device::{Request, RequestKind};
-use crate::immediate_device::Immediate;
-use crate::profile::XpointProfile;
-use crate::splitmix::draw;
-use crate::xpoint::XpointDrive;
+use mileage_drive::XpointDrive;
+use mileage_drive::device::{Request, RequestKind};
+use mileage_drive::immediate_device::Immediate;
+use mileage_drive::profile::XpointProfile;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![Case::new(true, rows)]

@@ -1,9 +1,9 @@
 //! Check flash pages that hold several mapping units: write amplification, rate and reads against arithmetic.
 
 use super::drive_builder::{Sketch, Work};
-use super::{Case, Row, theory};
-use crate::Immediate;
-use crate::RequestKind::{Flush, Read, Write};
+use super::{Case, Row, formulas};
+use mileage_drive::Immediate;
+use mileage_drive::RequestKind::{Flush, Read, Write};
 
 /// Units of the map in a flash page of 16 KiB.
 const PARTS: u32 = 4;
@@ -26,7 +26,7 @@ fn sketch(blocks: u32, pages: u32, logical: u64) -> Sketch {
 /// programs of 16 KiB wastes nothing.
 fn amplification(frontiers: &str) -> Row {
     let (blocks, pages, spare) = (1024, 64, 0.15);
-    let theory = theory::greedy(1.0 - spare, pages * PARTS);
+    let theory = formulas::greedy(1.0 - spare, pages * PARTS);
     // One block stays free; each open one lacks half of what a collection gains.
     let open = if frontiers == "shared" { 0.5 } else { 0.5 + 0.5 * theory };
     let data = f64::from(pages * PARTS) * (f64::from(blocks) - 1.0 - open / theory);

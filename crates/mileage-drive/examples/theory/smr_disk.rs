@@ -2,11 +2,11 @@
 
 use super::disk::{closed_loop, disk};
 use super::{Case, Row};
-use crate::block_device::{BlockDevice, Decisions};
-use crate::device::RequestKind;
-use crate::profile::{DiskProfile, Profile};
-use crate::smr_disk::ShingledDrive;
-use crate::{Drive, Immediate};
+use mileage_drive::ShingledDrive;
+use mileage_drive::block_device::{BlockDevice, Decisions};
+use mileage_drive::device::RequestKind;
+use mileage_drive::profile::{DiskProfile, Profile};
+use mileage_drive::{Drive, Immediate};
 use mileage_workload::{PatternKind, Stop, Workload};
 
 pub(super) fn cases() -> Vec<Case> {
