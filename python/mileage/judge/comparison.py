@@ -29,6 +29,7 @@ from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import Estimate, exp
 from mileage.judge.repetition_check import examined, of_whole
+from mileage.judge.rules import PrintedFigures
 from mileage.judge.samples import RATE_METRICS, SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.sessions import SPREAD_MIN
 from mileage.judge.standings import CellStandings
@@ -90,6 +91,8 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     depends_on_method: bool
     caveats: tuple[Caveat, ...]
     superiority: float | None = None
+    printed: PrintedFigures | None = None
+    """What a table prints of it, where no runs are known."""
 
     @property
     def p_adjusted(self) -> float | None:
@@ -355,10 +358,12 @@ def judged(
     fixed_rate: Collection[str] = (),
     cells_of: Sequence[set[str]] = (set(), set()),
     worse_only: bool = False,
+    has_headline: bool = True,
 ) -> Comparison:
     """Turn the evidence of every test into a verdict, with p values corrected for multiple tests.
 
-    `cells_of`: the cells that the baseline and the candidate measured. Unless it is `simulated`, equal values of a rate
+    `cells_of`: the cells that the baseline and the candidate measured. `has_headline`: False where no test is what is
+    asked about first, so that all are corrected together. Unless it is `simulated`, equal values of a rate
     are no spread of zero; latencies are those of a histogram, whose buckets runs share.
     """
     if not simulated:
@@ -376,12 +381,11 @@ def judged(
         for i, found in enumerate(evidence)
         if found.estimate is not None and is_tested
     }
-    family = [i for i in p_raw if _is_headline(evidence[i].sample, fixed_rate)]
+    asked = [has_headline and _is_headline(found.sample, fixed_rate) for found in evidence]
+    family = [i for i in p_raw if asked[i]]
     cells = _cells(evidence, relevance, alpha, p_raw, family)
     counts = _most_units(evidence)
-    headline = tuple(
-        c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample, fixed_rate)
-    )
+    headline = tuple(cell for cell, is_asked in zip(cells, asked, strict=True) if is_asked)
     family_cells = headline or tuple(cells)
     if family_cells and max(max(cell.n_baseline, cell.n_candidate) for cell in family_cells) == 1:
         caveats = (*caveats, limit("one-run"))

@@ -213,6 +213,24 @@ def _unwritten_reads(caveat: Caveat, _: _Names) -> str:
     )
 
 
+def _equal_spread(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    return (
+        f"both arms are taken to have the spread that is printed of one ({f['df']} degrees of freedom): "
+        f"{f['different']} of {f['cells']} tests differ after correction for their number by Benjamini-Hochberg "
+        f"({f['uncorrected']} uncorrected, {f['holm']} by Holm), {f['within']} are shown to be the same within the "
+        f"margin; if only the printed spread is known ({f['df_alone']} degrees of freedom), {f['different_alone']} "
+        f"differ and {f['within_alone']} are the same"
+    )
+
+
+def _printed_twice(caveat: Caveat, _: _Names) -> str:
+    f = caveat.figures
+    here, there = (f"{f[f'{at}_percent']:+.2f} ± {f[f'{at}_sd_percent']:.2f} %" for at in ("here", "there"))
+    elsewhere = f"; that pair belongs to {f['elsewhere']}" if f["elsewhere"] else ""
+    return f"the second table prints {_first(caveat.tests)} as {there} and not as {here}{elsewhere}"
+
+
 def disturbance_words(kind: str, figures: Mapping[str, Any]) -> str:
     """Words of the largest share of a run that something else had, and of the runs with more than is allowed."""
     share = _DISTURBANCES[kind].format(share=f"{figures['worst_share']:.1%}")
@@ -340,6 +358,14 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         f"days of the week differ in {some(caveat.tests)} (p = {caveat.figures['p']:.2g}), which widens the interval"
     ),
     "one-run": _text("there is one run of each test"),
+    # A table that others printed.
+    "equal-spread": _equal_spread,
+    "error-bars": _text(
+        "an error bar of one standard deviation calls {different} tests different, of {nothing} nothing can be said by "
+        "it, {ties} are ties"
+    ),
+    "printed-twice": _printed_twice,
+    "printed-spread-only": _text("{verdict} if only the printed spread is known (p = {p:.2g})"),
     "no-complete-cycle": _text("no cycle was measured in both stages"),
     # One test.
     "no-logarithm": _no_logarithm,
