@@ -268,7 +268,8 @@ def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
         else stage_environment(side.plan, dict(study.folder.environments()), side.stage)
         for side, study in studies
     ]
-    states = [drive_state(side.plan, study.content(), side.cells, side.stage) for side, study in studies]
+    runs = [study.reading().seen.of(side.cells, (side.stage,)) for side, study in studies]
+    states = [drive_state([run.began for run in own if run.began is not None]) for own in runs]
     found += setting_differences(one, other, names)
     return [*found, *environment_caveats(machines[0], machines[1]), *state_caveats(states[0], states[1])]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
@@ -18,7 +18,7 @@ from mileage.judge.sessions import SPREAD_MIN
 from mileage.model.cell_key import alike
 from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
-from mileage.report.caveat_words import caveat_words
+from mileage.report.caveat_words import Names, caveat_words
 from mileage.store.study_folder import is_study
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def compare(
     from mileage.app.answer_side import Past
     from mileage.app.notebook_view import shown
 
-    sides = _studies_of(a), _studies_of(b)
+    sides = _opened(_studies_of(a), stage), _opened(_studies_of(b), stage)
     if len(sides[0]) == len(sides[1]) == 1:
-        (first, one), (second, other) = stage_of(sides[0][0], stage), stage_of(sides[1][0], stage)
+        (first, one), (second, other) = sides[0][0], sides[1][0]
         if first.folder.path.resolve() == second.folder.path.resolve():
             if one == other:
                 raise Refused(
@@ -60,7 +60,7 @@ def compare(
                     code="repeated",
                 )
             return shown(stages_answer(first.plan, first.samples(), first, (one, other)))
-    left, right = _sides(a, b, sides, stage)
+    left, right = _sides(a, b, sides)
     shows = [one for text in spread for one in _studies_of(text)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
     return shown(answer(left, right, "studies", past=past, by_session=True))
@@ -83,7 +83,8 @@ def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -
     if len(every) < 2:
         raise _too_few(0)
     _check_distinct(every)
-    left, right = _sides("the history", every[-1], (every[:-1], every[-1:]), stage)
+    sides = _opened(every[:-1], stage), _opened(every[-1:], stage)
+    left, right = _sides("the history", every[-1], sides)
     past = Past(is_history=True)
     found = answer(replace(left, name="the history"), right, "studies", past=past, by_session=True)
     if found.history is None or len(found.history.sessions) < SPREAD_MIN:
@@ -120,14 +121,16 @@ def _started(result: StudyResult) -> tuple[str, str]:
     return (head[0].started or "" if head else ""), result.folder.path.name
 
 
+def _opened(studies: Sequence[str | StudyResult], stage: str | None) -> list[tuple[StudyResult, str]]:
+    return [stage_of(one, stage) for one in studies]
+
+
 def _sides(
     a: str | StudyResult,
     b: str | StudyResult,
-    sides: tuple[Sequence[str | StudyResult], Sequence[str | StudyResult]],
-    stage: str | None,
+    opened: tuple[Sequence[tuple[StudyResult, str]], Sequence[tuple[StudyResult, str]]],
 ) -> tuple[AnswerSide, AnswerSide]:
     """The two sides of a comparison of studies. Raises Refused where they have no cell in common."""
-    opened = [[stage_of(one, stage) for one in side] for side in sides]
     ours = opened[0][0][0].plan
     labels = _labels(opened[0][0], opened[1][0])
     names = [
@@ -239,13 +242,6 @@ def names_in(ours: Plan, others: Plan) -> dict[str, str]:
     return alike(*({cell.label: cell.key for cell in plan.cells} for plan in (ours, others)))
 
 
-class _Names(NamedTuple):
-    """The names of two studies in a sentence."""
-
-    baseline: str
-    candidate: str
-
-
 def _labels(a: tuple[StudyResult, str], b: tuple[StudyResult, str]) -> tuple[str, str]:
     """`FOLDER:STAGE` for two stages, each with as few parent folders as distinguish the two; of imports the folder."""
     left, right = (result.folder.path.resolve().parts for result, _ in (a, b))
@@ -338,7 +334,7 @@ def _measured(
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):
             shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
             for caveat in setting_differences(plans[0], plan, shared):
-                words = caveat_words(caveat, _Names(found[0][0], text))
+                words = caveat_words(caveat, Names(found[0][0], text))
                 warn(f"Not measured in the same way: {words}")
     if warn is not None and len(set(classes.values())) > 1:
         warn(

@@ -145,8 +145,8 @@ class StudyResult:
         """Reasons against any conclusion from this study."""
         from mileage.app.answer import caveats_of
 
-        measured = [run.stage for run in self.plan.runs if run.role == "measure"]
-        return caveats_of(self, [cell.label for cell in self.plan.cells], measured)
+        measured = {run.stage for run in self.plan.runs if run.role == "measure"}
+        return caveats_of(self, {cell.label for cell in self.plan.cells}, measured)
 
     def view(self) -> StudyView:
         """The values and tables that the report of this study is drawn from."""

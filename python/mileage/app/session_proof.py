@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mileage.judge import Comparison, Sample, compare_arms
-from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
+from mileage.judge.gate_rules import parse_rule, results_of
 from mileage.judge.history import hold_level
 from mileage.judge.repetition_check import FINDINGS
 from mileage.judge.repetitions import two_regimes
@@ -256,7 +256,7 @@ def _gate(history: Sequence[Floats], candidate: Sequence[Floats]) -> bool:
 
 
 def _is_broken(found: Comparison) -> bool:
-    return any(result.outcome == "broken" for result in results_of(parse_rule("slower"), gated_cells(found)))
+    return any(result.outcome == "broken" for result in results_of(parse_rule("slower"), found))
 
 
 def _covers(found: Comparison) -> bool:

@@ -192,12 +192,15 @@ class _Gate:
 
     def show(self, comparison: Comparison) -> None:
         """Print a comparison. Raises Refused for a rule about no cell of it."""
+        import msgspec
+
         from mileage.report.gate_output import FORMATS, compared_text
         from mileage.terminal import report_width, say
 
         missing, results = self._missing(comparison), self._results(comparison)
         if self.form == "json":
-            _print_json(with_gate(comparison, results))
+            values = msgspec.structs.asdict(comparison)
+            _print_json({**values, "gate": results} if results else comparison)
         elif self.form == "text":
             say(compared_text(comparison, results, width=report_width()))
         else:
@@ -227,11 +230,10 @@ class _Gate:
 
     def _results(self, comparison: Comparison) -> list[RuleResult]:
         from mileage.errors import Refused
-        from mileage.judge.gate_rules import gated_cells, results_of
+        from mileage.judge.gate_rules import results_of
 
         try:
-            cells = gated_cells(comparison) if self.rules else []
-            return [result for rule in self.rules for result in results_of(rule, cells)]
+            return [result for rule in self.rules for result in results_of(rule, comparison)]
         except ValueError as cause:
             raise Refused("--fail-if", str(cause), code="wrong-value") from cause
 
@@ -248,15 +250,6 @@ class _Gate:
                 first = f": {row_name(these[0].cell)}{' first' if len(these) > 1 else ''}"
                 found.append(f'the rule "{rule.text}" {verb} in {len(these)} of {len(own)} tests{first}')
         return found
-
-
-def with_gate(comparison: Comparison, results: Sequence[RuleResult]) -> object:
-    """The comparison for JSON, with what each rule says of each test where there are rules."""
-    import msgspec
-
-    if not results:
-        return comparison
-    return {**msgspec.structs.asdict(comparison), "gate": results}
 
 
 def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: _Gate) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.gate_rules import GatedCell, RuleResult
+from mileage.judge.gate_rules import RuleResult
 from mileage.report.caveat_words import caveat_words, some
 from mileage.report.sentence import statements
 from mileage.report.session_words import history_lines
@@ -45,8 +45,9 @@ def gate_lines(comparison: Comparison, results: Results) -> list[str]:
         own = [result for result in results if result.rule == rule]
         broken = [result.cell for result in own if result.outcome == "broken"]
         unjudged: dict[str, list[str]] = {}
-        for cell in (result.cell for result in own if result.outcome == "cannot be judged"):
-            unjudged.setdefault(_why_not(cell, comparison), []).append(row_name(cell))
+        for result in own:
+            if result.outcome == "cannot be judged":
+                unjudged.setdefault(_why_not(result, comparison), []).append(row_name(result.cell))
         parts = []
         if broken:
             named = "; ".join(_changed(cell) for cell in broken[:_NAMED_MAX])
@@ -60,17 +61,15 @@ def gate_lines(comparison: Comparison, results: Results) -> list[str]:
     return lines
 
 
-def _changed(cell: GatedCell) -> str:
+def _changed(cell: CellVerdict) -> str:
     """A test with its change and interval."""
     return f"{row_name(cell)} {change_and_interval(cell.ratio, cell.ci95)}" if cell.ratio else row_name(cell)
 
 
-def _why_not(cell: GatedCell, comparison: Comparison) -> str:
+def _why_not(result: RuleResult, comparison: Comparison) -> str:
     """Why a cell cannot be judged: the first reason, in words."""
-    own = next((c for c in comparison.cells if (c.cell, c.metric) == (cell.cell, cell.metric)), None)
-    found = [*comparison.vetoes, *(own.caveats if own is not None else ())]
-    code = next(iter(cell.why_not), "")
-    return next((caveat_words(caveat, comparison) for caveat in found if caveat.code == code), "no interval")
+    found = [*comparison.vetoes, *result.cell.caveats]
+    return next((caveat_words(c, comparison) for c in found if c.code == result.why_not[0]), "no interval")
 
 
 def github(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
@@ -153,7 +152,7 @@ FORMATS: Final[Mapping[str, Callable[[Comparison, Results, Sequence[str]], str]]
 }
 
 
-def _key(cell: CellVerdict | GatedCell) -> tuple[str, str]:
+def _key(cell: CellVerdict) -> tuple[str, str]:
     return cell.cell, cell.metric
 
 
@@ -169,7 +168,7 @@ def _rules_of(results: Results, comparison: Comparison) -> dict[tuple[str, str],
 def _outcome_words(result: RuleResult, comparison: Comparison) -> str:
     cell = result.cell
     if result.outcome == "cannot be judged":
-        return f'the rule "{result.rule.text}" cannot be judged: {_why_not(cell, comparison)}'
+        return f'the rule "{result.rule.text}" cannot be judged: {_why_not(result, comparison)}'
     figures = "" if cell.ratio is None else f": {change_and_interval(cell.ratio, cell.ci95)}"
     return f'breaks the rule "{result.rule.text}"{figures}'
 

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
-from mileage.judge.gate_rules import GatedCell
 from mileage.judge.rules import Barely, arithmetic_change, barely, relative_deviation
 from mileage.report.view import CheckState
 
@@ -280,9 +279,9 @@ def distinct_names(baseline: str, candidate: str) -> tuple[str, str]:
     return " ".join(low[shared:]), " ".join(high[shared:])
 
 
-def row_name(cell: CellVerdict | GatedCell) -> str:
-    """The cell's label, with the metric where it is not the rate that the label implies, nor that of a table."""
-    if cell.metric in HEADLINE_METRICS or not cell.metric:
+def row_name(cell: CellVerdict) -> str:
+    """The cell's label, with the metric where it is not the rate that the label implies."""
+    if cell.metric in HEADLINE_METRICS:
         return cell.cell
     return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
 
