@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
+from mileage.app.answer import answer, stages_answer, workloads_answer
+from mileage.app.answer_side import AnswerSide, Past
 from mileage.app.kept_history import is_of
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
@@ -20,9 +21,6 @@ from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
 from mileage.report.caveat_words import Names, caveat_words
 from mileage.store.study_folder import is_study
-
-if TYPE_CHECKING:
-    from mileage.app.answer_side import AnswerSide
 
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
@@ -44,10 +42,6 @@ def compare(
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    from mileage.app.answer import answer, stages_answer
-    from mileage.app.answer_side import Past
-    from mileage.app.notebook_view import shown
-
     sides = _opened(_studies_of(a), stage), _opened(_studies_of(b), stage)
     if len(sides[0]) == len(sides[1]) == 1:
         (first, one), (second, other) = sides[0][0], sides[1][0]
@@ -59,11 +53,11 @@ def compare(
                     advice=f"name two stages, such as {_name(a)}:before and {_name(a)}:after",
                     code="repeated",
                 )
-            return shown(stages_answer(first.plan, first.samples(), first, (one, other)))
+            return stages_answer(first.plan, first.samples(), first, (one, other))
     left, right = _sides(a, b, sides)
     shows = [one for text in spread for one in _studies_of(text)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
-    return shown(answer(left, right, "studies", past=past, by_session=True))
+    return answer(left, right, "studies", past=past, by_session=True)
 
 
 def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -> Comparison:
@@ -75,10 +69,6 @@ def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -
     Raises:
         Refused: fewer than three sessions before the last study, or as `compare`.
     """
-    from mileage.app.answer import answer
-    from mileage.app.answer_side import Past
-    from mileage.app.notebook_view import shown
-
     every = [one for text in studies for one in _studies_of(text)]
     if len(every) < 2:
         raise _too_few(0)
@@ -89,7 +79,7 @@ def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -
     found = answer(replace(left, name="the history"), right, "studies", past=past, by_session=True)
     if found.history is None or len(found.history.sessions) < SPREAD_MIN:
         raise _too_few(0 if found.history is None else len(found.history.sessions))
-    return shown(found)
+    return found
 
 
 def _too_few(sessions: int) -> Refused:
@@ -152,8 +142,6 @@ def _sides(
 
 def _side(ours: Plan, studies: Sequence[tuple[StudyResult, str]], name: str) -> AnswerSide:
     """A side of some studies, its cells named as those of a plan."""
-    from mileage.app.answer_side import AnswerSide
-
     parts = []
     for result, stage in studies:
         known = names_in(ours, result.plan)
@@ -217,15 +205,12 @@ def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = No
     Raises:
         Refused: as `compare`; a name is that of no workload, or of several; both are one; no cells are otherwise equal.
     """
-    from mileage.app.answer import workloads_answer
-    from mileage.app.notebook_view import shown
-
     result, at = stage_of(text, stage)
     measured = list(dict.fromkeys(cell.key.workload for cell in result.plan.cells))
     baseline, candidate = (_workload_named(name, measured, text) for name in names)
     if baseline == candidate:
         raise Refused(baseline, "is named twice", advice="name two workloads", code="repeated")
-    return shown(workloads_answer(result.plan, result.samples(), result, (baseline, candidate), at))
+    return workloads_answer(result.plan, result.samples(), result, (baseline, candidate), at)
 
 
 def _workload_named(name: str, measured: Sequence[str], text: str) -> str:

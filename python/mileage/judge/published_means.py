@@ -134,21 +134,16 @@ def _judged(
     *,
     are_differences: bool = False,
 ) -> Comparison:
-    return judged(
-        evidence,
-        margins,
+    asked = Comparison(
         kind="arms",
         baseline=labels[0],
         candidate=labels[1],
-        descriptive=False,
-        unit="run",
-        sham_removed=False,
         alpha=alpha,
-        # A printed deviation of zero is taken at its word, as the reading of its error bar is.
-        simulated=are_differences,
+        tortured=False,
         is_printed=True,
-        has_headline=not are_differences,
     )
+    # A printed deviation of zero is taken at its word, as the reading of its error bar is.
+    return judged(asked, evidence, margins, simulated=are_differences, has_headline=not are_differences)
 
 
 def _difference(cell: PrintedDifference, runs: int, df: int) -> Evidence:

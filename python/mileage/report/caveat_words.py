@@ -7,24 +7,15 @@ comparison, and a caveat of one side alone says which.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mileage.model.caveat import Caveat
 from mileage.plan import sizes
 from mileage.report.quantity import duration
 from mileage.targets.io_limits import limit_words
 
-
-class Sides(Protocol):
-    """The names that a comparison gives its two sides."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the baseline."""
-
-    @property
-    def candidate(self) -> str:
-        """The name of the candidate."""
+if TYPE_CHECKING:
+    from mileage.judge import Comparison
 
 
 class Names(NamedTuple):
@@ -34,6 +25,7 @@ class Names(NamedTuple):
     candidate: str = "the candidate"
 
 
+Sides: TypeAlias = "Comparison | Names"
 _UNNAMED: Final = Names()
 
 

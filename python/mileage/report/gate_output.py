@@ -5,6 +5,7 @@ Scope: each cell that was judged, what the rules of a gate say of it, and the ce
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from xml.etree import ElementTree
@@ -111,11 +112,13 @@ def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> s
     One that is undecided or not conclusive, and that no rule is about, was skipped.
     """
     rules = _rules_of(results, comparison)
-    outcomes = {
-        result.outcome: {_key(r.cell) for r in results if r.outcome == result.outcome} for result in results
+    kinds = {
+        _key(result.cell): kind
+        for outcome, kind in (("cannot be judged", "error"), ("broken", "failure"))
+        for result in results
+        if result.outcome == outcome
     }
-    broken = outcomes.get("broken", set())
-    errors = outcomes.get("cannot be judged", set()) - broken
+    counts = Counter(kinds.values())
     unknown = ("undecided", "not conclusive")
     cells = shown_cells(comparison)
     skipped = [cell for cell in cells if cell.verdict in unknown and _key(cell) not in rules]
@@ -123,15 +126,14 @@ def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> s
         "testsuite",
         name=f"{comparison.candidate} against {comparison.baseline}",
         tests=str(len(cells) + len(missing)),
-        failures=str(len(broken) + len(missing)),
-        errors=str(len(errors)),
+        failures=str(counts["failure"] + len(missing)),
+        errors=str(counts["error"]),
         skipped=str(len(skipped)),
     )
     for cell in cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
         statement = f"{change_and_interval(cell.ratio, cell.ci95)}: {cell.verdict}"
-        kind = "failure" if _key(cell) in broken else "error" if _key(cell) in errors else ""
-        if kind:
+        if kind := kinds.get(_key(cell)):
             message = "; ".join(rules[_key(cell)])
             ElementTree.SubElement(case, kind, message=message).text = statement
         elif cell in skipped:

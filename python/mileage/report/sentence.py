@@ -47,7 +47,8 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        limits = " ".join(_limits(comparison))
+        limiting = [one for one in comparison.caveats if one.severity == "limits"]
+        limits = " ".join(_sentences(comparison, [c for c in limiting if c.code not in _SAID_ELSEWHERE]))
         model = _model_range(comparison)
         ranking = ranking_words(comparison.standings, comparison.factor)
         more = (_design(comparison), _untested(comparison, family))
@@ -71,14 +72,6 @@ _FEW: Final = {
 }
 _SAID_ELSEWHERE: Final = frozenset({*_FEW, "simulated"})
 """Limits with words of their own in the sentence: before the claim, or as the range of a model."""
-
-
-def _limits(comparison: Comparison) -> list[str]:
-    """A sentence for each limit of the whole, those of the same code together."""
-    found = [
-        one for one in comparison.caveats if one.severity == "limits" and one.code not in _SAID_ELSEWHERE
-    ]
-    return _sentences(comparison, found)
 
 
 def notes_of(comparison: Comparison) -> list[str]:
@@ -245,18 +238,19 @@ def moved_by_model(comparison: Comparison) -> CellVerdict | None:
 
 def _furthest(comparison: Comparison, cell: CellVerdict) -> float:
     """The largest change of a cell over the variants of the drive, as a logarithm without its sign."""
-    if comparison.band is None or cell.ratio is None:
-        return 0.0
-    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
-    return max(abs(math.log(end)) for end in ends) if ends else 0.0
+    return max((abs(math.log(end)) for end in _band_of(comparison, cell) or ()), default=0.0)
 
 
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:
     """The range of a cell over the variants of the drive, such as "56 to 92 % slower"; empty where none was tried."""
-    if comparison.band is None or cell.ratio is None:
-        return ""
-    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
+    ends = _band_of(comparison, cell)
     return "" if ends is None else range_words(ends, higher_is_better=cell.higher_is_better)
+
+
+def _band_of(comparison: Comparison, cell: CellVerdict) -> Interval | None:
+    if comparison.band is None or cell.ratio is None:
+        return None
+    return comparison.band.around(cell.cell, cell.metric, cell.ratio)
 
 
 def variant_words(band: ModelBand, cell: CellVerdict) -> str:
@@ -417,10 +411,6 @@ def _interval(lead: CellVerdict) -> str:
     return f" (95 % CI {ends[0]:.{places}f}{_DASH}{ends[1]:.{places}f} %)"
 
 
-def _size(ratio: float, places: int) -> str:
-    return f"{ratio:.{places}f} times" if ratio >= MULTIPLE_FROM else f"{_percent(ratio):.{places}f} %"
-
-
 def _percent(ratio: float) -> float:
     return abs(ratio - 1) * 100
 
@@ -496,8 +486,10 @@ def _change_words(cell: CellVerdict) -> str:
     """The change of a decided cell: "2.6 times as high", "8 % slower"."""
     ratio = cell.ratio or 1.0
     more, less, positive = _DIRECTIONS[cell.higher_is_better]
-    size = _size(ratio, _decimals(ratio, cell.ci95))
-    return f"{size} as {positive}" if ratio >= MULTIPLE_FROM else f"{size} {more if ratio > 1 else less}"
+    places = _decimals(ratio, cell.ci95)
+    if ratio >= MULTIPLE_FROM:
+        return f"{ratio:.{places}f} times as {positive}"
+    return f"{_percent(ratio):.{places}f} % {more if ratio > 1 else less}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
