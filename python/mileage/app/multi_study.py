@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,39 +243,67 @@ def rank(
     studies: Sequence[str | StudyResult],
     *,
     stage: str | None = None,
-    warn: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
 
-    `warn` receives a line for each cell that is skipped because a study has not measured it.
+    `warn` receives a line for each cell that is skipped because a study has not measured it, and for what differs.
 
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
     """
-    measured = _measured(studies, stage, warn)
-    cells = _in_all(measured, warn)
+    _check_distinct(studies)
+    opened = _opened(studies, stage)
+    sides = [
+        _side(opened[0][0].plan, [one], _name(study)) for one, study in zip(opened, studies, strict=True)
+    ]
+    measured = {side.name: _rates(side) for side in sides}
+    for side, (result, _) in zip(sides, opened, strict=True):
+        renamed = [
+            f"cell {other} is compared with {ours}" for other, ours in side.cells.items() if other != ours
+        ]
+        for line in (*result.outcome().edited, *renamed):
+            warn(f"{side.name}: {line}")
+    for line in _differences(sides, measured):
+        warn(line)
+    every = dict.fromkeys(cell for rates in measured.values() for cell in rates)
+    lacking = {cell: [name for name, rates in measured.items() if cell not in rates] for cell in every}
+    if all(lacking.values()):
+        names = ", ".join(measured)
+        raise Refused("", f"{names} have no measured cell in common", code="nothing-in-common")
+    for cell, without in lacking.items():
+        if without:
+            warn(f"Skipped: {cell}, not measured in {', '.join(without)}")
+    shared = [cell for cell, without in lacking.items() if not without]
     try:
-        return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
+        return {cell: ranking({name: rates[cell] for name, rates in measured.items()}) for cell in shared}
     except ValueError as cause:
         raise Refused("", str(cause), code="too-few") from cause
 
 
-def _in_all(
-    measured: Sequence[tuple[str, dict[str, list[float]]]], warn: Callable[[str], None] | None
-) -> list[str]:
-    """The cells that all studies have; `warn` receives a line for each cell that a study lacks. Raises Refused."""
-    every = dict.fromkeys(cell for _, values in measured for cell in values)
-    lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
-    if all(lacking.values()):
-        raise Refused(
-            "",
-            f"{', '.join(name for name, _ in measured)} have no measured cell in common",
-            code="nothing-in-common",
-        )
-    for cell, names in lacking.items():
-        if names and warn is not None:
-            warn(f"Skipped: {cell}, not measured in {', '.join(names)}")
-    return [cell for cell, names in lacking.items() if not names]
+def _rates(side: AnswerSide) -> dict[str, list[float]]:
+    """The runs of each cell, as rates (bytes or operations per second)."""
+    found: dict[str, list[float]] = {}
+    for sample in side.samples:
+        if sample.metric == ("ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"):
+            found.setdefault(sample.cell, []).append(sample.value)
+    return found
+
+
+def _differences(sides: Sequence[AnswerSide], measured: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """In what the others were measured differently from the first, and that devices are of different classes."""
+    ours = sides[0].plan
+    if not any(side.is_imported for side in sides):
+        for side in sides[1:]:
+            names = names_in(ours, side.plan)
+            shared = {theirs: own for theirs, own in names.items() if own in measured[side.name]}
+            for caveat in setting_differences(ours, side.plan, shared):
+                words = caveat_words(caveat, Names(sides[0].name, side.name))
+                yield f"Not measured in the same way: {words}"
+    classes = {side.name: short_classes(side.plan).get("") or "not known" for side in sides}
+    if len(set(classes.values())) > 1:
+        listing = ", ".join(f"{name} {words}" for name, words in classes.items())
+        yield f"Devices of different classes: {listing}"
 
 
 def _check_distinct(studies: Sequence[str | StudyResult]) -> None:
@@ -285,47 +313,6 @@ def _check_distinct(studies: Sequence[str | StudyResult]) -> None:
 
 def _name(study: str | StudyResult) -> str:
     return study if isinstance(study, str) else str(study.folder.path)
-
-
-def _measured(
-    studies: Sequence[str | StudyResult], stage: str | None, warn: Callable[[str], None] | None
-) -> list[tuple[str, dict[str, list[float]]]]:
-    """The runs of each cell of each study, as rates (bytes or operations per second), in the torture arm.
-
-    `warn` receives a line when the devices are of different classes.
-    """
-    _check_distinct(studies)
-    found: list[tuple[str, dict[str, list[float]]]] = []
-    classes, plans = {}, []
-    for study in studies:
-        result, name = stage_of(study, stage)
-        text = _name(study)
-        plans.append(result.plan)
-        names = names_in(plans[0], result.plan)
-        if warn is not None:
-            renamed = [
-                f"cell {other} is compared with {ours}" for other, ours in names.items() if other != ours
-            ]
-            for line in (*result.outcome().edited, *renamed):
-                warn(f"{text}: {line}")
-        classes[text] = short_classes(result.plan).get("") or "not known"
-        values: dict[str, list[float]] = {}
-        for sample in result.samples():
-            wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
-            if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
-                values.setdefault(names.get(sample.cell, sample.cell), []).append(sample.value)
-        found.append((text, values))
-    if warn is not None and all(plan.imported is None for plan in plans):
-        for (text, values), plan in zip(found[1:], plans[1:], strict=True):
-            shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
-            for caveat in setting_differences(plans[0], plan, shared):
-                words = caveat_words(caveat, Names(found[0][0], text))
-                warn(f"Not measured in the same way: {words}")
-    if warn is not None and len(set(classes.values())) > 1:
-        warn(
-            f"Devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
-        )
-    return found
 
 
 def stage_of(study: str | StudyResult, stage: str | None) -> tuple[StudyResult, str]:
