@@ -147,9 +147,8 @@ def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> s
     if not known:
         return f"{comparison.candidate} cannot be compared with {comparison.baseline}"
     lead = most_changed(known)
-    change, link = _change_words(lead), "than"
-    if (lead.ratio or 1.0) >= MULTIPLE_FROM:
-        link = "as"
+    change = _change_words(lead)
+    link = "as" if " as " in change else "than"
     interval = _interval(lead).replace("95 % CI", "95 % CI of the runs within them")
     most = f", the most of {len(family)} tests" if len(family) > 1 else ""
     names = f"{comparison.candidate} was {change} {link} {comparison.baseline}"
@@ -323,9 +322,9 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
 def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
     """Activity with its rates in both arms; empty where the metric is not a rate or a mean is missing."""
     rates = [_rate(lead.metric, mean) for mean in (lead.mean_candidate, lead.mean_baseline)]
-    unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
-    if not all(rates) or not unit:
+    if not all(rates):
         return ""
+    unit = _RATE_UNITS[lead.metric][1]
     first, subject, _ = _scene(comparison)
     work = comparison.work.get(lead.cell)
     does = _work_words(work) if work is not None else f"does {lead.cell}"
