@@ -135,23 +135,25 @@ def _partition(series: Floats, penalty: float) -> list[int]:
     n = len(series)
     centred = series - mean_of(series)
     total = np.concatenate(([0.0], np.cumsum(centred)))
-    square = np.concatenate(([0.0], np.cumsum(centred**2)))
+    squares = [0.0, *np.cumsum(centred**2).tolist()]
+    # Of each end the least cost less the square up to it, as every later end needs it.
     best = np.full(n + 1, np.inf)
     best[0] = -penalty
-    last = np.zeros(n + 1, dtype=np.intp)
+    last = [0] * (n + 1)
     counts = np.arange(n, -1, -1, dtype=np.float64)
     for end in range(SEGMENT_MIN, n + 1):
         until = end - SEGMENT_MIN + 1
         sums = total[end] - total[:until]
-        cost = best[:until] - square[:until] - sums * sums / counts[n - end : n - end + until]
-        start = int(cost.argmin())
-        best[end] = cost[start] + square[end] + penalty
-        last[end] = start
+        sums *= sums
+        sums /= counts[n - end : n - end + until]
+        cost = best[:until] - sums
+        start = last[end] = int(cost.argmin())
+        best[end] = float(cost[start]) + squares[end] + penalty - squares[end]
     cuts: list[int] = []
-    end = int(last[n])
+    end = last[n]
     while end > 0:
         cuts.append(end)
-        end = int(last[end])
+        end = last[end]
     return cuts[::-1]
 
 
