@@ -12,7 +12,7 @@ from typing import Any
 
 from mileage.app import compare, history
 from mileage.app.importer import make_study, read_files
-from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
+from mileage.judge.gate_rules import parse_rule, results_of
 
 SAMPLE = Path(__file__).parents[2] / "tests" / "formats" / "samples" / "fio-one-job.json"
 
@@ -39,7 +39,7 @@ def _breaks(rule: str, change: float, noise: float, runs: int, draw: random.Rand
                 files[-1].write_text(json.dumps(document))
             make_study(read_files(files), Path(place) / name, session="lab")
         found = compare(f"{place}/baseline", f"{place}/candidate")
-    return any(one.outcome == "broken" for one in results_of(parse_rule(rule), gated_cells(found)))
+    return any(one.outcome == "broken" for one in results_of(parse_rule(rule), found))
 
 
 def history_failures(
@@ -58,8 +58,7 @@ def history_failures(
                 table.write_text(_table(name, count, ratio, between, noise, runs, draw))
                 make_study(read_files([table]), Path(place) / name)
             judged = history([f"{place}/history", f"{place}/candidate"])
-        cells = gated_cells(judged)
-        found += any(one.outcome == "broken" for one in results_of(parse_rule(rule), cells))
+        found += any(one.outcome == "broken" for one in results_of(parse_rule(rule), judged))
     return found
 
 

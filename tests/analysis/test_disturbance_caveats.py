@@ -16,7 +16,7 @@ from mileage.analysis.disturbance_caveats import (
 from mileage.analysis.run_facts import JournalReading, RunReading
 from mileage.judge import Comparison, Sample, compare_arms
 from mileage.judge.audit import RunFacts
-from mileage.model.caveat import Caveat
+from mileage.model.caveat import BOTH, Caveat
 from mileage.report.caveat_words import caveat_words
 
 BUSY_US = 2_000_000
@@ -76,7 +76,7 @@ def test_a_disturbance_that_cannot_change_the_answer_is_no_veto() -> None:
     assert caveats(1.0, loaded, quiet)["other-load"].is_veto
     assert caveats(1.0, quiet, quiet) == {}
     swapped = caveats(1 / 3.4, quiet, loaded)["other-load"]
-    assert swapped == found.swapped()
+    assert swapped == found.of(*(BOTH[side == "baseline"] for side in reversed(found.sides)))
 
 
 def test_only_the_tests_that_were_disturbed_are_listed() -> None:

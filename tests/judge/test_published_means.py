@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from mileage.errors import Refused
-from mileage.formats.published_table import prints_arms, read_arms, read_published
+from mileage.formats.published_table import prints_arms, read_arms, read_differences
 from mileage.judge.published_means import PrintedArm, PrintedCell, compare_printed
 from tests.command import mileage
 
@@ -144,4 +144,4 @@ def test_a_file_that_is_no_such_table_is_refused_with_the_line(tmp_path: Path, t
     with pytest.raises(Refused, match=said):
         read_arms(written(tmp_path, text), 10)
     with pytest.raises(Refused):
-        read_published(written(tmp_path, text))
+        read_differences(written(tmp_path, text))

@@ -15,7 +15,7 @@ from scipy.stats import nct
 from scipy.stats import t as student
 
 from mileage.judge import Comparison, Sample, compare_arms
-from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
+from mileage.judge.gate_rules import parse_rule, results_of
 from mileage.judge.ratio import Estimate
 from mileage.judge.session_size import detectable, needed, power_of
 from mileage.judge.sessions import between_sessions, spread_of
@@ -161,7 +161,7 @@ def compared(low: list[Sample], high: list[Sample], *, worse_only: bool = False)
 
 
 def outcomes(found: Comparison, rule: str = "slower") -> set[str]:
-    return {result.outcome for result in results_of(parse_rule(rule), gated_cells(found))}
+    return {result.outcome for result in results_of(parse_rule(rule), found)}
 
 
 def drawn(seed: int, sessions: int, shift: float = 0.0) -> Runs:

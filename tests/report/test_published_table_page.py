@@ -1,4 +1,4 @@
-"""The page of a published table: a figure for each test, the printed tables, the rule of the error bar."""
+"""The page of a published table of differences: a figure for each test, the printed tables, the error bars."""
 
 from __future__ import annotations
 
@@ -8,88 +8,81 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import msgspec
 import pytest
 
-from mileage.formats.published_table import read_published
-from mileage.judge.published_differences import PublishedCell, Reanalysis, reanalyse
-from mileage.report.published_table_page import judged_rows, part_of, render_published, write_published
-from mileage.store.safe_directory import Directory
+from mileage.app.comparison_report import write_pair
+from mileage.app.published_means_report import judged_table, printed_view
+from tests.command import mileage
 from tests.house.repository import ROOT
 
 TABLE = ROOT / "examples" / "published" / "sandforce_kernel_diff.csv"
 
 
-@pytest.fixture(scope="module")
-def kernels() -> Reanalysis:
-    columns, cells = read_published(TABLE)
-    return reanalyse(cells, columns=columns, runs=10)
+def written(table: Path, out: Path, level: str = "full") -> str:
+    """The page of a table, as text."""
+    cells, found = judged_table(table, None, 10, None)
+    return write_pair(printed_view(table, cells, found, []), out, level).read_text(encoding="utf-8")
 
 
-def test_seventeen_figures_and_the_tables_of_180_210_and_24_cells(
-    kernels: Reanalysis, tmp_path: Path
-) -> None:
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def test_seventeen_figures_and_the_tables_of_180_210_and_24_cells(tmp_path: Path) -> None:
     """Oracle: the sizes of tables 14 to 16 and the figures of the article, whose order the table keeps."""
-    write_published(kernels, TABLE.name, Directory.open(tmp_path), drawn=True)
-    assert (
-        len(list((tmp_path / "figures").glob("*.svg")))
-        == len(list((tmp_path / "figures").glob("*.png")))
-        == 17
-    )
-    for path in (tmp_path / "figures").glob("*.svg"):
+    page = written(TABLE, tmp_path / "out")
+    charts = sorted((tmp_path / "out" / "figures").glob("*_change.svg"))
+    assert len(charts) == len([*(tmp_path / "out" / "figures").glob("*_change.png")]) == 17
+    for path in charts:
         root = ET.fromstring(path.read_text(encoding="utf-8"))
-        bars = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}title") if "±" in (e.text or "")]
-        assert len(bars) == (6 if path.stem.endswith("iops") else 30), path.stem
-    printed = {
-        row["metric"] + row["record_size"] + row["compressibility"]: row
-        for row in csv.DictReader(TABLE.open())
-    }
+        titles = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}title")]
+        bars = [text for text in titles if "95 % interval" in text]
+        assert len(bars) == (6 if "iops" in path.stem else 30), path.stem
+    printed = {" ".join(list(row.values())[1:4]): row for row in rows_of(TABLE)}
     sizes = {"differences_write": 180, "differences_read": 210, "differences_iops": 24}
     for name, size in sizes.items():
-        rows = list(csv.DictReader(io.StringIO((tmp_path / "tables" / f"{name}.csv").read_text())))
+        rows = rows_of(tmp_path / "out" / "tables" / f"{name}.csv")
         assert len(rows) == size
         for row in rows:
-            source = printed[row["metric"] + row["record_size"] + row["compressibility"]]
-            assert float(row["difference_percent"]) == float(source["diff_percent"])
-            assert float(row["sd_percent"]) == float(source["std_percent"])
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 17
+            source = printed[row["cell"]]
+            assert float(row["difference_percent"]) == pytest.approx(float(source["diff_percent"]))
+            assert float(row["sd_percent"]) == pytest.approx(float(source["std_percent"]))
     assert not re.search(r"(src|href)=\"(?!data:|#)", page)
+    rules = [row["rule_bar_clears_zero"] for row in rows_of(tmp_path / "out" / "tables" / "cells.csv")]
+    assert [rules.count(word) for word in ("different", "nothing can be said", "tie")] == [235, 176, 3]
 
 
-def test_the_large_change_with_a_large_deviation_is_marked(kernels: Reanalysis) -> None:
-    found = {row.cell.keys: row for row in judged_rows(kernels)}
-    assert "exceeds half" in found["record_rewrite", "1MB", "2"].barely
-    assert found["write_iops", "4KB", "98"].barely == ""
+def test_the_large_change_with_a_large_deviation_is_marked(tmp_path: Path) -> None:
+    written(TABLE, tmp_path / "out", "text")
+    found = {row["cell"]: row["barely"] for row in rows_of(tmp_path / "out" / "tables" / "cells.csv")}
+    assert "exceeds half" in found["record_rewrite 1MB 2"]
+    assert found["write_iops 4KB 98"] == ""
 
 
 def test_names_of_strangers_stay_text(tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\u202e write"
-    cells = [PublishedCell((hostile, size), 1.0, 0.5) for size in ("4KB", hostile)]
-    found = reanalyse(cells, columns=("test", "<b>"), runs=3)
-    write_published(found, "<i>", Directory.open(tmp_path), drawn=True)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
+    table = tmp_path / "<i>.csv"
+    lines = ["test,<q>,diff_percent,std_percent", *(f"{hostile},{size},1.0,0.5" for size in ("4KB", hostile))]
+    table.write_text("\n".join(lines), encoding="utf-8")
+    page = written(table, tmp_path / "out")
+    assert "<script>alert" not in page
     assert "\u202e" not in page
     assert "<i>" not in page
+    assert "<q>" not in page
 
 
-def test_a_page_without_pictures(kernels: Reanalysis) -> None:
-    one = msgspec.structs.replace(kernels, highlights=())
-    page = render_published(one, "t", [])
-    assert "<svg" not in page
-    assert "Largest differences" not in page
-
-
-@pytest.mark.parametrize(
-    ("test", "part"),
-    [
-        ("fwrite", "write"),
-        ("stride_read", "read"),
-        ("read_iops", "iops"),
-        ("mix", "other"),
-        ("ior.write", "write"),
-    ],
-)
-def test_tests_are_in_the_table_of_what_they_do(test: str, part: str) -> None:
-    assert part_of(test) == f"differences_{part}"
+def test_every_door_has_the_verdicts_and_the_codes(tmp_path: Path) -> None:
+    """A table of differences has the forms and rules of every comparison."""
+    table = tmp_path / "t.csv"
+    table.write_text("test,size,diff_percent,std_percent\nwrite,4KB,-9,1\nread,4KB,0.1,0.1\n")
+    words = ("compare", "--table", str(table), "--runs", "5")
+    for form, expected in (
+        ("markdown", "| write 4KB |"),
+        ("junit", 'name="write 4KB"'),
+        ("github", "::error"),
+    ):
+        done = mileage(*words, "--format", form, "--fail-if", "slower > 5%")
+        assert done.returncode == 1, done.stderr
+        assert expected in done.stdout
+    assert mileage(*words, "--fail-if", "rate slower > 10%").returncode == 0
+    assert mileage(*words, "--fail-if", "p99 slower").returncode == 2

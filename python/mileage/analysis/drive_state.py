@@ -8,18 +8,15 @@ Of a drive whose content was kept, what had been written before is not known.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
 import msgspec
 
-from mileage.judge.samples import SHAM
 from mileage.model.caveat import Caveat, limit
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
-from mileage.store.journal import JournalContent
-from mileage.store.tables import each_test
 
 DIFFERENCE_MIN: Final = 0.1
 """Difference of two shares, or relative difference of two gauges, that counts."""
@@ -45,56 +42,54 @@ class DriveState(msgspec.Struct, frozen=True, kw_only=True):
     slc_free_pages: float | None = None
 
 
-def drive_state(plan: Plan, content: JournalContent, cells: Collection[str], stage: str) -> DriveState | None:
-    """The state in which the runs of some cells in a stage began; None where none was done, and for imports."""
-    if plan.imported is not None:
-        return None
-    began = list(_beginnings(plan, content, cells, stage))
+class Beginnings:
+    """The state before each measured run, of the runs of a study that are taken in the order of its plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Begin without any run."""
+        self._plan = plan
+        self._written: dict[tuple[str, int, str, int], int] = {}
+        self._emptied: dict[tuple[str, int, str, int], str] = {}
+
+    def take(self, entry: Run) -> DriveState | None:
+        """Take a run: the state in which it began if it was measured."""
+        run = self._plan.runs[entry.run]
+        setting = self._plan.setting_of(run)
+        key = (run.part, run.cycle, run.arm, setting.instance)
+        if run.role == "reset" and run.cell in ("purge", "trim"):
+            self._written[key] = 0
+            self._emptied[key] = run.cell
+        written = self._written.get(key, 0)
+        self._written[key] = written + entry.record.bytes_written
+        if run.role != "measure":
+            return None
+        state, facts = setting.state, self._plan.facts_of(setting)
+        start = "kept" if state.start == "kept" else self._emptied.get(key, "purge")
+        capacities = written / facts.capacity_bytes if facts.capacity_bytes else None
+        return DriveState(
+            target=setting.target,
+            start=f"purge ({state.purge})" if start == "purge" and not facts.virtual else start,
+            precondition=state.precondition or "none",
+            fill=state.fill or state.aged or "none",
+            written_capacities=None if start == "kept" else capacities,
+            **_gauges(entry),
+        )
+
+
+def drive_state(began: Sequence[DriveState]) -> DriveState | None:
+    """The state in which some runs began together; None of none."""
     if not began:
         return None
-    first = began[0]
     starts = [state.start for state in began]
     values = {
         name: [one for state in began if (one := getattr(state, name)) is not None]
         for name in (*_GAUGES, "written_capacities")
     }
     return msgspec.structs.replace(
-        first,
+        began[0],
         start=max(dict.fromkeys(starts), key=starts.count),
         **{name: median(found) if found else None for name, found in values.items()},
     )
-
-
-def _beginnings(
-    plan: Plan, content: JournalContent, cells: Collection[str], stage: str
-) -> Iterator[DriveState]:
-    """The state before each of the runs."""
-    written: dict[tuple[str, int, str, int], int] = {}
-    emptied: dict[tuple[str, int, str, int], str] = {}
-    for entry in content.runs():
-        run = plan.runs[entry.run]
-        setting = plan.setting_of(run)
-        state, facts = setting.state, plan.facts_of(setting)
-        key = (run.part, run.cycle, run.arm, setting.instance)
-        if run.role == "reset" and run.cell in ("purge", "trim"):
-            written[key] = 0
-            emptied[key] = run.cell
-        if run.role == "measure" and run.stage == stage and run.arm != SHAM and _is_of(entry, cells):
-            start = "kept" if state.start == "kept" else emptied.get(key, "purge")
-            capacities = written.get(key, 0) / facts.capacity_bytes if facts.capacity_bytes else None
-            yield DriveState(
-                target=setting.target,
-                start=f"purge ({state.purge})" if start == "purge" and not facts.virtual else start,
-                precondition=state.precondition or "none",
-                fill=state.fill or state.aged or "none",
-                written_capacities=None if start == "kept" else capacities,
-                **_gauges(entry),
-            )
-        written[key] = written.get(key, 0) + entry.record.bytes_written
-
-
-def _is_of(entry: Run, cells: Collection[str]) -> bool:
-    return entry.cell in cells or any(one.cell in cells for one in each_test(entry))
 
 
 def _gauges(entry: Run) -> dict[str, float | None]:

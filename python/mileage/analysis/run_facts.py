@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from mileage.analysis.drive_state import Beginnings, DriveState
 from mileage.analysis.steady_state_checks import Courses
 from mileage.analysis.unwritten_reads import UnwrittenReads
 from mileage.execute.machine_monitor import BACKING_READ, GROUP
@@ -40,6 +41,8 @@ class RunReading:
     """Operations behind each quantile that a test is judged by, with its cell."""
     unwritten_share: float = 0.0
     """Share of what it read that nothing had written, on virtual flash."""
+    began: DriveState | None = None
+    """The state of the target before it."""
 
     def tests(self) -> set[str]:
         """The cells that it measured."""
@@ -80,7 +83,9 @@ class JournalReading:
         return [
             run
             for run in self.each
-            if run.stage in stages and run.arm != SHAM and not run.tests().isdisjoint(cells)
+            if run.stage in stages
+            and run.arm != SHAM
+            and (run.cell in cells or any(cell in cells for _, cell in run.lasted_s))
         ]
 
 
@@ -95,11 +100,13 @@ class FactCollector:
         self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}
         self._cache = plan.study.state.cache
         self._unwritten = UnwrittenReads(plan)
+        self._beginnings = Beginnings(plan)
 
     def add(self, entry: Run) -> None:
         """Take a run."""
         found = self.found
         found.runs += 1
+        began = self._beginnings.take(entry)
         cell = entry.cell
         if entry.watch:
             found.watched.append((cell, entry.watch))
@@ -130,6 +137,7 @@ class FactCollector:
                     for row in quantiles
                 ),
                 unwritten_share=self._unwritten.share(entry),
+                began=began,
             )
         )
 

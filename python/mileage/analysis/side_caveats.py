@@ -42,11 +42,12 @@ def study_caveats(
     """The caveats of the runs of some cells in some stages. `saved`: the snapshots of the machine by name."""
     found = outcome.caveats
     found += [veto("did-not-finish", what=line) for line in unfinished_lines(content)]
-    facts = [run.facts for run in seen.of(cells, stages) if run.facts is not None]
+    runs = seen.of(cells, stages)
+    facts = [run.facts for run in runs if run.facts is not None]
     found += [one.veto for one in audits(plan_of_cells(plan, cells), facts) if one.veto is not None]
     if not any(stage.torture for stage in plan.study.stage):
         found += [one.caveat for one in changing(seen.courses, cells=cells, stages=stages)[:1]]
-    found += unwritten_caveats((run.unwritten_share, run.stage, run.cell) for run in seen.of(cells, stages))
+    found += unwritten_caveats((run.unwritten_share, run.stage, run.cell) for run in runs)
     grave = grave_changes(plan, environment_changes(plan, content, saved))
     return found + [veto("environment-changed", change=line) for line in grave[:1]]
 
@@ -61,7 +62,14 @@ def few_operations_caveats(few: Mapping[tuple[str, MetricWord], int]) -> list[Ca
             tests = tuple(sorted(counts))
             fewest = min(counts.values())
             found.append(
-                limit("few-operations", tests=tests, metric=metric, fewest_operations=fewest, needed=needed)
+                limit(
+                    "few-operations",
+                    tests=tests,
+                    metric=metric,
+                    unit=row.unit,
+                    fewest_operations=fewest,
+                    needed=needed,
+                )
             )
     return found
 

@@ -7,9 +7,9 @@ inverted and the caveats are the same, each of the other side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -50,10 +50,12 @@ from mileage.analysis.side_caveats import (
     study_caveats,
 )
 from mileage.app.answer_side import NO_PAST, AnswerSide, Past, StudyReading, in_sessions
+from mileage.app.notebook_view import shown
 from mileage.formats.number_parser import fio_size
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
-from mileage.judge.comparison import Work
+from mileage.judge.comparison import Work, cells_without
 from mileage.judge.history import level_caveats
+from mileage.judge.model_band import ModelBand
 from mileage.judge.overload import ACHIEVED_MIN
 from mileage.model.caveat import BOTH, Caveat, Side, limit, note
 from mileage.model.journal_entries import ImportedRun
@@ -61,6 +63,7 @@ from mileage.plan import Plan
 from mileage.plan.factors import kind_of
 from mileage.plan.sizes import whole_number
 
+T = TypeVar("T")
 Kind = Literal["stages", "levels", "workloads", "causes", "studies"]
 
 
@@ -87,7 +90,7 @@ def answer(
         sides, kind, margins, [*caveats, *differing], paired=paired, past=past, by_session=by_session
     )
     found = replace(found, caveats=(*found.caveats, *_run_caveats(found, sides)))
-    return _described(found, sides, kind)
+    return shown(_described(found, sides, kind))
 
 
 def _judged(
@@ -137,11 +140,10 @@ def _judged(
         history=others,
         worse_only=past.is_history,
     )
-    alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
     return replace(
         found,
-        only_baseline=alone[0],
-        only_candidate=alone[1],
+        only_baseline=cells_without(left, right),
+        only_candidate=cells_without(right, left),
         renamed=tuple(_renamed(sides).items()) if kind == "studies" else (),
         history=level,
     )
@@ -158,26 +160,28 @@ def _measured(side: AnswerSide) -> set[str]:
     return {sample.cell for part in side.parts for sample in part.samples}
 
 
+def _of_each(sides: Iterable[T], caveats_of_one: Callable[[T], Iterable[Caveat]]) -> list[Caveat]:
+    """The caveats of both sides, each of its own."""
+    return [
+        caveat.of(name) for side, name in zip(sides, BOTH, strict=True) for caveat in caveats_of_one(side)
+    ]
+
+
 def _own_caveats(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> list[Caveat]:
     """What each side's runs, and the drives that they ran on, say against a conclusion."""
     baseline, candidate = sides
-    models = [
-        caveat.of(name)
-        for side, name in zip(sides, BOTH, strict=True)
-        for caveat in model_caveats(side.measured_plan)
-    ]
+    models = _of_each(sides, lambda side: model_caveats(side.measured_plan))
     if kind != "studies":
         stages, cells = (baseline.stage, candidate.stage), {**baseline.cells, **candidate.cells}
         found = [] if baseline.study is None else caveats_of(baseline.study, cells, stages)
         return [*found, *_joined(models)]
-    found = [
-        caveat.of(name)
-        for side, name in zip(sides, BOTH, strict=True)
-        for part in side.parts
-        if part.study is not None
-        for caveat in caveats_of(part.study, part.cells, (part.stage,))
-    ]
-    return _joined([*_distinct(found), *models])
+
+    def of_runs(side: AnswerSide) -> Iterator[Caveat]:
+        for part in side.parts:
+            if part.study is not None:
+                yield from caveats_of(part.study, part.cells, (part.stage,))
+
+    return _joined([*_distinct(_of_each(sides, of_runs)), *models])
 
 
 def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[str]) -> list[Caveat]:
@@ -194,13 +198,9 @@ def caveats_of(study: StudyReading, cells: Collection[str], stages: Collection[s
 
 def _run_caveats(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
     """What disturbed the compared runs, and how short they were."""
-    baseline, candidate = (_runs_of(side) for side in sides)
-    short = [
-        caveat.of(name)
-        for runs, name in zip((baseline, candidate), BOTH, strict=True)
-        for caveat in (*group_limit_caveats(runs), *short_run_caveats(runs))
-    ]
-    return [*disturbance_caveats(found, baseline, candidate), *_joined(short)]
+    both = [_runs_of(side) for side in sides]
+    short = _of_each(both, lambda runs: [*group_limit_caveats(runs), *short_run_caveats(runs)])
+    return [*disturbance_caveats(found, *both), *_joined(short)]
 
 
 def _runs_of(side: AnswerSide) -> dict[str, list[RunReading]]:
@@ -247,29 +247,30 @@ def _distinct(caveats: Sequence[Caveat]) -> list[Caveat]:
 def _between_studies(sides: tuple[AnswerSide, AnswerSide]) -> list[Caveat]:
     """In what two studies differ."""
     baseline, candidate = sides
-    found: list[Caveat] = []
-    studies = [(side, side.study) for side in sides if side.study is not None]
-    if len(studies) < len(sides):
-        return found
+    if baseline.study is None or candidate.study is None:
+        return []
+    studies = (baseline.study, candidate.study)
     ours = {label: cell for cell, label in baseline.cells.items()}
     names = {theirs: ours[label] for theirs, label in candidate.cells.items() if label in ours}
+    found: list[Caveat] = []
     if renamed := _renamed(sides):
-        found.append(
-            note("renamed-tests", pairs="; ".join(f"{theirs} is {own}" for theirs, own in renamed.items()))
-        )
+        pairs = "; ".join(f"{theirs} is {own}" for theirs, own in renamed.items())
+        found.append(note("renamed-tests", pairs=pairs))
     if baseline.is_imported or candidate.is_imported:
-        first, second = ((side.plan, study.folder) for side, study in studies)
+        first, second = ((study.plan, study.folder) for study in studies)
         return [*found, *differing_settings(first, second, names)]
-    one, other = (study.plan_as_done() for _, study in studies)
     # Simulated time depends on no machine.
     machines = [
         {}
         if side.plan.virtual
         else stage_environment(side.plan, dict(study.folder.environments()), side.stage)
-        for side, study in studies
+        for side, study in zip(sides, studies, strict=True)
     ]
-    states = [drive_state(side.plan, study.content(), side.cells, side.stage) for side, study in studies]
-    found += setting_differences(one, other, names)
+    runs = [
+        study.reading().seen.of(side.cells, (side.stage,)) for side, study in zip(sides, studies, strict=True)
+    ]
+    states = [drive_state([run.began for run in own if run.began is not None]) for own in runs]
+    found += setting_differences(studies[0].plan_as_done(), studies[1].plan_as_done(), names)
     return [*found, *environment_caveats(machines[0], machines[1]), *state_caveats(states[0], states[1])]
 
 
@@ -292,26 +293,19 @@ def _held_rates(side: AnswerSide) -> dict[str, float]:
 
 def _imported_held_rates(runs: Iterable[ImportedRun]) -> dict[str, float]:
     """The limits that runs of fio met, whose `rate_iops` and `rate` hold for each of its jobs."""
-    shares: dict[str, list[float]] = {}
-    ops_per_s: dict[str, list[float]] = {}
+    met: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
-        jobs = whole_number(run.levels.get("jobs", "")) or 1
-        reported = run.record.reported
-        asked = whole_number(run.levels.get("rate_iops", ""))
-        asked_bytes = fio_size(run.levels.get("rate", ""))
-        if asked and reported.ops_per_s:
-            share = reported.ops_per_s / (asked * jobs)
-        elif asked_bytes and reported.ops_per_s and reported.rate_bytes_per_s:
-            share = reported.rate_bytes_per_s / (asked_bytes * jobs)
-        else:
-            continue
-        shares.setdefault(run.cell, []).append(share)
-        ops_per_s.setdefault(run.cell, []).append(reported.ops_per_s)
-    return {
-        cell: fmean(ops_per_s[cell]) / fmean(found)
-        for cell, found in shares.items()
-        if fmean(found) >= ACHIEVED_MIN
-    }
+        done, levels = run.record.reported, run.levels
+        limits = (
+            (done.ops_per_s, whole_number(levels.get("rate_iops", ""))),
+            (done.rate_bytes_per_s, fio_size(levels.get("rate", ""))),
+        )
+        jobs = whole_number(levels.get("jobs", "")) or 1
+        share = next((reached / (asked * jobs) for reached, asked in limits if reached and asked), None)
+        if share and done.ops_per_s:
+            met.setdefault(run.cell, []).append((share, done.ops_per_s))
+    means = {cell: [fmean(column) for column in zip(*found, strict=True)] for cell, found in met.items()}
+    return {cell: ops_per_s / share for cell, (share, ops_per_s) in means.items() if share >= ACHIEVED_MIN}
 
 
 def _margins(sides: tuple[AnswerSide, AnswerSide]) -> tuple[dict[str, float], list[Caveat]]:
@@ -349,8 +343,8 @@ def _described(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Ki
         wear_order=order,
         work=_work(sides),
         groups=groups(found, baseline.plan, baseline.cells),
+        band=_band(sides, kind),
     )
-    found = _with_band(found, sides, kind)
     return _with_levels(found, sides) if kind == "levels" else found
 
 
@@ -360,17 +354,15 @@ def _work(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, Work]:
     return {label: work for label, work in one.items() if other.get(label) == work}
 
 
-def _with_band(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> Comparison:
-    """The comparison with the variants of the drive, where they were tried for this question or for its inverse."""
+def _band(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> ModelBand | None:
+    """The variants of the drive, where they were tried for this question or for its inverse."""
     study = sides[0].study
     if kind == "studies" or study is None:
-        return found
+        return None
     asked = (study.plan.study.baseline, study.plan.study.candidate)
     this = tuple(side.level or side.stage for side in sides)
     band = model_band(study.plan, study.content()) if this in (asked, asked[::-1]) else None
-    if band is None:
-        return found
-    return replace(found, band=band if this == asked else band.inverted())
+    return band.inverted() if band is not None and this != asked else band
 
 
 def _with_levels(found: Comparison, sides: tuple[AnswerSide, AnswerSide]) -> Comparison:
@@ -410,15 +402,14 @@ def levels_answer(
 ) -> Comparison:
     """The answer for two levels of the compared factor, at equal levels of all others, in the last stage."""
     factor, stage, place = plan.study.compare.arms, plan.study.measuring_stages[-1], places(plan)
-
-    def side(level: str) -> AnswerSide:
-        cells = {label: cell for label, (at, cell) in place.items() if at == level}
-        return AnswerSide(plan, samples, study, stage, f"{factor} {level}", cells, level)
-
+    baseline, candidate = (
+        AnswerSide(plan, samples, study, stage, f"{factor} {level}", _cells_at(place, level), level)
+        for level in levels
+    )
     is_label = kind_of(factor, plan.study.factor[factor]) == "label"
     return answer(
-        side(levels[0]),
-        side(levels[1]),
+        baseline,
+        candidate,
         "levels",
         paired=plan.study.order == "random" and not is_label,
         by_session=is_label,
@@ -431,9 +422,12 @@ def workloads_answer(
 ) -> Comparison:
     """The answer for two workloads of one stage, in the cells that are otherwise equal, paired by block."""
     pairs = pairs_of_workloads(plan, names)
+    baseline, candidate = (
+        AnswerSide(plan, samples, study, stage, name, _cells_at(pairs, name), name) for name in names
+    )
+    return answer(baseline, candidate, "workloads", paired=True, extra=listed_caveats(plan, pairs))
 
-    def side(name: str) -> AnswerSide:
-        cells = {label: cell for label, (own, cell) in pairs.items() if own == name}
-        return AnswerSide(plan, samples, study, stage, name, cells, name)
 
-    return answer(side(names[0]), side(names[1]), "workloads", paired=True, extra=listed_caveats(plan, pairs))
+def _cells_at(place: Mapping[str, tuple[str, str]], wanted: str) -> dict[str, str]:
+    """The cells of a level or workload, each with the label that it has without."""
+    return {label: cell for label, (own, cell) in place.items() if own == wanted}

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
+from mileage.analysis.device_class import device_classes
 from mileage.analysis.environment_caveats import stage_environment
 from mileage.analysis.ior_layouts import each_layout_once, planned_layouts, reported_layouts
+from mileage.analysis.view import method_of
 from mileage.app.multi_study import compare, stage_of
 from mileage.app.report_level import rewritten_level
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.model.journal_entries import FailedRun
-from mileage.report import StudyView, ValidityCheck
+from mileage.report import StudyView, ValidityCheck, render_html, write_figures
 from mileage.report.caveat_words import listed
+from mileage.report.difference_tables import write_differences
 from mileage.report.evidence import Evidence, Layout
 from mileage.report.sentence import notes_of
+from mileage.report.tables import write_tables
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
 from mileage.store.safe_directory import Directory
@@ -58,7 +63,9 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         trust=_checks([(result.folder.path.name, result) for result in results]),
         runs_total=sum(len(result.content().any_runs()) for result in results),
         runs_failed=sum(len(result.content().of_kind(FailedRun)) for result in results),
-        method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
+        method="\n\n".join(
+            f"{one.folder.path.name}:\n\n{method_of(one.plan, one.content())}" for one in results
+        ),
         notes=[*_differences(first, second), *notes_of(comparison)],
         evidence=Evidence(
             device_classes=_classes(sides),
@@ -74,10 +81,6 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
     Raises:
         Refused: something is there already, or the folder cannot be made.
     """
-    from mileage.report import render_html, write_figures
-    from mileage.report.difference_tables import write_differences
-    from mileage.report.tables import write_tables
-
     drawn = rewritten_level(level) == "full"
     with new_folder(out) as folder:
         if drawn:
@@ -113,10 +116,8 @@ def new_folder(out: Path, option: str = "--out") -> Directory:
 
 def fresh_folder() -> Path:
     """The first name of its kind that is free here."""
-    number = 1
-    while Path(f"mileage-comparison-{number}").exists():
-        number += 1
-    return Path(f"mileage-comparison-{number}")
+    names = (Path(f"mileage-comparison-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
@@ -135,8 +136,6 @@ def _layouts(result: StudyResult) -> list[Layout]:
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
     """The class of the device of each side in words; in a study of several classes its cells say which."""
-    from mileage.analysis.device_class import device_classes
-
     found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
     return {name: classes[""] for name, classes in found.items() if "" in classes}
 
@@ -167,12 +166,6 @@ def _checks(results: Sequence[tuple[str, StudyResult]]) -> list[ValidityCheck]:
         parts = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
         merged.append(ValidityCheck(check_name, state, parts))
     return merged
-
-
-def _method(result: StudyResult) -> str:
-    from mileage.analysis.view import method_of
-
-    return method_of(result.plan, result.content())
 
 
 def _differences(a: StudyResult, b: StudyResult) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
+from mileage.app.answer import answer, stages_answer, workloads_answer
+from mileage.app.answer_side import AnswerSide, Past
 from mileage.app.kept_history import is_of
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
@@ -18,11 +19,8 @@ from mileage.judge.sessions import SPREAD_MIN
 from mileage.model.cell_key import alike
 from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
-from mileage.report.caveat_words import caveat_words
+from mileage.report.caveat_words import Names, caveat_words
 from mileage.store.study_folder import is_study
-
-if TYPE_CHECKING:
-    from mileage.app.answer_side import AnswerSide
 
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
@@ -44,13 +42,9 @@ def compare(
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    from mileage.app.answer import answer, stages_answer
-    from mileage.app.answer_side import Past
-    from mileage.app.notebook_view import shown
-
-    sides = _studies_of(a), _studies_of(b)
+    sides = _opened(_studies_of(a), stage), _opened(_studies_of(b), stage)
     if len(sides[0]) == len(sides[1]) == 1:
-        (first, one), (second, other) = stage_of(sides[0][0], stage), stage_of(sides[1][0], stage)
+        (first, one), (second, other) = sides[0][0], sides[1][0]
         if first.folder.path.resolve() == second.folder.path.resolve():
             if one == other:
                 raise Refused(
@@ -59,11 +53,11 @@ def compare(
                     advice=f"name two stages, such as {_name(a)}:before and {_name(a)}:after",
                     code="repeated",
                 )
-            return shown(stages_answer(first.plan, first.samples(), first, (one, other)))
-    left, right = _sides(a, b, sides, stage)
+            return stages_answer(first.plan, first.samples(), first, (one, other))
+    left, right = _sides(a, b, sides)
     shows = [one for text in spread for one in _studies_of(text)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
-    return shown(answer(left, right, "studies", past=past, by_session=True))
+    return answer(left, right, "studies", past=past, by_session=True)
 
 
 def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -> Comparison:
@@ -75,20 +69,17 @@ def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -
     Raises:
         Refused: fewer than three sessions before the last study, or as `compare`.
     """
-    from mileage.app.answer import answer
-    from mileage.app.answer_side import Past
-    from mileage.app.notebook_view import shown
-
     every = [one for text in studies for one in _studies_of(text)]
     if len(every) < 2:
         raise _too_few(0)
     _check_distinct(every)
-    left, right = _sides("the history", every[-1], (every[:-1], every[-1:]), stage)
+    sides = _opened(every[:-1], stage), _opened(every[-1:], stage)
+    left, right = _sides("the history", every[-1], sides)
     past = Past(is_history=True)
     found = answer(replace(left, name="the history"), right, "studies", past=past, by_session=True)
     if found.history is None or len(found.history.sessions) < SPREAD_MIN:
         raise _too_few(0 if found.history is None else len(found.history.sessions))
-    return shown(found)
+    return found
 
 
 def _too_few(sessions: int) -> Refused:
@@ -120,14 +111,16 @@ def _started(result: StudyResult) -> tuple[str, str]:
     return (head[0].started or "" if head else ""), result.folder.path.name
 
 
+def _opened(studies: Sequence[str | StudyResult], stage: str | None) -> list[tuple[StudyResult, str]]:
+    return [stage_of(one, stage) for one in studies]
+
+
 def _sides(
     a: str | StudyResult,
     b: str | StudyResult,
-    sides: tuple[Sequence[str | StudyResult], Sequence[str | StudyResult]],
-    stage: str | None,
+    opened: tuple[Sequence[tuple[StudyResult, str]], Sequence[tuple[StudyResult, str]]],
 ) -> tuple[AnswerSide, AnswerSide]:
     """The two sides of a comparison of studies. Raises Refused where they have no cell in common."""
-    opened = [[stage_of(one, stage) for one in side] for side in sides]
     ours = opened[0][0][0].plan
     labels = _labels(opened[0][0], opened[1][0])
     names = [
@@ -149,8 +142,6 @@ def _sides(
 
 def _side(ours: Plan, studies: Sequence[tuple[StudyResult, str]], name: str) -> AnswerSide:
     """A side of some studies, its cells named as those of a plan."""
-    from mileage.app.answer_side import AnswerSide
-
     parts = []
     for result, stage in studies:
         known = names_in(ours, result.plan)
@@ -214,15 +205,12 @@ def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = No
     Raises:
         Refused: as `compare`; a name is that of no workload, or of several; both are one; no cells are otherwise equal.
     """
-    from mileage.app.answer import workloads_answer
-    from mileage.app.notebook_view import shown
-
     result, at = stage_of(text, stage)
     measured = list(dict.fromkeys(cell.key.workload for cell in result.plan.cells))
     baseline, candidate = (_workload_named(name, measured, text) for name in names)
     if baseline == candidate:
         raise Refused(baseline, "is named twice", advice="name two workloads", code="repeated")
-    return shown(workloads_answer(result.plan, result.samples(), result, (baseline, candidate), at))
+    return workloads_answer(result.plan, result.samples(), result, (baseline, candidate), at)
 
 
 def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
@@ -237,13 +225,6 @@ def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
 def names_in(ours: Plan, others: Plan) -> dict[str, str]:
     """Match the cells of another study to ours by meaning: its label and ours for each."""
     return alike(*({cell.label: cell.key for cell in plan.cells} for plan in (ours, others)))
-
-
-class _Names(NamedTuple):
-    """The names of two studies in a sentence."""
-
-    baseline: str
-    candidate: str
 
 
 def _labels(a: tuple[StudyResult, str], b: tuple[StudyResult, str]) -> tuple[str, str]:
@@ -262,39 +243,67 @@ def rank(
     studies: Sequence[str | StudyResult],
     *,
     stage: str | None = None,
-    warn: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
 
-    `warn` receives a line for each cell that is skipped because a study has not measured it.
+    `warn` receives a line for each cell that is skipped because a study has not measured it, and for what differs.
 
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
     """
-    measured = _measured(studies, stage, warn)
-    cells = _in_all(measured, warn)
+    _check_distinct(studies)
+    opened = _opened(studies, stage)
+    sides = [
+        _side(opened[0][0].plan, [one], _name(study)) for one, study in zip(opened, studies, strict=True)
+    ]
+    measured = {side.name: _rates(side) for side in sides}
+    for side, (result, _) in zip(sides, opened, strict=True):
+        renamed = [
+            f"cell {other} is compared with {ours}" for other, ours in side.cells.items() if other != ours
+        ]
+        for line in (*result.outcome().edited, *renamed):
+            warn(f"{side.name}: {line}")
+    for line in _differences(sides, measured):
+        warn(line)
+    every = dict.fromkeys(cell for rates in measured.values() for cell in rates)
+    lacking = {cell: [name for name, rates in measured.items() if cell not in rates] for cell in every}
+    if all(lacking.values()):
+        names = ", ".join(measured)
+        raise Refused("", f"{names} have no measured cell in common", code="nothing-in-common")
+    for cell, without in lacking.items():
+        if without:
+            warn(f"Skipped: {cell}, not measured in {', '.join(without)}")
+    shared = [cell for cell, without in lacking.items() if not without]
     try:
-        return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
+        return {cell: ranking({name: rates[cell] for name, rates in measured.items()}) for cell in shared}
     except ValueError as cause:
         raise Refused("", str(cause), code="too-few") from cause
 
 
-def _in_all(
-    measured: Sequence[tuple[str, dict[str, list[float]]]], warn: Callable[[str], None] | None
-) -> list[str]:
-    """The cells that all studies have; `warn` receives a line for each cell that a study lacks. Raises Refused."""
-    every = dict.fromkeys(cell for _, values in measured for cell in values)
-    lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
-    if all(lacking.values()):
-        raise Refused(
-            "",
-            f"{', '.join(name for name, _ in measured)} have no measured cell in common",
-            code="nothing-in-common",
-        )
-    for cell, names in lacking.items():
-        if names and warn is not None:
-            warn(f"Skipped: {cell}, not measured in {', '.join(names)}")
-    return [cell for cell, names in lacking.items() if not names]
+def _rates(side: AnswerSide) -> dict[str, list[float]]:
+    """The runs of each cell, as rates (bytes or operations per second)."""
+    found: dict[str, list[float]] = {}
+    for sample in side.samples:
+        if sample.metric == ("ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"):
+            found.setdefault(sample.cell, []).append(sample.value)
+    return found
+
+
+def _differences(sides: Sequence[AnswerSide], measured: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """In what the others were measured differently from the first, and that devices are of different classes."""
+    ours = sides[0].plan
+    if not any(side.is_imported for side in sides):
+        for side in sides[1:]:
+            names = names_in(ours, side.plan)
+            shared = {theirs: own for theirs, own in names.items() if own in measured[side.name]}
+            for caveat in setting_differences(ours, side.plan, shared):
+                words = caveat_words(caveat, Names(sides[0].name, side.name))
+                yield f"Not measured in the same way: {words}"
+    classes = {side.name: short_classes(side.plan).get("") or "not known" for side in sides}
+    if len(set(classes.values())) > 1:
+        listing = ", ".join(f"{name} {words}" for name, words in classes.items())
+        yield f"Devices of different classes: {listing}"
 
 
 def _check_distinct(studies: Sequence[str | StudyResult]) -> None:
@@ -304,47 +313,6 @@ def _check_distinct(studies: Sequence[str | StudyResult]) -> None:
 
 def _name(study: str | StudyResult) -> str:
     return study if isinstance(study, str) else str(study.folder.path)
-
-
-def _measured(
-    studies: Sequence[str | StudyResult], stage: str | None, warn: Callable[[str], None] | None
-) -> list[tuple[str, dict[str, list[float]]]]:
-    """The runs of each cell of each study, as rates (bytes or operations per second), in the torture arm.
-
-    `warn` receives a line when the devices are of different classes.
-    """
-    _check_distinct(studies)
-    found: list[tuple[str, dict[str, list[float]]]] = []
-    classes, plans = {}, []
-    for study in studies:
-        result, name = stage_of(study, stage)
-        text = _name(study)
-        plans.append(result.plan)
-        names = names_in(plans[0], result.plan)
-        if warn is not None:
-            renamed = [
-                f"cell {other} is compared with {ours}" for other, ours in names.items() if other != ours
-            ]
-            for line in (*result.outcome().edited, *renamed):
-                warn(f"{text}: {line}")
-        classes[text] = short_classes(result.plan).get("") or "not known"
-        values: dict[str, list[float]] = {}
-        for sample in result.samples():
-            wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
-            if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
-                values.setdefault(names.get(sample.cell, sample.cell), []).append(sample.value)
-        found.append((text, values))
-    if warn is not None and all(plan.imported is None for plan in plans):
-        for (text, values), plan in zip(found[1:], plans[1:], strict=True):
-            shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
-            for caveat in setting_differences(plans[0], plan, shared):
-                words = caveat_words(caveat, _Names(found[0][0], text))
-                warn(f"Not measured in the same way: {words}")
-    if warn is not None and len(set(classes.values())) > 1:
-        warn(
-            f"Devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
-        )
-    return found
 
 
 def stage_of(study: str | StudyResult, stage: str | None) -> tuple[StudyResult, str]:

@@ -10,6 +10,7 @@ What it refuses: a study that has no cell of the source, and a result that names
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,8 +22,9 @@ from mileage.errors import Refused
 from mileage.formats.published_results import read_published_study
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE, CellVerdict
-from mileage.judge.published_differences import PublishedCell, loss_margin_percent, reanalyse
+from mileage.judge.published_means import PrintedDifference, compare_differences
 from mileage.judge.published_score import PublishedComparison, scores
+from mileage.judge.rules import PrintedFigures
 from mileage.model.cell_key import CellKey
 from mileage.model.published_result import (
     CHANGE,
@@ -75,9 +77,14 @@ def _readings(source: PublishedStudy, finder: _Finder) -> list[Reading]:
     judged: dict[int, Reading] = {}
     for margin in sorted({finder.relevance_percent(one) for one in spread}):
         own = [one for one in spread if finder.relevance_percent(one) == margin]
-        cells = [PublishedCell((one.name,), one.middle or 0.0, one.spread_percent or 0.0) for one in own]
-        found = reanalyse(cells, columns=("cell",), runs=RUNS, margin_percent=margin)
-        for one, verdict in zip(own, found.assumptions[0].cells, strict=True):
+        cells = [
+            PrintedDifference(
+                one.name, "throughput", PrintedFigures(one.middle or 0.0, one.spread_percent or 0.0)
+            )
+            for one in own
+        ]
+        found = compare_differences(cells, runs=RUNS, relevance=margin / 100)
+        for one, verdict in zip(own, found.cells, strict=True):
             judged[id(one)] = _reading(verdict.verdict)
     return [judged.get(id(one)) or _stated(one, finder.relevance_percent(one)) for one in source.results]
 
@@ -85,7 +92,7 @@ def _readings(source: PublishedStudy, finder: _Finder) -> list[Reading]:
 def _stated(one: PublishedResult, relevance_percent: float) -> Reading:
     if one.unit != CHANGE or one.statement == "not stated":
         return "not stated"
-    if one.middle is None or -loss_margin_percent(relevance_percent) <= one.middle <= relevance_percent:
+    if one.middle is None or abs(math.log1p(one.middle / 100)) <= math.log1p(relevance_percent / 100):
         return "same"
     return "slower" if one.middle < 0 else "faster"
 

@@ -131,9 +131,8 @@ class StudyResult:
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.app.answer import planned_answer
-        from mileage.app.notebook_view import shown
 
-        return shown(planned_answer(self.plan, self.samples(), self))
+        return planned_answer(self.plan, self.samples(), self)
 
     def apart(self) -> EffectsApart | None:
         """The effects of two causes apart and together; None for a study that names no second cause."""
@@ -145,8 +144,8 @@ class StudyResult:
         """Reasons against any conclusion from this study."""
         from mileage.app.answer import caveats_of
 
-        measured = [run.stage for run in self.plan.runs if run.role == "measure"]
-        return caveats_of(self, [cell.label for cell in self.plan.cells], measured)
+        measured = {run.stage for run in self.plan.runs if run.role == "measure"}
+        return caveats_of(self, {cell.label for cell in self.plan.cells}, measured)
 
     def view(self) -> StudyView:
         """The values and tables that the report of this study is drawn from."""
@@ -299,26 +298,11 @@ class StudyResult:
             write_tables(self.content(), self.folder.directory)
             page = measured_page(self.plan, self.folder, self.caveats())
             write_measured(page, self.folder.directory, drawn=pictures)
-        elif pictures:
-            self._write_comparison()
         else:
-            self._write_comparison_text()
+            self._write_comparison(drawn=pictures)
 
-    def _write_comparison_text(self) -> None:
-        """Write tables and HTML page of a comparison, without charts."""
-        from mileage.analysis.evidence import with_files
-        from mileage.report import render_html
-        from mileage.store.tables import StagedTables
-
-        with StagedTables(self.folder.directory, self.content()) as staging:
-            self.reading(staging)
-            staging.write()
-            view = self.view()
-            self._write_csv(view)
-            self._write_page(render_html(with_files(view, self.folder), drawn=False))
-
-    def _write_comparison(self) -> None:
-        """Tables, figures and page of a study that compares.
+    def _write_comparison(self, *, drawn: bool) -> None:
+        """Tables, page and, if they are `drawn`, figures of a study that compares.
 
         The tables are written while it is judged, the figures drawn while the page is made.
         """
@@ -331,7 +315,8 @@ class StudyResult:
         from mileage.report.view import cleaned
         from mileage.store.tables import StagedTables
 
-        get_ready()
+        if drawn:
+            get_ready()
         with StagedTables(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as writer:
             self.reading(staging)
             tables = writer.submit(staging.write)
@@ -339,11 +324,13 @@ class StudyResult:
             tables.result()
             # The page lists the tables with their sizes, so they come first.
             shown = cleaned(with_files(view, self.folder))
-            pictures = gallery(shown)
-            figures = writer.submit(write_figures, shown, self.folder.directory, pictures)
+            pictures = gallery(shown) if drawn else None
+            if pictures is not None:
+                figures = writer.submit(write_figures, shown, self.folder.directory, pictures)
             self._write_csv(view)
-            self._write_page(render_html(shown, pictures))
-            figures.result()
+            self._write_page(render_html(shown, pictures, drawn=drawn))
+            if pictures is not None:
+                figures.result()
 
     def _write_csv(self, view: StudyView) -> None:
         from mileage.analysis.run_variation import inside

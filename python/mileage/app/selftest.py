@@ -29,7 +29,7 @@ from mileage.errors import Refused
 from mileage.execute.cycle import entry_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample, compare_arms
-from mileage.judge.gate_rules import gated_cells, parse_rule, results_of
+from mileage.judge.gate_rules import parse_rule, results_of
 from mileage.judge.history import hold_level
 from mileage.judge.rate_over_time import course
 from mileage.judge.regimes import regimes
@@ -650,7 +650,7 @@ def _gate(history: Sequence[Floats], candidate: Sequence[Floats]) -> bool:
 
 
 def _is_broken(found: Comparison) -> bool:
-    return any(result.outcome == "broken" for result in results_of(parse_rule("slower"), gated_cells(found)))
+    return any(result.outcome == "broken" for result in results_of(parse_rule("slower"), found))
 
 
 def _covers(found: Comparison) -> bool:

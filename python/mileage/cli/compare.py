@@ -12,8 +12,7 @@ from mileage.cli.value_types import Number, WholeNumber
 
 if TYPE_CHECKING:
     from mileage.judge import Comparison
-    from mileage.judge.gate_rules import GatedCell, RuleResult
-    from mileage.judge.published_differences import Reanalysis
+    from mileage.judge.gate_rules import RuleResult
 
 
 @click.command("compare")
@@ -193,13 +192,15 @@ class _Gate:
 
     def show(self, comparison: Comparison) -> None:
         """Print a comparison. Raises Refused for a rule about no cell of it."""
-        from mileage.judge.gate_rules import gated_cells
+        import msgspec
+
         from mileage.report.gate_output import FORMATS, compared_text
         from mileage.terminal import report_width, say
 
-        missing, results = self._missing(comparison), self._results(gated_cells(comparison))
+        missing, results = self._missing(comparison), self._results(comparison)
         if self.form == "json":
-            _print_json(with_gate(comparison, results))
+            values = msgspec.structs.asdict(comparison)
+            _print_json({**values, "gate": results} if results else comparison)
         elif self.form == "text":
             say(compared_text(comparison, results, width=report_width()))
         else:
@@ -212,29 +213,9 @@ class _Gate:
             JudgedFailure: a rule is broken, or a test of the baseline is missing.
             NoJudgement: none is broken, but one cannot be judged.
         """
-        from mileage.judge.gate_rules import gated_cells
-
-        self._end(self._results(gated_cells(comparison)), self._missing(comparison))
-
-    def _missing(self, comparison: Comparison) -> Sequence[str]:
-        return () if self.allow_missing or not self.rules else comparison.only_baseline
-
-    def conclude_cells(self, cells: Sequence[GatedCell]) -> None:
-        """End as above, for cells that were printed before."""
-        self._end(self._results(cells), ())
-
-    def _results(self, cells: Sequence[GatedCell]) -> list[RuleResult]:
-        from mileage.errors import Refused
-        from mileage.judge.gate_rules import results_of
-
-        try:
-            return [result for rule in self.rules for result in results_of(rule, cells)]
-        except ValueError as cause:
-            raise Refused("--fail-if", str(cause), code="wrong-value") from cause
-
-    def _end(self, results: Sequence[RuleResult], missing: Sequence[str]) -> None:
         from mileage.errors import JudgedFailure, NoJudgement
 
+        results, missing = self._results(comparison), self._missing(comparison)
         broken, unjudged = self._counts(results, "broken"), self._counts(results, "cannot be judged")
         if missing:
             names = ", ".join(missing)
@@ -243,6 +224,18 @@ class _Gate:
             raise JudgedFailure("; ".join([*broken, *unjudged]))
         if unjudged and not self.allow_unjudged:
             raise NoJudgement(f"{'; '.join(unjudged)} (--allow-unjudged accepts that)")
+
+    def _missing(self, comparison: Comparison) -> Sequence[str]:
+        return () if self.allow_missing or not self.rules else comparison.only_baseline
+
+    def _results(self, comparison: Comparison) -> list[RuleResult]:
+        from mileage.errors import Refused
+        from mileage.judge.gate_rules import results_of
+
+        try:
+            return [result for rule in self.rules for result in results_of(rule, comparison)]
+        except ValueError as cause:
+            raise Refused("--fail-if", str(cause), code="wrong-value") from cause
 
     def _counts(self, results: Sequence[RuleResult], outcome: str) -> list[str]:
         """For each rule with this outcome in some tests, how many they are, and the first."""
@@ -257,15 +250,6 @@ class _Gate:
                 first = f": {row_name(these[0].cell)}{' first' if len(these) > 1 else ''}"
                 found.append(f'the rule "{rule.text}" {verb} in {len(these)} of {len(own)} tests{first}')
         return found
-
-
-def with_gate(comparison: Comparison, results: Sequence[RuleResult]) -> object:
-    """The comparison for JSON, with what each rule says of each test where there are rules."""
-    import msgspec
-
-    if not results:
-        return comparison
-    return {**msgspec.structs.asdict(comparison), "gate": results}
 
 
 def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: _Gate) -> None:
@@ -350,110 +334,17 @@ def _table(
     out: Path | None,
     gate: _Gate,
 ) -> None:
-    from mileage.errors import Refused
-    from mileage.formats.published_table import prints_arms
-    from mileage.judge.gate_rules import GatedCell
-    from mileage.report.published_table_text import published_text
+    from mileage.app.published_means_report import judged_table, printed_view
 
-    if prints_arms(table):
-        if against is not None:
-            raise Refused(
-                "--against",
-                "is for tables of differences",
-                advice=f"{table} prints both arms",
-                code="conflict",
-            )
-        _printed(table, 10 if runs is None else runs, margin, out, gate)
-        return
-    if gate.form not in ("text", "json"):
-        raise Refused(
-            f"--format {gate.form}", "a table of differences is printed as text or json", code="unknown-word"
-        )
-    for rule in gate.rules:
-        if rule.share or rule.metric:
-            raise Refused(
-                f'--fail-if "{rule.text}"',
-                "a table of differences is judged by its --margin",
-                expected="a verdict alone",
-                code="wrong-value",
-            )
-    found = _judged(table, against, runs, margin)
-    page = None if out is None else _write_page(found, table, out)
-    if gate.form == "json":
-        _print_json(found)
-    else:
-        click.echo(published_text(found), nl=False)
-        if page is not None:
-            click.echo(f"\nReport: {page}")
-    names = (" ".join(cell.keys) for cell in found.cells)
-    verdicts = (cell.verdict for cell in found.assumptions[0].cells)
-    gate.conclude_cells(
-        [
-            GatedCell(cell=name, metric="", verdict=verdict)
-            for name, verdict in zip(names, verdicts, strict=True)
-        ]
-    )
-
-
-def _judged(table: Path, against: Path | None, runs: int | None, margin: float | None) -> Reanalysis:
-    """The judgement of a table of differences. Raises Refused."""
-    from mileage.errors import Refused
-    from mileage.formats.published_table import read_published
-    from mileage.judge.published_differences import PublishedCell, reanalyse
-
-    columns, cells = read_published(table)
-    other: tuple[str, ...] = columns
-    second: tuple[PublishedCell, ...] = ()
-    if against is not None:
-        other, second = read_published(against)
-    if other != columns:
-        raise Refused(
-            against,
-            f"names its cells by {', '.join(other)}",
-            advice=f"{table} by {', '.join(columns)}",
-            code="mismatch",
-        )
-    try:
-        return reanalyse(
-            cells,
-            columns=columns,
-            runs=10 if runs is None else runs,
-            margin_percent=2.0 if margin is None else margin,
-            against=second,
-        )
-    except ValueError as cause:
-        raise Refused(table, str(cause), code="wrong-value") from cause
-
-
-def _write_page(found: Reanalysis, table: Path, out: Path) -> Path:
-    """Write the page of a judged table into a new folder; its path. Raises Refused."""
-    from mileage.app.comparison_report import new_folder
-    from mileage.app.report_level import rewritten_level
-    from mileage.report.published_table_page import write_published
-
-    with new_folder(out) as folder:
-        write_published(found, table.name, folder, drawn=rewritten_level(None) == "full")
-    return out / "report.html"
-
-
-def _printed(table: Path, runs: int, margin: float | None, out: Path | None, gate: _Gate) -> None:
-    from mileage.errors import Refused
-    from mileage.formats.published_table import read_arms
-    from mileage.judge.published_means import compare_printed
-
-    cells = read_arms(table, runs)
-    try:
-        relevance = None if margin is None else margin / 100
-        found = compare_printed(cells, relevance=relevance)
-    except ValueError as cause:
-        raise Refused(table, str(cause), code="wrong-value") from cause
+    count = 10 if runs is None else runs
+    cells, found = judged_table(table, against, count, margin)
     page = None
     if out is not None:
         from mileage.app.comparison_report import write_pair
-        from mileage.app.published_means_report import printed_view
 
         margins = [] if margin is None else ["--margin", f"{margin:g}"]
-        options = ["--runs", str(runs), *margins, "--out", str(out)]
+        seconds = [] if against is None else ["--against", str(against)]
+        options = ["--runs", str(count), *margins, *seconds, "--out", str(out)]
         page = write_pair(printed_view(table, cells, found, options), out)
     gate.show(found)
     if page is not None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats.number_parser import OPERATIONS, RATES, TIMES_NS, TIMES_S, whole
-from mileage.judge.published_differences import PublishedCell
-from mileage.judge.published_means import PrintedArm, PrintedCell
+from mileage.judge.published_means import PrintedArm, PrintedCell, PrintedDifference
+from mileage.judge.rules import PrintedFigures
 from mileage.model.metrics import METRICS
 from mileage.regular_file import read_regular
 
@@ -43,24 +44,17 @@ IGNORED: Final = ("table", "case")
 """Columns that say where a cell was printed, not which cell it is."""
 
 
-def read_published(path: Path) -> tuple[tuple[str, ...], tuple[PublishedCell, ...]]:
-    """Names of the keys, and the cells in the order of the file.
+def read_differences(path: Path) -> tuple[tuple[str, ...], tuple[PrintedDifference, ...]]:
+    """Names of the keys, and the rows of a table of differences in the order of the file.
 
     Raises Refused when the file cannot be read as such a table.
     """
     rows = _rows(path)
     header = rows[0]
-    missing = [name for name in (DIFFERENCE, SPREAD) if name not in header]
-    if missing:
-        raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
-    end = min(header.index(DIFFERENCE), header.index(SPREAD))
-    keys = [index for index in range(end) if header[index] not in IGNORED]
-    if not keys:
-        raise Refused(
-            f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
-        )
-    cells = tuple(_cell(path, line, row, header, keys) for line, row in enumerate(rows[1:], 2))
-    return tuple(header[index] for index in keys), cells
+    keys = _keys(path, header, (DIFFERENCE, SPREAD), IGNORED)
+    return tuple(header[index] for index in keys), tuple(
+        _difference(path, line, row, header, keys) for line, row in enumerate(rows[1:], 2)
+    )
 
 
 def prints_arms(path: Path) -> bool:
@@ -75,16 +69,22 @@ def read_arms(path: Path, runs: int) -> tuple[PrintedCell, ...]:
     """
     rows = _rows(path)
     header = rows[0]
-    missing = [name for name in ARMS if name not in header]
+    keys = _keys(path, header, ARMS, (*IGNORED, METRIC, UNIT))
+    return tuple(_printed(path, line, row, header, keys, runs) for line, row in enumerate(rows[1:], 2))
+
+
+def _keys(path: Path, header: Sequence[str], figures: Sequence[str], ignored: Sequence[str]) -> list[int]:
+    """The columns that name a cell: those before the first with a figure. Raises Refused where one is missing."""
+    missing = [name for name in figures if name not in header]
     if missing:
         raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
-    end = min(header.index(name) for name in (*ARMS, *RUNS) if name in header)
-    keys = [index for index in range(end) if header[index] not in (*IGNORED, METRIC, UNIT)]
+    end = min(header.index(name) for name in (*figures, *RUNS) if name in header)
+    keys = [index for index in range(end) if header[index] not in ignored]
     if not keys:
         raise Refused(
             f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
         )
-    return tuple(_printed(path, line, row, header, keys, runs) for line, row in enumerate(rows[1:], 2))
+    return keys
 
 
 def _printed(
@@ -129,9 +129,14 @@ def _printed(
     scale = 1.0 if unit is None else UNITS[metric][unit]
     low = PrintedArm(figure(ARMS[0]) * scale, figure(ARMS[1]) * scale, count(RUNS[0]))
     high = PrintedArm(figure(ARMS[2]) * scale, figure(ARMS[3]) * scale, count(RUNS[1]))
-    words = {header[index]: row[index] for index in keys}
-    places = {"test": row[keys[0]], **{name: words[name] for name in list(words)[1:]}}
-    return PrintedCell(" ".join(words.values()), metric, low, high, has_unit=unit is not None, places=places)
+    name, places = _named(row, header, keys)
+    return PrintedCell(name, metric, low, high, has_unit=unit is not None, places=places)
+
+
+def _named(row: Sequence[str], header: Sequence[str], keys: Sequence[int]) -> tuple[str, dict[str, str]]:
+    """The name of a row, and the words of it by column, the first of them the test."""
+    places = {"test": row[keys[0]], **{header[at]: row[at] for at in keys[1:]}}
+    return " ".join(row[at] for at in keys), places
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -152,7 +157,9 @@ def _rows(path: Path) -> list[list[str]]:
     return rows
 
 
-def _cell(path: Path, line: int, row: list[str], header: list[str], keys: list[int]) -> PublishedCell:
+def _difference(
+    path: Path, line: int, row: list[str], header: list[str], keys: list[int]
+) -> PrintedDifference:
     if len(row) != len(header):
         raise Refused(
             f"{path}, line {line}", f"{len(row)} fields", expected=f"{len(header)}", code="malformed"
@@ -169,4 +176,6 @@ def _cell(path: Path, line: int, row: list[str], header: list[str], keys: list[i
                 expected="a number in percent",
                 code="malformed",
             ) from None
-    return PublishedCell(tuple(row[index] for index in keys), figures[0], figures[1])
+    name, places = _named(row, header, keys)
+    metric = "iops" if "iops" in places["test"].rpartition(".")[2].lower() else "throughput"
+    return PrintedDifference(name, metric, PrintedFigures(*figures), places)

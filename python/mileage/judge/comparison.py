@@ -30,6 +30,7 @@ from mileage.judge.mean_over_cells import MeanRatio, mean_ratio
 from mileage.judge.model_band import ModelBand
 from mileage.judge.ratio import Estimate, exp
 from mileage.judge.repetition_check import examined, of_whole
+from mileage.judge.rules import PrintedFigures
 from mileage.judge.samples import RATE_METRICS, SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.sessions import SPREAD_MIN
 from mileage.judge.standings import CellStandings
@@ -93,6 +94,8 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     depends_on_method: bool
     caveats: tuple[Caveat, ...]
     superiority: float | None = None
+    printed: PrintedFigures | None = None
+    """What a table prints of it, where no runs are known."""
 
     @property
     def p_adjusted(self) -> float | None:
@@ -119,14 +122,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["stages", "arms"]
     baseline: str
     candidate: str
-    descriptive: bool
-    unit: Unit
-    units_baseline: int
-    units_candidate: int
-    sham_removed: bool
-    alpha: float
-    cells: tuple[CellVerdict, ...]
-    headline: tuple[CellVerdict, ...]
+    descriptive: bool = False
+    unit: Unit = "run"
+    units_baseline: int = 0
+    units_candidate: int = 0
+    sham_removed: bool = False
+    alpha: float = 0.05
+    cells: tuple[CellVerdict, ...] = ()
+    headline: tuple[CellVerdict, ...] = ()
     caveats: tuple[Caveat, ...] = ()
     tortured: bool = True
     """Whether the target was worn between the two stages."""
@@ -227,9 +230,9 @@ def compare_stages(
     cycles = complete_cycles(used, baseline, candidate)
     sham = any(s.arm == SHAM and (len(cycles) > 1 or s.cycle in cycles) for s in used)
     evidence = [of_stages(group, baseline, candidate, cycles, sham) for group in by_cell(used)]
-    return judged(
-        evidence,
-        relevance,
+    few = {0: (limit("no-complete-cycle"),), 1: (limit("one-cycle"),)}
+    low, high = ([s for s in used if (s.stage, s.arm) == (name, TORTURE)] for name in (baseline, candidate))
+    asked = Comparison(
         kind="stages",
         baseline=baseline,
         candidate=candidate,
@@ -237,14 +240,12 @@ def compare_stages(
         unit="cycle" if len(cycles) > 1 else "run",
         sham_removed=sham,
         alpha=alpha,
-        caveats=(*caveats, *_cycle_caveats(len(cycles))),
+        caveats=(*caveats, *few.get(len(cycles), ())),
         tortured=tortured,
-        simulated=simulated,
-        fixed_rate=fixed_rate,
-        cells_of=[
-            {s.cell for s in used if s.stage == name and s.arm == TORTURE} for name in (baseline, candidate)
-        ],
+        only_baseline=cells_without(low, high),
+        only_candidate=cells_without(high, low),
     )
+    return judged(asked, evidence, relevance, simulated=simulated, fixed_rate=fixed_rate)
 
 
 def compare_arms(
@@ -294,24 +295,27 @@ def compare_arms(
             evidence.append(of_sessions(low, high, past.get(key, [])))
         else:
             evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
-    found = judged(
-        evidence,
-        relevance,
+    asked = Comparison(
         kind="arms",
         baseline=labels[0],
         candidate=labels[1],
         descriptive=bool(alone),
         unit=unit,
-        sham_removed=False,
         alpha=alpha,
         caveats=(*caveats, *_session_caveats(alone, unit, sessions, history)),
-        simulated=simulated,
-        fixed_rate=fixed_rate,
-        cells_of=[{s.cell for s in arm} for arm in (a, b)],
-        worse_only=worse_only,
+        tortured=False,
+        sessions=(len(sessions[0] - {0}), len(sessions[1] - {0})),
+        only_baseline=cells_without(a, b),
+        only_candidate=cells_without(b, a),
     )
-    counts = [len(found - {0}) for found in sessions]
-    return msgspec.structs.replace(found, sessions=(counts[0], counts[1]))
+    return judged(
+        asked, evidence, relevance, simulated=simulated, fixed_rate=fixed_rate, worse_only=worse_only
+    )
+
+
+def cells_without(arm: Sequence[Sample], other: Sequence[Sample]) -> tuple[str, ...]:
+    """The cells that an arm measured and the other did not."""
+    return tuple(sorted({s.cell for s in arm} - {s.cell for s in other}))
 
 
 def _are_apart(sessions: Sequence[set[int]]) -> bool:
@@ -341,32 +345,25 @@ def _session_caveats(
 
 
 def judged(
+    asked: Comparison,
     evidence: Sequence[Evidence],
     relevance: Mapping[str, float],
     *,
-    kind: Literal["stages", "arms"],
-    baseline: str,
-    candidate: str,
-    descriptive: bool,
-    unit: Unit,
-    sham_removed: bool,
-    alpha: float,
-    caveats: tuple[Caveat, ...] = (),
-    tortured: bool = False,
     simulated: bool = False,
-    is_printed: bool = False,
     fixed_rate: Collection[str] = (),
-    cells_of: Sequence[set[str]] = (set(), set()),
     worse_only: bool = False,
+    has_headline: bool = True,
 ) -> Comparison:
-    """Turn the evidence of every test into a verdict, with p values corrected for multiple tests.
+    """The comparison that is asked for with a verdict on every test, p values corrected for multiple tests.
 
-    `cells_of`: the cells that the baseline and the candidate measured. Unless it is `simulated`, equal values of a rate
-    are no spread of zero; latencies are those of a histogram, whose buckets runs share.
+    `has_headline`: False where no test is what is asked about first, so that all are corrected together. Unless it is
+    `simulated`, equal values of a rate are no spread of zero; latencies are those of a histogram, whose buckets runs
+    share.
     """
+    caveats, alpha = asked.caveats, asked.alpha
     if not simulated:
         evidence = [
-            examined(with_known_spread(found, unit), unit)
+            examined(with_known_spread(found, asked.unit), asked.unit)
             if found.sample.metric in HEADLINE_METRICS
             else found
             for found in evidence
@@ -380,33 +377,22 @@ def judged(
         if found.estimate is not None and is_tested
     }
     committed = {one.sample.cell for one in evidence if one.sample.metric in COMMIT_METRICS}
-    is_first = [_is_headline(one.sample, fixed_rate, committed) for one in evidence]
-    family = [i for i in p_raw if is_first[i]]
+    in_headline = [has_headline and _is_headline(found.sample, fixed_rate, committed) for found in evidence]
+    family = [i for i in p_raw if in_headline[i]]
     cells = _cells(evidence, relevance, alpha, p_raw, family)
-    counts = _most_units(evidence)
-    headline = tuple(c for c, first in zip(cells, is_first, strict=True) if first)
-    family_cells = headline or tuple(cells)
-    if family_cells and max(max(cell.n_baseline, cell.n_candidate) for cell in family_cells) == 1:
+    headline = tuple(cell for cell, is_in in zip(cells, in_headline, strict=True) if is_in)
+    runs = [max(cell.n_baseline, cell.n_candidate) for cell in headline or cells]
+    if runs and max(runs) == 1:
         caveats = (*caveats, limit("one-run"))
-    return Comparison(
-        kind=kind,
-        baseline=baseline,
-        candidate=candidate,
-        descriptive=descriptive,
-        unit=unit,
-        units_baseline=counts[0],
-        units_candidate=counts[1],
-        sham_removed=sham_removed,
-        alpha=alpha,
+    return msgspec.structs.replace(
+        asked,
+        units_baseline=max((found.units_baseline for found in evidence), default=0),
+        units_candidate=max((found.units_candidate for found in evidence), default=0),
         cells=tuple(cells),
         headline=headline,
         caveats=caveats,
-        tortured=tortured,
-        is_printed=is_printed,
         # Runs of different cells are not made together, so their ratios cannot be combined run by run.
-        overall=_overall(family, evidence) if unit != "run" else None,
-        only_baseline=tuple(sorted(cells_of[0] - cells_of[1])),
-        only_candidate=tuple(sorted(cells_of[1] - cells_of[0])),
+        overall=_overall(family, evidence) if asked.unit != "run" else None,
     )
 
 
@@ -525,18 +511,6 @@ def _is_headline(sample: Sample, fixed_rate: Collection[str], committed: Collect
     return sample.metric in HEADLINE_METRICS and (
         HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
     )
-
-
-def _cycle_caveats(cycles: int) -> list[Caveat]:
-    if cycles == 0:
-        return [limit("no-complete-cycle")]
-    return [limit("one-cycle")] if cycles == 1 else []
-
-
-def _most_units(evidence: Sequence[Evidence]) -> tuple[int, int]:
-    low = max((found.units_baseline for found in evidence), default=0)
-    high = max((found.units_candidate for found in evidence), default=0)
-    return low, high
 
 
 def _check_question(baseline: str, candidate: str, alpha: float) -> None:

@@ -11,14 +11,12 @@ Refuses (ValueError) what is no rule, and a rule that no cell answers to: a gate
 
 import math
 import re
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 import msgspec
 
 from mileage.judge.comparison import CellVerdict, Comparison
-from mileage.judge.verdict import Verdict
 from mileage.model.metrics import METRICS
 
 Outcome = Literal["broken", "kept", "cannot be judged"]
@@ -48,44 +46,14 @@ class Rule(msgspec.Struct, frozen=True):
     share: float
 
 
-class GatedCell(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a judged cell that a rule reads; the same as in :class:`mileage.judge.CellVerdict`."""
-
-    cell: str
-    metric: str
-    verdict: Verdict
-    higher_is_better: bool = True
-    ratio: float | None = None
-    ci95: tuple[float, float] | None = None
-    ci90: tuple[float, float] | None = None
-    why_not: tuple[str, ...] = ()
-    """Codes of the caveats for which it cannot be judged."""
-
-
 class RuleResult(msgspec.Struct, frozen=True):
     """What a rule says of one cell."""
 
     rule: Rule
-    cell: GatedCell
+    cell: CellVerdict
     outcome: Outcome
-
-
-def gated_cells(comparison: Comparison) -> list[GatedCell]:
-    """The cells of a comparison."""
-    return [
-        msgspec.structs.replace(
-            msgspec.convert(cell, GatedCell, from_attributes=True), why_not=_why_not(cell, comparison)
-        )
-        for cell in comparison.cells
-    ]
-
-
-def _why_not(cell: CellVerdict, comparison: Comparison) -> tuple[str, ...]:
-    """Codes of what forbids a conclusion about a cell: the vetoes, and the lack of an interval."""
-    codes = [caveat.code for caveat in comparison.vetoes]
-    if cell.ci90 is None:
-        codes += [caveat.code for caveat in cell.caveats] or ["no-interval"]
-    return tuple(dict.fromkeys(codes))
+    why_not: tuple[str, ...]
+    """Codes of the caveats for which the cell cannot be judged: the vetoes, and what its interval lacks."""
 
 
 def parse_rule(text: str) -> Rule:
@@ -98,30 +66,36 @@ def parse_rule(text: str) -> Rule:
     return Rule(text.strip(), found["cells"] or "*", found["metric"] or "", word, share)
 
 
-def results_of(rule: Rule, cells: Sequence[GatedCell]) -> list[RuleResult]:
+def results_of(rule: Rule, comparison: Comparison) -> list[RuleResult]:
     """What a rule says of each cell that it is about, in their order. Raises ValueError if it is about none of them."""
     about = [
         cell
-        for cell in cells
+        for cell in comparison.cells
         if fnmatchcase(cell.cell, rule.cells) and (not rule.metric or cell.metric in _METRICS[rule.metric])
     ]
     if not about:
-        named = ", ".join(dict.fromkeys(cell.cell for cell in cells))
+        named = ", ".join(dict.fromkeys(cell.cell for cell in comparison.cells))
         raise ValueError(
             f"{rule.text!r} is about no cell that was compared; compared were: {named or 'there is none'}"
         )
-    return [RuleResult(rule, cell, _outcome(rule, cell)) for cell in about]
+    vetoes = [caveat.code for caveat in comparison.vetoes]
+    found = []
+    for cell in about:
+        lacking = [] if cell.ci90 else [caveat.code for caveat in cell.caveats] or ["no-interval"]
+        why_not = tuple(dict.fromkeys([*vetoes, *lacking]))
+        found.append(RuleResult(rule, cell, _outcome(rule, cell, is_judged=not why_not), why_not))
+    return found
 
 
-def _outcome(rule: Rule, cell: GatedCell) -> Outcome:
+def _outcome(rule: Rule, cell: CellVerdict, *, is_judged: bool) -> Outcome:
     if rule.word == "undecided":
-        return "broken" if cell.why_not or cell.verdict == "undecided" else "kept"
-    if cell.why_not:
+        return "kept" if is_judged and cell.verdict != "undecided" else "broken"
+    if not is_judged:
         return "cannot be judged"
     return "broken" if _breaks(rule, cell) else "kept"
 
 
-def _breaks(rule: Rule, cell: GatedCell) -> bool:
+def _breaks(rule: Rule, cell: CellVerdict) -> bool:
     if rule.word == "not shown":
         return not _shown_within(cell, rule.share)
     wanted = ("slower", "faster") if rule.word == "different" else (rule.word,)
@@ -130,7 +104,7 @@ def _breaks(rule: Rule, cell: GatedCell) -> bool:
     return not rule.share or (cell.ratio is not None and abs(math.log(cell.ratio)) > math.log1p(rule.share))
 
 
-def _shown_within(cell: GatedCell, share: float) -> bool:
+def _shown_within(cell: CellVerdict, share: float) -> bool:
     """Whether the cell is shown to be worse by no more than a share, at 5 % one-sided.
 
     No correction for the number of cells is due: all of them must be shown (intersection-union).

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mileage.judge.mean_over_cells import trend
-from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, Segment, regimes
+from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, Segment, mean_of, regimes
 from mileage.judge.steady_state import drift
 
 Kind = Literal[
@@ -77,12 +77,12 @@ def course(values: Sequence[float]) -> Course:
     found = regimes(series)
     if found.kind != "flat":
         return _of_levels(series, found)
-    mean = float(series.mean())
+    mean = mean_of(series)
     lag = _lag(series - mean)
     if lag and 2 * float(series.std()) > RELEVANCE * mean:
         return Course(kind="alternating", change=float(series.std()) / mean, intervals=2 * lag)
     if first := _start(series, found.phi):
-        change = float(series[:first].mean() / series[first:].mean()) - 1
+        change = mean_of(series[:first]) / mean_of(series[first:]) - 1
         return Course(kind="slow start" if change < 0 else "fast start", change=change, intervals=first)
     rest = drift(values)
     return Course(kind="steady" if rest.state == "steady" else "not shown", change=rest.per_20_rounds)
@@ -104,7 +104,7 @@ def levels_within(values: Sequence[float]) -> Regimes:
     first = _start(series, found.phi)
     if not first:
         return found
-    segments = tuple(Segment(a, b, float(series[a:b].mean())) for a, b in ((0, first), (first, len(series))))
+    segments = tuple(Segment(a, b, mean_of(series[a:b])) for a, b in ((0, first), (first, len(series))))
     fell = segments[0].level > segments[1].level
     return msgspec.structs.replace(found, kind="cliff" if fell else "warm-up", segments=segments)
 
@@ -117,7 +117,7 @@ def _early_cut(series: Floats, segments: tuple[Segment, ...]) -> tuple[Segment, 
         for first in range(1, SEGMENT_MIN + 1)
     }
     first = min(error, key=error.__getitem__)
-    moved = (Segment(a, b, float(series[a:b].mean())) for a, b in ((0, first), (first, end)))
+    moved = (Segment(a, b, mean_of(series[a:b])) for a, b in ((0, first), (first, end)))
     return (*moved, *segments[2:])
 
 
@@ -155,7 +155,7 @@ def _of_levels(series: Floats, found: Regimes) -> Course:
     if found.kind == "drift":
         time = np.arange(len(series)) - (len(series) - 1) / 2
         excursion = float(time @ series / (time @ time)) * (len(series) - 1)
-        first = float(series.mean()) - excursion / 2
+        first = mean_of(series) - excursion / 2
         return Course(kind="drift", change=excursion / first if first > 0 else math.inf)
     if len(levels) > 2:
         return Course(kind="several levels", change=min(levels) / max(levels) - 1, intervals=len(levels))
@@ -186,11 +186,11 @@ def _start(series: Floats, phi: float) -> int:
     inflation = (1 + phi) / (1 - phi)
     for first in range(1, SEGMENT_MIN):
         rest = series[first:]
-        level, variance = float(rest.mean()), float(rest.var())
-        step = float(series[:first].mean()) - level
+        level = mean_of(rest)
+        step = mean_of(series[:first]) - level
         if level <= 0 or abs(step) < RELEVANCE * level or abs(step) * first < _START_SHARE_MIN * level * n:
             continue
-        error = math.sqrt(variance * (min(1.0, inflation / first) + inflation / len(rest)))
+        error = math.sqrt(float(rest.var()) * (min(1.0, inflation / first) + inflation / len(rest)))
         strength = abs(step) / error if error > 0 else math.inf
         if strength > most:
             most, found = strength, first

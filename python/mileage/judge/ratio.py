@@ -44,24 +44,33 @@ class Estimate(msgspec.Struct, frozen=True):
     log_ratio: float
     se: float
     df: float
+    is_share: bool = False
+    """Whether `se` and the distribution are those of the ratio less 1, the scale on which tables print."""
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Two-sided interval of the log ratio; `confidence` in (0, 1)."""
         if self.se == 0:
             return self.log_ratio, self.log_ratio
         half = t_quantile(self.df, 0.5 + confidence / 2) * self.se
+        if self.is_share:
+            low, high = self._size - half, self._size + half
+            return (math.log1p(low) if low > -1 else -_EXPONENT_LIMIT), math.log1p(high)
         return self.log_ratio - half, self.log_ratio + half
 
     def p_value(self) -> float:
         """Two-sided p of the hypothesis that the ratio is 1."""
         if self.se == 0:
             return 1.0 if self.log_ratio == 0 else 0.0
-        return min(1.0, t_two_sided(self.df, self.log_ratio / self.se))
+        return min(1.0, t_two_sided(self.df, self._size / self.se))
 
     def detectable(self, alpha: float = 0.05, power: float = 0.8) -> float:
         """Smallest relative change (0.05 = 5 %) that a test at `alpha` sees with probability `power`."""
         quantiles = t_quantile(self.df, 1 - alpha / 2) + t_quantile(self.df, power)
-        return exp(quantiles * self.se) - 1
+        return quantiles * self.se if self.is_share else exp(quantiles * self.se) - 1
+
+    @property
+    def _size(self) -> float:
+        return math.expm1(self.log_ratio) if self.is_share else self.log_ratio
 
 
 def moments(logs: Sequence[float]) -> Moments:

@@ -14,9 +14,27 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import Final, Literal, get_args
 
-Reading = Literal["different", "nothing can be said", "not available"]
+import msgspec
+
+Reading = Literal["different", "nothing can be said", "tie", "not available"]
 Barely = Literal["interval-reaches-margin", "spread-exceeds-half-change"]
 BARELY_CODES: Final[tuple[Barely, ...]] = get_args(Barely)
+
+
+class PrintedFigures(msgspec.Struct, frozen=True):
+    """What a table prints of a cell, in percent: the difference of the arithmetic means, and one standard deviation.
+
+    The difference is a share of the baseline's mean; the deviation (n - 1) is that of the candidate's runs.
+    """
+
+    difference_percent: float
+    sd_percent: float
+
+    @property
+    def error_bar(self) -> Reading:
+        """The reading of an error bar of one standard deviation; printed figures can be equal."""
+        size = abs(self.difference_percent)
+        return "tie" if size == self.sd_percent else _reading(size, self.sd_percent)
 
 
 def bars_apart(baseline: Sequence[float], candidate: Sequence[float]) -> Reading:

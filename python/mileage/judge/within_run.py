@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 
 from mileage.judge.distributions import t_quantile
+from mileage.judge.regimes import Floats, mean_of
 
 BATCHES_MIN: Final = 20
-_Series = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 CORRELATION_MAX: Final = 0.1
 """Largest correlation of neighbouring batches that still counts as none."""
 
@@ -46,13 +46,13 @@ def within_run(values: Sequence[float]) -> WithinRun:
     n = len(series)
     if n < BATCHES_MIN or not np.isfinite(series).all():
         raise ValueError(f"{n} values: expected {BATCHES_MIN} or more, all finite")
-    mean = _mean(series)
+    mean = mean_of(series)
     rho = max(_correlation(series - mean), 0.0)
     batch = 1
     while n // batch >= BATCHES_MIN:
         means = series if batch == 1 else series[: n // batch * batch].reshape(-1, batch).mean(axis=1)
         k = len(means)
-        centred = means - _mean(means)
+        centred = means - mean_of(means)
         if _correlation(centred) <= CORRELATION_MAX:
             deviation = math.sqrt(float(np.add.reduce(centred * centred)) / (k - 1))
             half = _quantile(k - 1) * deviation / math.sqrt(k)
@@ -66,16 +66,11 @@ def _quantile(freedom: int) -> float:
     return t_quantile(freedom, 0.975)
 
 
-def _mean(series: _Series) -> float:
-    # A study has tens of thousands of short series, and the method `mean` takes several times as long as a sum.
-    return float(np.add.reduce(series)) / len(series)
-
-
 def _effective(n: int, rho: float) -> float:
     return n * (1 - rho) / (1 + rho)
 
 
-def _correlation(centred: _Series) -> float:
+def _correlation(centred: Floats) -> float:
     """Correlation of neighbours in a series with mean zero."""
     square = float(centred @ centred)
     return float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0

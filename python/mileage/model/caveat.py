@@ -15,7 +15,6 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 Side = Literal["baseline", "candidate"]
 
 BOTH: Final[tuple[Side, Side]] = ("baseline", "candidate")
-_OTHER: Final[dict[Side, Side]] = {"baseline": "candidate", "candidate": "baseline"}
 
 
 class Caveat(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +38,6 @@ class Caveat(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, *sides: Side) -> Caveat:
         """The same caveat of these sides."""
         return msgspec.structs.replace(self, sides=sides)
-
-    def swapped(self) -> Caveat:
-        """The caveat of the comparison with its sides exchanged."""
-        return self.of(*(_OTHER[side] for side in reversed(self.sides)))
 
 
 def veto(code: str, *, tests: tuple[str, ...] = (), **figures: float | int | str) -> Caveat:

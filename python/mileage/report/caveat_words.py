@@ -7,25 +7,26 @@ comparison, and a caveat of one side alone says which.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mileage.model.caveat import Caveat
-from mileage.model.metrics import METRICS, MetricWord
 from mileage.plan import sizes
 from mileage.report.quantity import duration
 from mileage.targets.io_limits import limit_words
 
+if TYPE_CHECKING:
+    from mileage.judge import Comparison
 
-class Sides(Protocol):
-    """The names that a comparison gives its two sides."""
 
-    @property
-    def baseline(self) -> str:
-        """The name of the baseline."""
+class Names(NamedTuple):
+    """The names of two sides."""
 
-    @property
-    def candidate(self) -> str:
-        """The name of the candidate."""
+    baseline: str = "the baseline"
+    candidate: str = "the candidate"
+
+
+Sides: TypeAlias = "Comparison | Names"
+_UNNAMED: Final = Names()
 
 
 def listed(items: Sequence[str]) -> str:
@@ -33,42 +34,35 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
-def caveat_words(caveat: Caveat, sides: Sides | None = None) -> str:
+def caveat_words(caveat: Caveat, sides: Sides = _UNNAMED) -> str:
     """The words of a caveat. `sides`: the comparison that has it; without, "the baseline" and "the candidate"."""
-    words = WORDS[caveat.code](caveat, _Names(caveat, sides))
-    return words + _whose(caveat, sides)
+    return WORDS[caveat.code](caveat, sides) + _whose(caveat, sides)
 
 
-def each_in_words(caveats: Iterable[Caveat], sides: Sides | None = None) -> list[str]:
+def each_in_words(caveats: Iterable[Caveat], sides: Sides = _UNNAMED) -> list[str]:
     """The words of each caveat; what both sides have in the same words is one text."""
     found: dict[str, list[Caveat]] = {}
     for caveat in caveats:
-        found.setdefault(WORDS[caveat.code](caveat, _Names(caveat, sides)), []).append(caveat)
+        found.setdefault(WORDS[caveat.code](caveat, sides), []).append(caveat)
     return [
         words + (_whose(same[0], sides) if len(same) == 1 else " (on both sides)")
         for words, same in found.items()
     ]
 
 
-class _Names:
-    """Names of the two sides in a sentence."""
-
-    def __init__(self, caveat: Caveat, sides: Sides | None) -> None:
-        self.baseline = "the baseline" if sides is None else sides.baseline
-        self.candidate = "the candidate" if sides is None else sides.candidate
-        self.one = self.baseline if caveat.sides[:1] == ("baseline",) else self.candidate
-        self.other = self.candidate if caveat.sides[:1] == ("baseline",) else self.baseline
-
-
 _NAMES_ITS_SIDE: Final = frozenset({"missing-tests", "simulated", "rate-limited", "one-session"})
 """Codes whose words have the name of their side already."""
 
 
-def _whose(caveat: Caveat, sides: Sides | None) -> str:
-    if sides is None or len(caveat.sides) != 1 or caveat.code in _NAMES_ITS_SIDE:
+def _whose(caveat: Caveat, sides: Sides) -> str:
+    if sides is _UNNAMED or len(caveat.sides) != 1 or caveat.code in _NAMES_ITS_SIDE:
         return ""
-    name = sides.baseline if caveat.sides[0] == "baseline" else sides.candidate
-    return f" (in {name})"
+    return f" (in {_one(caveat, sides)})"
+
+
+def _one(caveat: Caveat, sides: Sides) -> str:
+    """The name of the side that a caveat is about."""
+    return sides.baseline if caveat.sides[:1] == ("baseline",) else sides.candidate
 
 
 def _first(tests: Sequence[str]) -> str:
@@ -86,41 +80,12 @@ def _plural(count: float | str, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _missing_tests(caveat: Caveat, names: _Names) -> str:
-    return f"not compared, because {names.one} has no such test: {some(caveat.tests)}"
-
-
-def _simulated(caveat: Caveat, names: _Names) -> str:
-    if len(caveat.sides) == 2:
-        return "both sides are simulations, and no interval covers how well they are modelled"
-    return f"{names.one} is a simulation, and no interval covers how well it is modelled"
-
-
-def _differs(caveat: Caveat, names: _Names) -> str:
-    f = caveat.figures
-    cell = f" ({_first(caveat.tests)})" if caveat.tests else ""
-    return (
-        f"{f['key']} is {f['baseline']} in {names.baseline} and {f['candidate']} in {names.candidate}{cell}"
-    )
-
-
-def _no_logarithm(caveat: Caveat, _: _Names) -> str:
-    f = caveat.figures
-    share = f"{f['completed']} of {f['runs']} runs have a value above 0"
-    return f"run {f['run']}, stage {f['stage']}: {f['value']} has no logarithm, so there is no ratio; {share}"
-
-
-def _too_few(caveat: Caveat, _: _Names) -> str:
+def _too_few(caveat: Caveat, _: Sides) -> str:
     f = caveat.figures
     return f"{_plural(f['count'], str(f['unit']))} on a side, at least {f['needed']} needed"
 
 
-def _depends(caveat: Caveat, _: _Names) -> str:
-    f = caveat.figures
-    return f"depends on the method: p = {f['p_t']:.2g} (t), {f['p_permutation']:.2g} (permutation)"
-
-
-def _level_change(caveat: Caveat, _: _Names) -> str:
+def _level_change(caveat: Caveat, _: Sides) -> str:
     f = caveat.figures
     of = f" in {f['changed_runs']} of {f['runs']} runs" if f.get("runs", 1) != 1 else ""
     stage = f" in stage {f['stage']}" if f.get("stage") else ""
@@ -128,7 +93,7 @@ def _level_change(caveat: Caveat, _: _Names) -> str:
     return f"{_first(caveat.tests)}{stage} changes its rate level{of}: {f['course']}{remedy}"
 
 
-def _trend(caveat: Caveat, _: _Names) -> str:
+def _trend(caveat: Caveat, _: Sides) -> str:
     f = caveat.figures
     change, p = float(f["change"]), float(f["p"])
     p_words = "< 0.001" if p < 0.001 else f"= {p:.3f}"
@@ -139,7 +104,7 @@ def _trend(caveat: Caveat, _: _Names) -> str:
     )
 
 
-def _odd(caveat: Caveat, _: _Names) -> str:
+def _odd(caveat: Caveat, _: Sides) -> str:
     f = caveat.figures
     change = float(f["change"])
     return (
@@ -148,25 +113,7 @@ def _odd(caveat: Caveat, _: _Names) -> str:
     )
 
 
-def _one_session(caveat: Caveat, names: _Names) -> str:
-    rest = "the difference includes whatever else changed between them"
-    if len(caveat.sides) == 2:
-        return f"there is one session on each side, and {rest}"
-    return (
-        f"{names.one} is one session, and sessions differ from day to day by a spread that nobody knows here"
-    )
-
-
-def _dependent(caveat: Caveat, _: _Names) -> str:
-    f = caveat.figures
-    return (
-        f"neighbouring runs of {_first(caveat.tests)} are alike (autocorrelation {f['phi']:.2f}): its "
-        f"{f['runs_baseline']} and {f['runs_candidate']} runs are worth {f['effective_baseline']:.1f} and "
-        f"{f['effective_candidate']:.1f} independent ones, and the interval is as wide as that"
-    )
-
-
-def _outlier(caveat: Caveat, _: _Names) -> str:
+def _outlier(caveat: Caveat, _: Sides) -> str:
     f = caveat.figures
     words = f"run {f['run']} of {f['runs']} of {_first(caveat.tests)} is unlike all others"
     if "ratio_without" not in f:
@@ -183,36 +130,20 @@ def _figure(caveat: Caveat, name: str) -> str:
     return f"{value:.4g} s" if metric == "elapsed_s" else f"{value:,.4g} operations/s"
 
 
-def _model_miss(caveat: Caveat, _: _Names) -> str:
-    return f"the model is not exact: off the published rates by up to {caveat.figures['rates']}"
-
-
-def _few_operations(caveat: Caveat, _: _Names) -> str:
-    f = caveat.figures
-    row = METRICS[cast(MetricWord, f["metric"])]
-    return (
-        f"the {row.word.replace('_', ' ')} of {some(caveat.tests)} is not judged: "
-        f"{f['fewest_operations']:,} {row.unit}s in a run, {f['needed']:,} are needed"
-    )
-
-
-def _rate_limited(caveat: Caveat, names: _Names) -> str:
-    f = caveat.figures
-    if len(caveat.sides) == 2:
-        return f"{_first(caveat.tests)} ran at a fixed rate on both sides, so its latency is judged and not its rate"
-    return (
-        f"the load held {_first(caveat.tests)} at {f['limit_per_s']:,.0f} operations per second in {names.one}, which "
-        "may do more than that"
-    )
-
-
-def _unwritten_reads(caveat: Caveat, _: _Names) -> str:
+def _unwritten_reads(caveat: Caveat, _: Sides) -> str:
     stages = str(caveat.figures["stages"]).split(", ")
     stage = f"{'stages' if stages[1:] else 'stage'} {listed(stages)}"
     return (
         f"up to {caveat.figures['unwritten_share']:.0%} of what {_first(caveat.tests)} read in {stage} was never "
         "written or was discarded, so that no flash was read for it"
     )
+
+
+def _printed_twice(caveat: Caveat, _: Sides) -> str:
+    f = caveat.figures
+    here, there = (f"{f[f'{at}_percent']:+.2f} ± {f[f'{at}_sd_percent']:.2f} %" for at in ("here", "there"))
+    elsewhere = f"; that pair belongs to {f['elsewhere']}" if f["elsewhere"] else ""
+    return f"the second table prints {_first(caveat.tests)} as {there} and not as {here}{elsewhere}"
 
 
 def disturbance_words(kind: str, figures: Mapping[str, Any]) -> str:
@@ -223,7 +154,7 @@ def disturbance_words(kind: str, figures: Mapping[str, Any]) -> str:
     return f"{share} (above {figures['limit_share']:.0%} in {figures['disturbed_runs']} of {figures['runs']} runs)"
 
 
-def _disturbance(caveat: Caveat, _: _Names) -> str:
+def _disturbance(caveat: Caveat, _: Sides) -> str:
     words = disturbance_words(caveat.code, caveat.figures)
     return (
         f"{words}, which may have made the difference of {_first(caveat.tests)}" if caveat.is_veto else words
@@ -238,16 +169,29 @@ _DISTURBANCES: Final = {
 }
 
 
-def _text(template: str) -> Callable[[Caveat, _Names], str]:
-    """Words from a template with the names of figures, and `test` for the tests."""
+def _text(template: str, both: str = "") -> Callable[[Caveat, Sides], str]:
+    """Words from a template with the names of figures; `both`: the template of a caveat of both sides.
 
-    def words(caveat: Caveat, _: _Names) -> str:
-        return template.format(**{"test": _first(caveat.tests), **caveat.figures})
+    Of the tests, `test` is the first, and `tests` are some; `place` is the first in brackets, or nothing. `one` is the
+    name of the side that it is about, `low` and `high` are those of the baseline and of the candidate.
+    """
+
+    def words(caveat: Caveat, sides: Sides) -> str:
+        about = {
+            "test": _first(caveat.tests),
+            "tests": some(caveat.tests),
+            "place": f" ({_first(caveat.tests)})" if caveat.tests else "",
+            "one": _one(caveat, sides),
+            "low": sides.baseline,
+            "high": sides.candidate,
+        }
+        return (both if both and len(caveat.sides) == 2 else template).format(**{**about, **caveat.figures})
 
     return words
 
 
-WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
+_DIFFERS: Final = _text("{key} is {baseline} in {low} and {candidate} in {high}{place}")
+WORDS: Final[Mapping[str, Callable[[Caveat, Sides], str]]] = {
     # The state of the study.
     "running": _text("the study is still running ({left})"),
     "failed": _text("the study stopped at a failure ({message})"),
@@ -299,20 +243,28 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
     ),
     "same-disk": _text("A and B are both on {disk}"),
     # The two sides.
-    "setting-differs": _differs,
-    "environment-differs": _differs,
-    "state-differs": _differs,
-    "margin-differs": _differs,
+    **dict.fromkeys(("setting-differs", "environment-differs", "state-differs", "margin-differs"), _DIFFERS),
     "renamed-tests": _text("compared as the same work under the baseline's name: {pairs}"),
-    "missing-tests": _missing_tests,
-    "simulated": _simulated,
+    "missing-tests": _text("not compared, because {one} has no such test: {tests}"),
+    "simulated": _text(
+        "{one} is a simulation, and no interval covers how well it is modelled",
+        both="both sides are simulations, and no interval covers how well they are modelled",
+    ),
     "served": _text("{drives}; how late they were is a check, how well it is modelled is in no interval"),
-    "model-miss": _model_miss,
-    "few-operations": _few_operations,
-    "rate-limited": _rate_limited,
+    "model-miss": _text("the model is not exact: off the published rates by up to {rates}"),
+    "few-operations": _text(
+        "the {metric} of {tests} is not judged: {fewest_operations:,} {unit}s in a run, {needed:,} are needed"
+    ),
+    "rate-limited": _text(
+        "the load held {test} at {limit_per_s:,.0f} operations per second in {one}, which may do more than that",
+        both="{test} ran at a fixed rate on both sides, so its latency is judged and not its rate",
+    ),
     # The units.
     "one-cycle": _text("there is one cycle on one device"),
-    "one-session": _one_session,
+    "one-session": _text(
+        "{one} is one session, and sessions differ from day to day by a spread that nobody knows here",
+        both="there is one session on each side, and the difference includes whatever else changed between them",
+    ),
     "session-spread": _text("the interval has the spread between {sessions} sessions of this target"),
     "sessions-of-one-visit": lambda caveat, _: (
         f"the {caveat.figures['sessions']} sessions were on one boot within "
@@ -323,7 +275,11 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         f"the runs{' of ' + some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
         "a little, so they show no spread"
     ),
-    "dependent-runs": _dependent,
+    "dependent-runs": _text(
+        "neighbouring runs of {test} are alike (autocorrelation {phi:.2f}): its {runs_baseline} and {runs_candidate} "
+        "runs are worth {effective_baseline:.1f} and {effective_candidate:.1f} independent ones, and the interval is "
+        "as wide as that"
+    ),
     "two-regimes": lambda caveat, _: (
         f"{_first(caveat.tests)} has two levels: {_figure(caveat, 'low')} in {caveat.figures['low_runs']} runs and "
         f"{_figure(caveat, 'high')} in {caveat.figures['high_runs']}, so that no run is like the mean"
@@ -333,18 +289,31 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         f"{_first(caveat.tests)} changed by {float(caveat.figures['ratio']) - 1:+.1%} from {caveat.figures['since']} "
         "on; the sessions since then are the baseline"
     ),
-    "history-drifts": lambda caveat, _: (
-        f"{_first(caveat.tests)} drifts by {caveat.figures['change']:+.1%} over {caveat.figures['sessions']} sessions "
-        f"(Spearman, p = {caveat.figures['p']:.2g}): its first {caveat.figures['used']} are the baseline, until the "
-        "history is given from a later session on"
+    "history-drifts": _text(
+        "{test} drifts by {change:+.1%} over {sessions} sessions (Spearman, p = {p:.2g}): its first {used} are the "
+        "baseline, until the history is given from a later session on"
     ),
-    "history-weekly": lambda caveat, _: (
-        f"days of the week differ in {some(caveat.tests)} (p = {caveat.figures['p']:.2g}), which widens the interval"
-    ),
+    "history-weekly": _text("days of the week differ in {tests} (p = {p:.2g}), which widens the interval"),
     "one-run": _text("there is one run of each test"),
+    # A table that others printed.
+    "equal-spread": _text(
+        "both arms are taken to have the spread that is printed of one ({df} degrees of freedom): {different} of "
+        "{cells} tests differ after correction for their number by Benjamini-Hochberg ({uncorrected} uncorrected, "
+        "{holm} by Holm), {within} are shown to be the same within the margin; if only the printed spread is known "
+        "({df_alone} degrees of freedom), {different_alone} differ and {within_alone} are the same"
+    ),
+    "error-bars": _text(
+        "an error bar of one standard deviation calls {different} tests different, of {nothing} nothing can be said by "
+        "it, {ties} are ties"
+    ),
+    "printed-twice": _printed_twice,
+    "printed-spread-only": _text("{verdict} if only the printed spread is known (p = {p:.2g})"),
     "no-complete-cycle": _text("no cycle was measured in both stages"),
     # One test.
-    "no-logarithm": _no_logarithm,
+    "no-logarithm": _text(
+        "run {run}, stage {stage}: {value} has no logarithm, so there is no ratio; {completed} of {runs} runs have a "
+        "value above 0"
+    ),
     "no-run": _text("one side has no run of this test"),
     "no-pair": _text("no block or cycle has this test on both sides"),
     "no-control": _text("the idle control lacks this test"),
@@ -360,6 +329,6 @@ WORDS: Final[Mapping[str, Callable[[Caveat, _Names], str]]] = {
         "the runs show no spread, so the figures are too coarse to know how runs differ"
     ),
     "pooled-spread": _text("the runs of one arm have equal values; the spread is that of both arms together"),
-    "depends-on-method": _depends,
+    "depends-on-method": _text("depends on the method: p = {p_t:.2g} (t), {p_permutation:.2g} (permutation)"),
 }
 """Words by code."""

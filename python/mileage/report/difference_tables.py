@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict
-from mileage.judge.rules import arithmetic_change, relative_deviation
 from mileage.report.aspects import DrawnTest, aspect_title, axes_of, grouped_tests, level_words
 from mileage.report.change_grid import ordered_levels
 from mileage.report.view import StudyView, cleaned
-from mileage.report.wording import NOT_AVAILABLE, VERDICT_GLYPHS, barely_words
+from mileage.report.wording import NOT_AVAILABLE, VERDICT_GLYPHS, arithmetic_of, barely_words
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -71,7 +70,7 @@ def differences_csv(table: DifferenceTable) -> str:
         for cell in own.cells:
             change = _percent(None if cell.ratio is None else cell.ratio - 1)
             low, high = (100 * (end - 1) for end in cell.ci95) if cell.ci95 else (None, None)
-            printed = (_percent(value) for value in _printed(cell))
+            printed = (_percent(value) for value in arithmetic_of(cell))
             tail = (change, low, high, cell.verdict, barely_words(cell))
             rows.append((own.test, cell.cell, *printed, *tail))
     return csv_text(_COLUMNS, rows)
@@ -81,15 +80,6 @@ def write_differences(view: StudyView, folder: Directory) -> None:
     """Write each table as `tables/NAME.csv`."""
     for table in difference_tables(cleaned(view)):
         folder.write(f"tables/{table.name}.csv", differences_csv(table).encode())
-
-
-def _printed(cell: CellVerdict) -> tuple[float | None, float | None, float | None]:
-    """The difference of the arithmetic means, and the deviation of the candidate's and of the baseline's runs."""
-    return (
-        arithmetic_change(cell.values_baseline, cell.values_candidate),
-        relative_deviation(cell.values_candidate),
-        relative_deviation(cell.values_baseline),
-    )
 
 
 def _percent(share: float | None) -> float | None:
@@ -123,7 +113,7 @@ def _rank(row: Sequence[str], rows: Mapping[tuple[str, ...], object], at: int) -
 
 
 def _text(cell: CellVerdict) -> str:
-    difference, deviation, _ = _printed(cell)
+    difference, deviation, _ = arithmetic_of(cell)
     if difference is None:
         return NOT_AVAILABLE
     spread = "" if deviation is None else f" ± {100 * deviation:.2f}"

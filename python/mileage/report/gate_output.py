@@ -5,12 +5,13 @@ Scope: each cell that was judged, what the rules of a gate say of it, and the ce
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.gate_rules import GatedCell, RuleResult
+from mileage.judge.gate_rules import RuleResult
 from mileage.report.caveat_words import caveat_words, some
 from mileage.report.sentence import statements
 from mileage.report.session_words import history_lines
@@ -45,8 +46,9 @@ def gate_lines(comparison: Comparison, results: Results) -> list[str]:
         own = [result for result in results if result.rule == rule]
         broken = [result.cell for result in own if result.outcome == "broken"]
         unjudged: dict[str, list[str]] = {}
-        for cell in (result.cell for result in own if result.outcome == "cannot be judged"):
-            unjudged.setdefault(_why_not(cell, comparison), []).append(row_name(cell))
+        for result in own:
+            if result.outcome == "cannot be judged":
+                unjudged.setdefault(_why_not(result, comparison), []).append(row_name(result.cell))
         parts = []
         if broken:
             named = "; ".join(_changed(cell) for cell in broken[:_NAMED_MAX])
@@ -60,17 +62,15 @@ def gate_lines(comparison: Comparison, results: Results) -> list[str]:
     return lines
 
 
-def _changed(cell: GatedCell) -> str:
+def _changed(cell: CellVerdict) -> str:
     """A test with its change and interval."""
     return f"{row_name(cell)} {change_and_interval(cell.ratio, cell.ci95)}" if cell.ratio else row_name(cell)
 
 
-def _why_not(cell: GatedCell, comparison: Comparison) -> str:
+def _why_not(result: RuleResult, comparison: Comparison) -> str:
     """Why a cell cannot be judged: the first reason, in words."""
-    own = next((c for c in comparison.cells if (c.cell, c.metric) == (cell.cell, cell.metric)), None)
-    found = [*comparison.vetoes, *(own.caveats if own is not None else ())]
-    code = next(iter(cell.why_not), "")
-    return next((caveat_words(caveat, comparison) for caveat in found if caveat.code == code), "no interval")
+    found = [*comparison.vetoes, *result.cell.caveats]
+    return next((caveat_words(c, comparison) for c in found if c.code == result.why_not[0]), "no interval")
 
 
 def github(comparison: Comparison, results: Results, missing: Sequence[str]) -> str:
@@ -112,11 +112,13 @@ def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> s
     One that is undecided or not conclusive, and that no rule is about, was skipped.
     """
     rules = _rules_of(results, comparison)
-    outcomes = {
-        result.outcome: {_key(r.cell) for r in results if r.outcome == result.outcome} for result in results
+    kinds = {
+        _key(result.cell): kind
+        for outcome, kind in (("cannot be judged", "error"), ("broken", "failure"))
+        for result in results
+        if result.outcome == outcome
     }
-    broken = outcomes.get("broken", set())
-    errors = outcomes.get("cannot be judged", set()) - broken
+    counts = Counter(kinds.values())
     unknown = ("undecided", "not conclusive")
     cells = shown_cells(comparison)
     skipped = [cell for cell in cells if cell.verdict in unknown and _key(cell) not in rules]
@@ -124,15 +126,14 @@ def junit(comparison: Comparison, results: Results, missing: Sequence[str]) -> s
         "testsuite",
         name=f"{comparison.candidate} against {comparison.baseline}",
         tests=str(len(cells) + len(missing)),
-        failures=str(len(broken) + len(missing)),
-        errors=str(len(errors)),
+        failures=str(counts["failure"] + len(missing)),
+        errors=str(counts["error"]),
         skipped=str(len(skipped)),
     )
     for cell in cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
         statement = f"{change_and_interval(cell.ratio, cell.ci95)}: {cell.verdict}"
-        kind = "failure" if _key(cell) in broken else "error" if _key(cell) in errors else ""
-        if kind:
+        if kind := kinds.get(_key(cell)):
             message = "; ".join(rules[_key(cell)])
             ElementTree.SubElement(case, kind, message=message).text = statement
         elif cell in skipped:
@@ -153,7 +154,7 @@ FORMATS: Final[Mapping[str, Callable[[Comparison, Results, Sequence[str]], str]]
 }
 
 
-def _key(cell: CellVerdict | GatedCell) -> tuple[str, str]:
+def _key(cell: CellVerdict) -> tuple[str, str]:
     return cell.cell, cell.metric
 
 
@@ -169,7 +170,7 @@ def _rules_of(results: Results, comparison: Comparison) -> dict[tuple[str, str],
 def _outcome_words(result: RuleResult, comparison: Comparison) -> str:
     cell = result.cell
     if result.outcome == "cannot be judged":
-        return f'the rule "{result.rule.text}" cannot be judged: {_why_not(cell, comparison)}'
+        return f'the rule "{result.rule.text}" cannot be judged: {_why_not(result, comparison)}'
     figures = "" if cell.ratio is None else f": {change_and_interval(cell.ratio, cell.ci95)}"
     return f'breaks the rule "{result.rule.text}"{figures}'
 

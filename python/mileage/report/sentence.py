@@ -48,7 +48,8 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        limits = " ".join(_limits(comparison))
+        limiting = [one for one in comparison.caveats if one.severity == "limits"]
+        limits = " ".join(_sentences(comparison, [c for c in limiting if c.code not in _SAID_ELSEWHERE]))
         model = _model_range(comparison)
         ranking = ranking_words(comparison.standings, comparison.factor)
         more = (_design(comparison), _untested(comparison, family))
@@ -72,14 +73,6 @@ _FEW: Final = {
 }
 _SAID_ELSEWHERE: Final = frozenset({*_FEW, "simulated"})
 """Limits with words of their own in the sentence: before the claim, or as the range of a model."""
-
-
-def _limits(comparison: Comparison) -> list[str]:
-    """A sentence for each limit of the whole, those of the same code together."""
-    found = [
-        one for one in comparison.caveats if one.severity == "limits" and one.code not in _SAID_ELSEWHERE
-    ]
-    return _sentences(comparison, found)
 
 
 def notes_of(comparison: Comparison) -> list[str]:
@@ -155,9 +148,8 @@ def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> s
     if not known:
         return f"{comparison.candidate} cannot be compared with {comparison.baseline}"
     lead = most_changed(known)
-    change, link = _change_words(lead), "than"
-    if (lead.ratio or 1.0) >= MULTIPLE_FROM:
-        link = "as"
+    change = _change_words(lead)
+    link = "as" if " as " in change else "than"
     interval = _interval(lead).replace("95 % CI", "95 % CI of the runs within them")
     most = f", the most of {len(family)} tests" if len(family) > 1 else ""
     names = f"{comparison.candidate} was {change} {link} {comparison.baseline}"
@@ -246,18 +238,19 @@ def moved_by_model(comparison: Comparison) -> CellVerdict | None:
 
 def _furthest(comparison: Comparison, cell: CellVerdict) -> float:
     """The largest change of a cell over the variants of the drive, as a logarithm without its sign."""
-    if comparison.band is None or cell.ratio is None:
-        return 0.0
-    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
-    return max(abs(math.log(end)) for end in ends) if ends else 0.0
+    return max((abs(math.log(end)) for end in _band_of(comparison, cell) or ()), default=0.0)
 
 
 def band_range(comparison: Comparison, cell: CellVerdict) -> str:
     """The range of a cell over the variants of the drive, such as "56 to 92 % slower"; empty where none was tried."""
-    if comparison.band is None or cell.ratio is None:
-        return ""
-    ends = comparison.band.around(cell.cell, cell.metric, cell.ratio)
+    ends = _band_of(comparison, cell)
     return "" if ends is None else range_words(ends, higher_is_better=cell.higher_is_better)
+
+
+def _band_of(comparison: Comparison, cell: CellVerdict) -> Interval | None:
+    if comparison.band is None or cell.ratio is None:
+        return None
+    return comparison.band.around(cell.cell, cell.metric, cell.ratio)
 
 
 def variant_words(band: ModelBand, cell: CellVerdict) -> str:
@@ -332,9 +325,9 @@ def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> st
     if lead.metric.endswith("_ns") and lead.mean_candidate and lead.mean_baseline:
         return _both_latencies(comparison, lead, emphasis)
     rates = [_rate(lead.metric, mean) for mean in (lead.mean_candidate, lead.mean_baseline)]
-    unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
-    if not all(rates) or not unit:
+    if not all(rates):
         return ""
+    unit = _RATE_UNITS[lead.metric][1]
     first, subject, _ = _scene(comparison)
     work = comparison.work.get(lead.cell)
     does = _work_words(work) if work is not None else f"does {lead.cell}"
@@ -433,10 +426,6 @@ def _interval(lead: CellVerdict) -> str:
     return f" (95 % CI {ends[0]:.{places}f}{_DASH}{ends[1]:.{places}f} %)"
 
 
-def _size(ratio: float, places: int) -> str:
-    return f"{ratio:.{places}f} times" if ratio >= MULTIPLE_FROM else f"{_percent(ratio):.{places}f} %"
-
-
 def _percent(ratio: float) -> float:
     return abs(ratio - 1) * 100
 
@@ -513,9 +502,11 @@ def _change_words(cell: CellVerdict) -> str:
     ratio = cell.ratio or 1.0
     more, less, positive = _DIRECTIONS[cell.higher_is_better]
     if not cell.higher_is_better and ratio <= _SHORT:
-        return f"{_size(1 / ratio, _decimals(1 / ratio, None))} as short"
-    size = _size(ratio, _decimals(ratio, cell.ci95))
-    return f"{size} as {positive}" if ratio >= MULTIPLE_FROM else f"{size} {more if ratio > 1 else less}"
+        return f"{1 / ratio:.{_decimals(1 / ratio, None)}f} times as short"
+    places = _decimals(ratio, cell.ci95)
+    if ratio >= MULTIPLE_FROM:
+        return f"{ratio:.{places}f} times as {positive}"
+    return f"{_percent(ratio):.{places}f} % {more if ratio > 1 else less}"
 
 
 def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:

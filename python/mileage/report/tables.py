@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from mileage.judge import Comparison
-from mileage.judge.rules import arithmetic_change, bar_clears_zero, bars_apart
+from mileage.judge.rules import bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
 from mileage.report.sentence import note_words
 from mileage.report.standings import standings_csv
 from mileage.report.view import shown_cells
-from mileage.report.wording import barely_words
+from mileage.report.wording import arithmetic_of, barely_words
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -39,8 +39,9 @@ def cells_csv(comparison: Comparison) -> str:
         head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
         values = (cell.values_baseline, cell.values_candidate)
-        rules = (bars_apart(*values), bar_clears_zero(*values))
-        last = (arithmetic_change(*values), barely_words(cell))
+        clears = bar_clears_zero(*values) if cell.printed is None else cell.printed.error_bar
+        rules = (bars_apart(*values), clears)
+        last = (arithmetic_of(cell).change, barely_words(cell))
         tail = (cell.superiority, *rules, note_words(cell, comparison), *comparison.classes, *last)
         rows.append((*head, cell.p_adjusted, cell.relevance, *means, *tail))
     return csv_text(_COLUMNS, rows)

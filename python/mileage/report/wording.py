@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
-from mileage.judge.gate_rules import GatedCell
-from mileage.judge.rules import Barely, arithmetic_change, barely
+from mileage.judge.rules import Barely, arithmetic_change, barely, relative_deviation
 from mileage.model.metrics import METRICS
 from mileage.report.view import CheckState
 
@@ -276,9 +275,9 @@ def distinct_names(baseline: str, candidate: str) -> tuple[str, str]:
     return " ".join(low[shared:]), " ".join(high[shared:])
 
 
-def row_name(cell: CellVerdict | GatedCell) -> str:
-    """The cell's label, with the metric where it is not the rate that the label implies, nor that of a table."""
-    if cell.metric in HEADLINE_METRICS or not cell.metric:
+def row_name(cell: CellVerdict) -> str:
+    """The cell's label, with the metric where it is not the rate that the label implies."""
+    if cell.metric in HEADLINE_METRICS:
         return cell.cell
     return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
 
@@ -291,9 +290,30 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+class Arithmetic(NamedTuple):
+    """What benchmark articles print of a cell, as shares: of all its runs, the sham arm not removed; None: unknown.
+
+    The difference of the arithmetic means, and the deviation of the candidate's and of the baseline's runs (n - 1).
+    """
+
+    change: float | None
+    deviation: float | None
+    deviation_baseline: float | None
+
+
+def arithmetic_of(cell: CellVerdict) -> Arithmetic:
+    """The figures of a cell as articles print them: those of its runs, or what was printed."""
+    if cell.printed is not None:
+        return Arithmetic(cell.printed.difference_percent / 100, cell.printed.sd_percent / 100, None)
+    values = (cell.values_baseline, cell.values_candidate)
+    return Arithmetic(
+        arithmetic_change(*values), relative_deviation(values[1]), relative_deviation(values[0])
+    )
+
+
 def arithmetic_percent(cell: CellVerdict) -> str:
-    """The difference of the arithmetic means of all runs, the sham arm not removed, as a share of the baseline's."""
-    change = arithmetic_change(cell.values_baseline, cell.values_candidate)
+    """The difference of the arithmetic means as a change."""
+    change = arithmetic_of(cell).change
     return percent(None if change is None else 1 + change)
 
 
@@ -301,6 +321,12 @@ def barely_words(cell: CellVerdict) -> str:
     """Reason why a verdict is close to its limit; empty where it is clear."""
     if cell.verdict not in ("faster", "slower") or not cell.ratio:
         return ""
+    if cell.printed is not None:
+        # On the scale that the table has: a share of the baseline's mean, of which 5 % down are 1/1.05.
+        ends = None if cell.ci95 is None else (cell.ci95[0] - 1, cell.ci95[1] - 1)
+        margin = cell.relevance / (1 if cell.ratio > 1 else 1 + cell.relevance)
+        codes = barely(cell.ratio - 1, ends, margin, cell.printed.sd_percent / 100)
+        return " and ".join(BARELY_REASONS[code] for code in codes)
     spreads = [
         stdev(logs)
         for values in (cell.values_baseline, cell.values_candidate)
@@ -310,11 +336,7 @@ def barely_words(cell: CellVerdict) -> str:
     if cell.ci95 is not None and min(cell.ci95) > 0:
         interval_logs = (math.log(cell.ci95[0]), math.log(cell.ci95[1]))
     margin = math.log1p(cell.relevance)
-    return barely_reasons(barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None)))
-
-
-def barely_reasons(codes: Sequence[Barely]) -> str:
-    """The reasons in words that follow "barely: "."""
+    codes = barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None))
     return " and ".join(BARELY_REASONS[code] for code in codes)
 
 
