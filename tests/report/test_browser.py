@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,8 @@ import pytest
 from mileage.formats.published_table import read_published
 from mileage.judge.model_band import BandChoice, ModelBand
 from mileage.judge.published_differences import reanalyse
-from mileage.report import StudyView, TortureTrace, render_html
+from mileage.report import StudyView, render_html
+from mileage.report.evidence import RunTrace
 from mileage.report.glossary import MEANINGS
 from mileage.report.published_table_page import render_published
 from tests.house.repository import ROOT
@@ -195,7 +197,14 @@ def test_values_are_read_below_the_pointer_and_dragging_zooms(
     steps = 64
     written = [(at + 1) * GIB for at in range(steps)]
     rates = [100e6 if at < steps // 2 else 50e6 for at in range(steps)]
-    trace = TortureTrace(1, [float(count) for count in written], rates)
+    trace = RunTrace(
+        arm="torture",
+        cycle=1,
+        block=1,
+        end_s=list(accumulate(GIB / rate for rate in rates)),
+        moved_bytes=[float(count) for count in written],
+        rate_bytes_per_s=rates,
+    )
     browser.open(stored(render_html(example(torture=[trace])), tmp_path), *size)
 
     def read(share: float, kind: str = "pointermove") -> str:

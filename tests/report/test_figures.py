@@ -29,7 +29,7 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
     written = write_figures(study, Directory.open(tmp_path))
     tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
              "iops_random_write", "iops_random_read")  # fmt: skip
-    names = {"forest", "latency", "before_after", "torture", *tests}
+    names = {"forest", "latency", "before_after", "torture", "over_time", *tests}
     assert {p.name for p in written} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     for path in written:
         content = path.read_bytes()
@@ -94,7 +94,6 @@ def hostile_view(hostile: str) -> StudyView:
     evidence = Evidence(
         cell=hostile,
         runs=[trace],
-        torture=[trace],
         tails=[tail],
         levels=[LevelRuns(cell=hostile, metric="ops_per_s", levels={hostile: [1.0, 2.0], "b'": [3.0, 2.0]})],
         baseline_level=hostile,
@@ -102,7 +101,9 @@ def hostile_view(hostile: str) -> StudyView:
         wear=[Wear(hostile, 1, 0.0, 5.0), Wear(hostile, 2, 4.0, 9.0), Wear("life left, %", 1, 100.0, 90.0)],
         layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
     )
-    return example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+    return example(
+        name=hostile, target=hostile, factor=hostile, comparison=judged, torture=[trace], evidence=evidence
+    )
 
 
 def test_an_empty_interval_is_a_gap_and_a_rate_is_a_stair() -> None:

@@ -21,7 +21,7 @@ from mileage.report.render_pool import svg_of
 from mileage.report.scan_chart import scan_chart
 from mileage.report.series_axes import series_axes
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
-from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.timeline import course_words, timeline_chart
 from mileage.report.wording import plain
 
 
@@ -72,7 +72,7 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
     """Title and caption of each chart."""
     runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
     n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
-    traced, cuts = len(found.runs), cut_words(found.runs, "time")
+    traced = len(found.runs)
     steps = f" {' '.join(found.steps)}" if found.steps else ""
     return {
         "scan": (
@@ -91,7 +91,7 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
             "Rate over time",
             f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
             "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
-            f"interval.{f' {cuts[:1].upper()}{cuts[1:]}; shaded in turn.' if cuts else ''}",
+            f"interval.{course_words(found.runs, 'time')}",
         ),
         "latency": (
             "Latency of the slowest operations",
