@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,11 @@ def assert_charts_agree(result: StudyResult, monkeypatch: pytest.MonkeyPatch) ->
     assert min(rates) == 0
     assert max(rates) <= step * 1.001
     drawn_zero = sum(width for width, rate in zip(widths, rates, strict=True) if rate == 0)
-    assert 0.5 * zeros < drawn_zero < 1.02 * zeros
+    # A point at the border of a stall is not zero.
+    stalls = [len(list(own)) for value, own in groupby(record.to_the_end(series.bytes_written)) if not value]
+    assert (
+        sum(max(count * interval_s - 2 * max(widths), 0.0) for count in stalls) <= drawn_zero <= 1.02 * zeros
+    )
     thick, thin = lines(charts["torture"]["vconcat"][0], "gib", "value")
     took = sum((end - start) * 2**30 / (rate * 1e6) for (start, _), (end, rate) in pairwise(thick))
     assert thick[-1][0] * 2**30 == pytest.approx(total, rel=0.02)
@@ -111,8 +115,10 @@ def assert_charts_agree(result: StudyResult, monkeypatch: pytest.MonkeyPatch) ->
         100 * drawn_zero / sum(widths), abs=1
     )
     first, last = tenths_mb_per_s(record)
-    assert stated(captions["torture"], r"([\d,]+) MB/s in the first") == pytest.approx(first, rel=0.1, abs=2)
-    assert stated(captions["torture"], r"([\d,]+) in the last tenth") == pytest.approx(last, rel=0.1, abs=2)
+    # A point that lies across the end of a tenth is shared by its length.
+    slack = 1 + max(map(float.__mul__, widths, rates)) / (record.elapsed_s / 10) / 1e6
+    assert stated(captions["torture"], r"([\d,]+) MB/s in the first") == pytest.approx(first, abs=slack)
+    assert stated(captions["torture"], r"([\d,]+) in the last tenth") == pytest.approx(last, abs=slack)
     assert "No change of level" not in captions["over_time"]
     (shape,) = result.view().shapes
     assert (

@@ -55,7 +55,7 @@ _TAIL_POINTS_MAX: Final = 90
 _WEAR: Final = {
     "erase_count_most": "most erases of a block",
     "erase_count_least": "fewest erases of a block",
-    "wear_indicator_percent": "life left by the drive's own indicator, %",
+    "wear_indicator_percent": "wear indicator, % left",
     "replaced_blocks": "blocks replaced",
     "free_blocks": "free blocks",
 }
@@ -199,19 +199,21 @@ def _trace(
     done = sum(sum(record.series.ops) for record in parts)
     # Points with few operations would show how they fall into the intervals, not a rate.
     group = max(-(-len(widths) // _POINTS_MAX), math.ceil(_OPERATIONS_MIN * len(widths) / max(done, 1)))
-    edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
-    if len(edges) < _POINTS_MIN:
+    ends = [*range(group, len(widths) - group + 1, group), len(widths)]
+    if len(ends) < _POINTS_MIN:
         return None
+    # The last one has the rest, too: a point of few intervals shows how the end falls into them.
+    edges = list(pairwise([0, *ends]))
     thin = {name: [_joined(name, values[a:b]) for a, b in edges] for name, values in whole.items()}
     rates = [sum(moved[a:b]) / sum(widths[a:b]) for a, b in edges]
-    ends, totals = list(accumulate(widths)), list(accumulate(map(float, moved)))
+    times, totals = list(accumulate(widths)), list(accumulate(map(float, moved)))
     levels = levels_within(rates)
     timed = any(thin.get("p99", []))
     return RunTrace(
         arm=arm,
         cycle=cycle,
         block=block,
-        end_s=[ends[b - 1] for _, b in edges],
+        end_s=[times[b - 1] for _, b in edges],
         moved_bytes=[totals[b - 1] for _, b in edges],
         rate_bytes_per_s=rates,
         p50_ns=thin.get("p50", []) if timed else [],

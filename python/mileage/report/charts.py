@@ -90,7 +90,7 @@ def torture_words(view: StudyView) -> str:
         places = [0.0, whole / 10, whole * 9 / 10, whole]
         done = np.interp(places, [0.0, *trace.end_s], [0.0, *trace.moved_bytes])
         first, last = ((end - start) / (whole / 10) / 1e6 for start, end in (done[:2], done[2:]))
-        stalled = trace.stalled_s / whole
+        stalled = trace.stalled_share
         labels.append(
             f"cycle {trace.cycle}: {first:,.0f} MB/s in the first tenth of its time, {last:,.0f} in the last tenth"
             + (f", nothing in {100 * stalled:.2g} % of its time" if stalled else "")

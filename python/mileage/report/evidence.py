@@ -14,6 +14,7 @@ import msgspec
 AMPLIFICATION: Final = "write amplification"
 FREE_BLOCKS: Final = "free blocks"
 CACHE_FREE: Final = "free pages of the write cache"
+_STALLED_MIN: Final = 0.01
 
 
 class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +41,11 @@ class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "too short"
 
     @property
-    def stalled_s(self) -> float:
-        """Seconds of the displayed intervals in which nothing was moved."""
-        widths = (end - start for start, end in pairwise([0.0, *self.end_s]))
-        return sum(width for width, rate in zip(widths, self.rate_bytes_per_s, strict=True) if not rate)
+    def stalled_share(self) -> float:
+        """Share of the time in which nothing was moved, by the displayed intervals; 0 below one in a hundred."""
+        steps = zip(pairwise([0.0, *self.end_s]), self.rate_bytes_per_s, strict=True)
+        share = sum(end - start for (start, end), rate in steps if not rate) / self.end_s[-1]
+        return share if share >= _STALLED_MIN else 0.0
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ from mileage.report.evidence import AMPLIFICATION
 from mileage.report.forest_plot import narrow_forest_chart
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
-from mileage.report.level_charts import MOST_CELLS, levels_chart
+from mileage.report.level_charts import NARROW_BARS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.run_order import run_order_chart
 from mileage.report.series_axes import series_axes
@@ -47,6 +47,7 @@ from mileage.report.workload_charts import (
     bar_words,
     change_pictures,
     counted_span,
+    level_bar_words,
     map_picture,
 )
 
@@ -57,7 +58,6 @@ NARROW: Final = "_narrow"
 """End of the name of a picture that is drawn again for a phone: on the page only."""
 NARROW_WIDTH: Final = 356
 NARROW_PANEL: Final = 286
-NARROW_BARS: Final = 110
 HALF: Final = 470
 _STALLS: Final = " between equal amounts of data, with the time of stalls"
 """What the thick line is where runs stall, which has no width on an axis of bytes."""
@@ -152,7 +152,6 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
             found.levels,
             baseline=found.baseline_level,
             factor=view.factor or found.factor or "level",
-            name_length=12,
             width=NARROW_BARS,
         ),
     }
@@ -253,7 +252,7 @@ def _runs(view: StudyView) -> _PictureRequest | None:
     )
     words = (
         f"{found.cell}: rate of each run over the bytes it moved. Thin: one run (n = {n}); thick: their median"
-        f"{_STALLS if any(trace.stalled_s for trace in found.runs) else ''}; no interval."
+        f"{_STALLS if any(trace.stalled_share for trace in found.runs) else ''}; no interval."
         f"{course_words(found.runs, 'bytes')}"
     )
     svg = _svg(chart, "headline_runs", "Rate over bytes moved", words)
@@ -285,7 +284,7 @@ def _torture(view: StudyView) -> _PictureRequest | None:
     chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
     if chart is None:
         return None
-    many, stalls = len(view.torture) > 1, any(trace.stalled_s for trace in view.torture)
+    many, stalls = len(view.torture) > 1, any(trace.stalled_share for trace in view.torture)
     text = plain(torture_words(view))
     thin = f"each of {len(view.torture)} cycles" if many else "the cycle"
     thick = f"{'their median' if many else 'its rate'}{_STALLS if stalls else ''}"
@@ -358,13 +357,7 @@ def _levels(view: StudyView) -> _PictureRequest | None:
     chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
     if chart is None:
         return None
-    runs = [len(values) for cell in found.levels for values in cell.levels.values()]
-    some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
-    words = (
-        f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {counted_span(runs)} runs each); "
-        f"figure, times that of {found.baseline_level}. No interval: how sure a difference is stands "
-        f"in the table of all {'levels' if view.standings else 'cells'}."
-    )
+    words = level_bar_words(view, found.levels)
     return _PictureRequest(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
 

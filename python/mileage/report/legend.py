@@ -1,6 +1,6 @@
 """The legend above a panel: a sign in its colour and a name for each entry, in rows that grow upwards.
 
-Scope: entries follow each other as far as they fit beside each other by the widths of their letters, so that no name
+Scope: entries follow each other as far as the widths of their letters leave room in a row, so that no name
 overlaps another or leaves the panel. A name that is wider than the panel loses its middle.
 """
 
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     size: int = 70
 
 
-class _Placed(NamedTuple):
+class _EntryPlace(NamedTuple):
     entry: Entry
     left: float
     row: int
@@ -63,14 +63,14 @@ def legend_height(entries: Sequence[Entry], width: float) -> int:
     return ROW_PX * (placed[-1].row + 1) + 2 if placed else 0
 
 
-def _placed(entries: Sequence[Entry], width: float) -> list[_Placed]:
-    found: list[_Placed] = []
+def _placed(entries: Sequence[Entry], width: float) -> list[_EntryPlace]:
+    found: list[_EntryPlace] = []
     left, row = 0.0, 0
     for entry in entries:
         name = fitted(entry.name, SMALL_FONT_SIZE, width - _SIGN_PX - 2)
         wide = _SIGN_PX + 2 + room_px(name, SMALL_FONT_SIZE)
         if left and left + wide > width:
             left, row = 0.0, row + 1
-        found.append(_Placed(entry._replace(name=name), left, row))
+        found.append(_EntryPlace(entry._replace(name=name), left, row))
         left += wide + _GAP_PX
     return found

@@ -13,7 +13,7 @@ from mileage.report import vega
 from mileage.report.text_width import fitted, room_px
 from mileage.report.theme import SMALL_FONT_SIZE
 
-_LONGEST_PX: Final = 130
+_LONGEST_PX: Final = 140
 _STEEP: Final = -60
 _UPRIGHT: Final = -90
 _STEEP_SLOT_PX: Final = 17

@@ -14,6 +14,7 @@ from mileage.report import vega
 from mileage.report.gallery import WHOLE
 from mileage.report.render_pool import files_of, svg_of
 from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.value_axis import value_scale
 from mileage.report.view import cleaned_text
 from mileage.report.wording import scale_of
 
@@ -75,12 +76,12 @@ def _panel(
     title: str | None,
 ) -> vega.Spec:
     scale = scale_of(name, [value for _, _, value in values])
-    highest = max(value for _, _, value in values) / scale.per_unit
+    y_scale = value_scale(value / scale.per_unit for _, _, value in values).scale
     axis = vega.axis(title=title, labels=title is not None, labelAngle=-40 if len(places) > 6 else 0)
     x = vega.channel("x:N", scale=vega.scale(domain=list(places)), axis=axis, sort=None)
     y = vega.channel(
         "y:Q",
-        scale=vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False),
+        scale=y_scale,
         axis=vega.axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=52),
     )
     layers: list[vega.Marks] = []

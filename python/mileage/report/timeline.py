@@ -18,6 +18,7 @@ import msgspec
 
 from mileage.report import vega
 from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
+from mileage.report.legend import Entry, legend
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits
 
@@ -110,7 +111,7 @@ def course_words(traces: Sequence[RunTrace], axis: Axis) -> str:
     """Sentences, after a space, about levels and stalls; nothing of levels where there are too few points to judge."""
     shown = _shown(traces)
     kinds = {trace.kind for trace in shown}
-    stalled = sum(trace.stalled_s for trace in shown)
+    stalled = [trace.stalled_share for trace in shown if trace.stalled_share]
     words = ""
     if shown and (cuts := _cuts(shown, axis, (unit := _unit(shown, axis))[0])):
         words = f" Level changes at {', '.join(digits(cut) for cut in cuts)} {unit[1]}; shaded in turn."
@@ -119,8 +120,9 @@ def course_words(traces: Sequence[RunTrace], axis: Axis) -> str:
     elif kinds == {"drift"}:
         words = " The rate drifts without a change of level."
     if stalled:
-        share = 100 * stalled / sum(trace.end_s[-1] for trace in shown)
-        words += f" In {share:.2g} % of the time nothing was moved; the rate is drawn as zero there."
+        low, high = (f"{100 * share:.2g}" for share in (min(stalled), max(stalled)))
+        share = low if low == high else f"{low} to {high}"
+        words += f" In {share} % of the time nothing was moved; the rate is drawn as zero there."
     return words
 
 
@@ -239,7 +241,7 @@ def _rates_behind(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> li
     found = []
     for arm in dict.fromkeys(trace.arm for trace in traces):
         own = [trace for trace in traces if trace.arm == arm]
-        if len(own) == 1 and not own[0].stalled_s:
+        if len(own) == 1 and not own[0].stalled_share:
             continue
         places = equal_places([trace.moved_bytes for trace in own], _GRID)
         rates = np.median([rates_between(t.end_s, t.moved_bytes, places) for t in own], axis=0) / 1e6
@@ -350,17 +352,9 @@ def _shades(
 def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[vega.Marks]:
     """Legend above the panel: the arms in their colours, or the meaning of each dash."""
     kinds = list(dict.fromkeys(kind for _, kind, _ in lines if kind))
-    if not kinds and len(colour) == 1:
-        return []
     if kinds:
         dashes = {"p50": "line", "p99": "dashes", "maximum": "dots"}
-        words = [{"words": ", ".join(f"{dashes[kind]}: {kind}" for kind in kinds), "colour": MUTED}]
-    else:
-        words = [{"words": f"\N{BLACK SQUARE} {arm}", "colour": shade} for arm, shade in colour.items()]
-    step = width / max(len(words), 1)
-    return [
-        texts([word], align="left", color=word["colour"], fontSize=SMALL_FONT_SIZE, limit=step).encode(
-            x=vega.value(at * step), y=vega.value(-9), text="words:N"
-        )
-        for at, word in enumerate(words)
-    ]
+        words = [{"words": ", ".join(f"{dashes[kind]}: {kind}" for kind in kinds)}]
+        note = texts(words, align="left", color=MUTED, fontSize=SMALL_FONT_SIZE)
+        return [note.encode(x=vega.value(0), y=vega.value(-9), text="words:N")]
+    return legend([Entry(*pair) for pair in colour.items()], width) if len(colour) > 1 else []

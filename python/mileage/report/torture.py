@@ -106,7 +106,7 @@ def _stair(trace: RunTrace, values: Sequence[float], per_unit: float) -> _Line:
 
 def _median_rate(traces: Sequence[RunTrace]) -> _Line:
     """The median of the cycles between equal places, as far as the shortest went; empty for one without a stall."""
-    if len(traces) == 1 and not traces[0].stalled_s:
+    if len(traces) == 1 and not traces[0].stalled_share:
         return []
     import numpy as np
 

@@ -1,7 +1,7 @@
 """The scale of an axis of rates: from zero, or logarithmic where the rates differ by a thousand or more.
 
 Scope: on an axis from zero the smallest of such rates would look like nothing. A length means nothing on a logarithmic
-axis, so that charts draw a point in place of a bar there, and leave out what is zero.
+axis, so that charts draw a point in place of a bar there, and nothing where a value is zero.
 """
 
 from __future__ import annotations

@@ -295,6 +295,12 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+def shortened_apart(names: Sequence[str], most: int) -> dict[str, str]:
+    """The names `shortened`, with more characters where two would be equal."""
+    found = {name: shortened(name, most) for name in names}
+    return found if len(set(found.values())) == len(found) else shortened_apart(names, most + 1)
+
+
 def arithmetic_percent(cell: CellVerdict) -> str:
     """The difference of the arithmetic means of all runs, the sham arm not removed, as a share of the baseline's."""
     change = arithmetic_change(cell.values_baseline, cell.values_candidate)
