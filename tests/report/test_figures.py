@@ -14,7 +14,9 @@ from mileage.judge import Sample, compare_stages
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.aspects import drawn_tests
 from mileage.report.charts import before_after_svg
+from mileage.report.effects_apart import first_sentence
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
+from mileage.report.figures import CAPTIONS
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
 from mileage.report.timeline import stair_values, timeline_chart
@@ -30,8 +32,12 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
     tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
              "iops_random_write", "iops_random_read")  # fmt: skip
     names = {"forest", "latency", "before_after", "torture", "over_time", *tests}
-    assert {p.name for p in written} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
-    for path in written:
+    drawn = [path for path in written if path.name != CAPTIONS]
+    assert {p.name for p in drawn} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    captions = (tmp_path / "figures" / CAPTIONS).read_text(encoding="utf-8")
+    assert first_sentence(study) in captions
+    assert all(f"\n\n{name}: " in captions for name in names)
+    for path in drawn:
         content = path.read_bytes()
         assert len(content) > 3000
         assert content.startswith(b"\x89PNG" if path.suffix == ".png" else b"<svg")

@@ -201,7 +201,7 @@ def write_published(found: Reanalysis, name: str, folder: Directory, *, drawn: b
         folder.write(f"tables/{part}.csv", differences_csv(found.columns, rows).encode())
     pictures = published_pictures(found) if drawn else []
     if pictures:
-        write_pictures(pictures, f"{name}: {sentence_of(found)}", folder)
+        write_pictures(pictures, name, folder, verdict=sentence_of(found))
     folder.write("report.html", render_published(found, name, pictures).encode())
 
 

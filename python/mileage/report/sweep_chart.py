@@ -32,7 +32,7 @@ def sweep_picture(rows: _Rows, factors: Sequence[str], title: str) -> tuple[str,
     over = " and ".join(map(cleaned_text, factors))
     caption = f"Over {over}. Dots: single runs; lines: their geometric means; no interval."
     svg = svg_of(chart, name="sweep", title=cleaned_text(title), description=caption)
-    return files_of(svg.result(), head=cleaned_text(title), caption=caption).result()
+    return files_of(svg.result(), where="", caption=caption).result()
 
 
 def _chart(rows: _Rows, factors: Sequence[str]) -> vega.Spec | None:
