@@ -28,7 +28,7 @@ from mileage.report.theme import ARM_COLOURS, FAINT, INK, SMALL_FONT_SIZE, marks
 from mileage.report.wording import VERDICT_GLYPHS, change_and_interval, percent, shortened, shortened_apart
 
 _FIELD: Final = (88, 24)
-_NARROW_MAP: Final = 270
+_NARROW_MAP: Final = 244
 _NARROW_COLUMNS: Final = 4
 _COLUMNS_MAX: Final = 10
 _PERCENT: Final = "\N{NO-BREAK SPACE}%"

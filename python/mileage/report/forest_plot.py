@@ -96,7 +96,7 @@ class _Panel(msgspec.Struct, frozen=True):
 
     def x(self, field: str) -> vega.Spec:
         scale = vega.scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
-        axis = vega.axis(values=self.ticks, labelExpr=CHANGE_LABEL, title=self.title, labelFlush=False)
+        axis = vega.axis(values=self.ticks, labelExpr=CHANGE_LABEL, title=self.title)
         return vega.channel(f"{field}:Q", scale=scale, axis=axis)
 
     def y(self, field: str = "row") -> vega.Spec:

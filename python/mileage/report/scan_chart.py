@@ -72,7 +72,6 @@ def _x(names: dict[float, str], title: str | None) -> vega.Spec:
         title=title,
         labelExpr=" : ".join([*cases, "''"]),
         labels=title is not None,
-        labelSeparation=6,
     )
     room = (high / low) ** 0.04
     return vega.channel(

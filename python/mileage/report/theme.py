@@ -40,7 +40,6 @@ STYLE: Final[dict[str, Any]] = {
         "domainColor": MUTED,
         "tickColor": MUTED,
         "gridColor": GRID,
-        "labelSeparation": 6,
     },
     "title": {"color": INK, "fontSize": SMALL_FONT_SIZE, "fontWeight": "bold", "anchor": "start"},
 }
