@@ -28,16 +28,17 @@ DRAWN: Final = (
     Drawn("X25-E, figures 2 to 14", "throughput before and after, by record", "x25e-2010",
           "figures/iozone_*.svg", 13, "MB/s; the source's axes are KB/s"),
     Drawn("X25-E, figures 15 to 18", "operations per second before and after", "x25e-2010",
-          "figures/iozone_*_change.svg", 13,
-          "records of 4 to 64 KiB stand next to those of figures 2 to 14, in MB/s; these are the changes"),
+          "figures/iozone_*_iops.svg", 4),
     Drawn("X25-E, figures 19 to 21", "metadata before and after, by tasks", "x25e-2010",
           "figures/metarates_*.svg", 3),
     Drawn("X25-E, lists of differences", "what favours before and after", "x25e-2010", "report.html", 1,
           "the section Largest changes of each test"),
     Drawn("X25-E, description of the system", "what was run on what", "x25e-2010", "report.html", 1,
           "the section Environment; the modelled host is `mileage plan x25e-2010`"),
-    Drawn("SandForce, figures 1 to 17", "difference in percent by record and data", "sandforce-2011",
-          "figures/iozone_*_change.svg", 13, "figures 14 to 17 are the 4 KiB of four of them"),
+    Drawn("SandForce, figures 1 to 13", "difference in percent by record and data", "sandforce-2011",
+          "figures/iozone_*_change.svg", 13),
+    Drawn("SandForce, figures 14 to 17", "difference in operations per second by data", "sandforce-2011",
+          "figures/iozone_*_iops_change.svg", 4),
     Drawn("SandForce, tables 1 to 13", "worst case and largest gain of each test", "sandforce-2011",
           "report.html", 1, "the section Largest changes of each test"),
     Drawn("SandForce, tables 14 to 16", "all differences with standard deviation", "sandforce-2011",
@@ -48,6 +49,8 @@ DRAWN: Final = (
     Drawn("QMUL, dd", "writes and reads of dd", "qmul-2017", "figures/dd_*.svg", 2),
     Drawn("QMUL, IOzone tests 1 and 2", "throughput with many threads, by drive", "qmul_iozone",
           "figures/iozone_*.svg", 8, "the talk prints no figures; five flash drives, 2 GiB for each thread"),
+    Drawn("QMUL, Optane vs SLC", "throughput with six threads", "optane_or_flash", "figures/iozone_*.svg", 8,
+          "the talk prints no figures"),
     Drawn("QMUL, IOzone ratio", "drives against one of them", "qmul_iozone", "figures/iozone_*_change.svg", 24),
     Drawn("QMUL, NVMe", "rate behind the cache of one-bit cells", "slc_cache", "figures/headline_runs.svg", 1,
           "rate over the bytes written, with the change of level"),
@@ -56,6 +59,8 @@ DRAWN: Final = (
     Drawn("AnandTech, one and two controllers", "the same with two controllers", "anandtech-2009",
           "figures/levels.svg", 1),
 )  # fmt: skip
+_PARTS: Final = ("_change", "_iops")
+"""Parts of names that files have only where the pattern has them."""
 EXAMPLES: Final = tuple(dict.fromkeys(row.study for row in DRAWN if "_" in row.study))
 """Studies among them that are files in examples/."""
 
@@ -64,9 +69,8 @@ def found_files(row: Drawn, folder: Path) -> list[Path]:
     """The files of a row in the folder that holds the studies."""
     if not row.files:
         return []
-    of_changes = "_change" in row.files
     found = sorted((folder / row.study).glob(row.files))
-    return [path for path in found if path.stem.endswith("_change") == of_changes]
+    return [path for path in found if all((part in path.stem) == (part in row.files) for part in _PARTS)]
 
 
 def figure_rows(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:

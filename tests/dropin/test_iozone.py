@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 import xlrd
 
+from mileage import load
 from mileage.store import StudyFolder
 from tests.command import mileage
 
@@ -67,6 +68,7 @@ def test_the_iops_line_prints_four_figures_and_zeros_for_retests(tmp_path: Path)
     values = [int(value) for value in row.split()]
     assert values[:2] == [256, 4]
     assert [bool(value) for value in values[2:]] == [True, False, True, False, True, True]
+    assert {sample.metric for sample in load(tmp_path / "study-0").samples()} == {"ops_per_s"}
 
 
 def test_the_worksheets_hold_what_is_printed(tmp_path: Path) -> None:

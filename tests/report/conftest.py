@@ -7,7 +7,8 @@ import pytest
 
 from mileage.judge import Comparison, Sample, compare_stages
 from mileage.model.caveat import veto
-from mileage.report import StudyView, TortureTrace, ValidityCheck, render_html
+from mileage.report import StudyView, ValidityCheck, render_html
+from mileage.report.evidence import AMPLIFICATION, RunTrace
 from tests.judge.conftest import arm, sample, stages
 
 __all__ = ["arm", "sample", "stages"]
@@ -61,7 +62,7 @@ def comparison(cycles: int = 3, sham: bool = True, vetoes: tuple[str, ...] = ())
     )
 
 
-def torture(cycles: int = 3, amplification: bool = True) -> list[TortureTrace]:
+def torture(cycles: int = 3, amplification: bool = True) -> list[RunTrace]:
     rng = random.Random(11)
     traces = []
     for cycle in range(1, cycles + 1):
@@ -76,7 +77,11 @@ def torture(cycles: int = 3, amplification: bool = True) -> list[TortureTrace]:
             written.append(total)
             rates.append(rate)
             amplified.append(factor)
-        traces.append(TortureTrace(cycle, written, rates, amplified if amplification else None))
+        ends = [float(at) for at in range(1, len(written) + 1)]
+        traces.append(
+            RunTrace(arm="torture", cycle=cycle, block=1, end_s=ends, moved_bytes=written, rate_bytes_per_s=rates,
+                     counters={AMPLIFICATION: amplified} if amplification else {})
+        )  # fmt: skip
     return traces
 
 

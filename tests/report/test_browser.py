@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,8 @@ import pytest
 
 from mileage.app.published_means_report import judged_table, printed_view
 from mileage.judge.model_band import BandChoice, ModelBand
-from mileage.report import StudyView, TortureTrace, render_html
+from mileage.report import StudyView, render_html
+from mileage.report.evidence import RunTrace
 from mileage.report.glossary import MEANINGS
 from tests.house.repository import ROOT
 from tests.report import chromium
@@ -193,7 +195,14 @@ def test_values_are_read_below_the_pointer_and_dragging_zooms(
     steps = 64
     written = [(at + 1) * GIB for at in range(steps)]
     rates = [100e6 if at < steps // 2 else 50e6 for at in range(steps)]
-    trace = TortureTrace(1, [float(count) for count in written], rates)
+    trace = RunTrace(
+        arm="torture",
+        cycle=1,
+        block=1,
+        end_s=list(accumulate(GIB / rate for rate in rates)),
+        moved_bytes=[float(count) for count in written],
+        rate_bytes_per_s=rates,
+    )
     browser.open(stored(render_html(example(torture=[trace])), tmp_path), *size)
 
     def read(share: float, kind: str = "pointermove") -> str:

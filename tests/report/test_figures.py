@@ -14,7 +14,9 @@ from mileage.judge import Sample, compare_stages
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.aspects import drawn_tests
 from mileage.report.charts import before_after_svg
+from mileage.report.effects_apart import first_sentence
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
+from mileage.report.figures import CAPTIONS
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
 from mileage.report.timeline import stair_values, timeline_chart
@@ -29,9 +31,13 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
     written = write_figures(study, Directory.open(tmp_path))
     tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
              "iops_random_write", "iops_random_read")  # fmt: skip
-    names = {"forest", "latency", "before_after", "torture", *tests}
-    assert {p.name for p in written} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
-    for path in written:
+    names = {"forest", "latency", "before_after", "torture", "over_time", *tests}
+    drawn = [path for path in written if path.name != CAPTIONS]
+    assert {p.name for p in drawn} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    captions = (tmp_path / "figures" / CAPTIONS).read_text(encoding="utf-8")
+    assert first_sentence(study) in captions
+    assert all(f"\n\n{name}: " in captions for name in names)
+    for path in drawn:
         content = path.read_bytes()
         assert len(content) > 3000
         assert content.startswith(b"\x89PNG" if path.suffix == ".png" else b"<svg")
@@ -94,7 +100,6 @@ def hostile_view(hostile: str) -> StudyView:
     evidence = Evidence(
         cell=hostile,
         runs=[trace],
-        torture=[trace],
         tails=[tail],
         levels=[LevelRuns(cell=hostile, metric="ops_per_s", levels={hostile: [1.0, 2.0], "b'": [3.0, 2.0]})],
         baseline_level=hostile,
@@ -102,7 +107,9 @@ def hostile_view(hostile: str) -> StudyView:
         wear=[Wear(hostile, 1, 0.0, 5.0), Wear(hostile, 2, 4.0, 9.0), Wear("life left, %", 1, 100.0, 90.0)],
         layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
     )
-    return example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+    return example(
+        name=hostile, target=hostile, factor=hostile, comparison=judged, torture=[trace], evidence=evidence
+    )
 
 
 def test_an_empty_interval_is_a_gap_and_a_rate_is_a_stair() -> None:

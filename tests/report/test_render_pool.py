@@ -15,8 +15,8 @@ def test_a_chart_is_drawn() -> None:
     svg = render_pool.svg_of(CHART, name="one", title="A title", description="").result()
     assert svg.startswith("<svg")
     assert ">A title</title>" in svg
-    drawn, png = render_pool.files_of(svg, head="Above", caption="Below").result()
-    assert ">Above</text>" in drawn
+    drawn, png = render_pool.files_of(svg, where="Above", caption="Below").result()
+    assert ">A title: Above</text>" in drawn
     assert png.startswith(b"\x89PNG")
 
 
@@ -50,7 +50,7 @@ def test_the_renderer_has_every_letter_that_is_drawn_with_its_own_fonts(
         text = f'<text x="2" y="30" font-size="24" font-family="{FONT}">{words}</text>'
         return render_pool.files_of(
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40" width="40" height="40"><a/><b/>{text}</svg>',
-            head="", caption="",
+            where="", caption="",
         ).result()[1]  # fmt: skip
 
     messages = [chr(code) for code in range(0xA1, 0x2600) if not render_pool._FOREIGN.search(chr(code))]

@@ -20,7 +20,6 @@ from mileage.analysis.planned_comparison import arm_name, compares_cells, compar
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.rate_over_time import levels_within
-from mileage.judge.regimes import SEGMENT_MIN
 from mileage.model.histogram import bounds_of
 from mileage.model.journal_entries import Run
 from mileage.model.run_record import RunRecord, Series
@@ -56,7 +55,7 @@ _TAIL_POINTS_MAX: Final = 90
 _WEAR: Final = {
     "erase_count_most": "most erases of a block",
     "erase_count_least": "fewest erases of a block",
-    "wear_indicator_percent": "life left by the drive's own indicator, %",
+    "wear_indicator_percent": "wear indicator, % left",
     "replaced_blocks": "blocks replaced",
     "free_blocks": "free blocks",
 }
@@ -74,7 +73,6 @@ def evidence_of(
     return Evidence(
         cell=cell,
         runs=[trace for arm, found in records.items() for trace in traces_of(arm, found)],
-        torture=_torture(content),
         tails=[tail for arm, found in records.items() for tail in tails_of(arm, found)],
         levels=_levels(plan, samples),
         baseline_level=plan.study.baseline or "" if compares_levels(plan) else "",
@@ -140,7 +138,7 @@ def picked(content: JournalContent, role: str, cells: set[str] | None = None) ->
 def traces_of(arm: str, found: Sequence[Run]) -> list[RunTrace]:
     """Rate over time of up to ten runs of one compared arm."""
     stride = -(-len(found) // _RUNS_MAX) or 1
-    traces = (_trace(arm, run.cycle, run.block, [run.record.series]) for run in found[::stride])
+    traces = (_trace(arm, run.cycle, run.block, [run.record]) for run in found[::stride])
     return [trace for trace in traces if trace is not None]
 
 
@@ -149,68 +147,85 @@ def course_of(record: RunRecord, drawn: Mapping[str, str]) -> RunTrace | None:
 
     Counters that did not move are skipped. None: the run has too few intervals or operations.
     """
-    series = record.series
-    trace = _trace("run", 1, 1, [series], drawn)
+    trace = _trace("run", 1, 1, [record], drawn)
     if trace is None:
         return None
     moved = {name: values for name, values in trace.counters.items() if any(values)}
     return msgspec.structs.replace(trace, counters=moved)
 
 
-def _torture(content: JournalContent) -> list[RunTrace]:
-    """One trace for each cycle and target: its torture runs in sequence."""
-    groups: dict[tuple[int, str], list[Series]] = {}
+def torture_traces(content: JournalContent) -> list[RunTrace]:
+    """One trace for each cycle and target: what its torture runs wrote, in sequence."""
+    groups: dict[tuple[int, str], list[RunRecord]] = {}
     for entry in picked(content, "torture"):
         levels = ", ".join(f"{name} {level}" for name, level in entry.levels.items())
-        groups.setdefault((entry.cycle, levels), []).append(entry.record.series)
-    traces = (_trace(levels or "torture", cycle, 1, series) for (cycle, levels), series in groups.items())
+        # A run that reads back what was written is no stall of the writing.
+        if any(entry.record.series.bytes_written):
+            groups.setdefault((entry.cycle, levels), []).append(entry.record)
+    traces = (
+        _trace(levels or "torture", cycle, 1, found, written=True)
+        for (cycle, levels), found in groups.items()
+    )
     return [trace for trace in traces if trace is not None]
 
 
 def _trace(
-    arm: str, cycle: int, block: int, parts: Sequence[Series], drawn: Mapping[str, str] | None = None
+    arm: str,
+    cycle: int,
+    block: int,
+    parts: Sequence[RunRecord],
+    drawn: Mapping[str, str] | None = None,
+    *,
+    written: bool = False,
 ) -> RunTrace | None:
-    """Series after each other as one trace; None when there are fewer than two whole intervals."""
+    """Runs after each other as one trace of the bytes moved, or of those `written`; None: too few whole intervals."""
     rows: dict[str, list[float]] = {}
     widths: list[float] = []
-    for series in parts:
-        # The last interval is cut short by the end of the run; its rate would be wrong.
-        count, seconds = len(series.bytes_read) - 1, series.interval_s
-        widths += [seconds] * max(count, 0)
-        rows.setdefault("rate", []).extend(value / seconds for value in series.bytes_moved[:-1])
+    moved: list[float] = []
+    for record in parts:
+        series = record.series
+        counted = record.to_the_end(series.bytes_written if written else series.bytes_moved)
+        widths += [series.interval_s] * len(counted)
+        moved += counted
         for name in ("p50", "p99", "max"):
-            rows.setdefault(name, []).extend(getattr(series, f"latency_{name}_ns")[:count])
-        for name, values in {**_gauges(series, count), **_per_second(series, count, drawn or {})}.items():
-            rows.setdefault(name, []).extend(values)
+            rows.setdefault(name, []).extend(record.to_the_end(getattr(series, f"latency_{name}_ns")))
+        for name, values in _gauges(series).items():
+            rows.setdefault(name, []).extend(record.to_the_end(values, values[-1]))
+        for name, values in _per_second(series, drawn or {}).items():
+            rows.setdefault(name, []).extend(record.to_the_end(values))
     if len(widths) < 2:
         return None
     whole = {name: values for name, values in rows.items() if len(values) == len(widths)}
-    ends = list(accumulate(widths))
-    moved_bytes = list(accumulate(rate * width for rate, width in zip(rows["rate"], widths, strict=True)))
-    done = sum(sum(series.ops) for series in parts)
+    done = sum(sum(record.series.ops) for record in parts)
     # Points with few operations would show how they fall into the intervals, not a rate.
     group = max(-(-len(widths) // _POINTS_MAX), math.ceil(_OPERATIONS_MIN * len(widths) / max(done, 1)))
-    edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
-    if len(edges) < _POINTS_MIN:
+    ends = [*range(group, len(widths) - group + 1, group), len(widths)]
+    if len(ends) < _POINTS_MIN:
         return None
+    # The last one has the rest, too: a point of few intervals shows how the end falls into them.
+    edges = list(pairwise([0, *ends]))
     thin = {name: [_joined(name, values[a:b]) for a, b in edges] for name, values in whole.items()}
-    cuts = levels_within(thin["rate"]).cuts if len(edges) >= 2 * SEGMENT_MIN else ()
+    rates = [sum(moved[a:b]) / sum(widths[a:b]) for a, b in edges]
+    times, totals = list(accumulate(widths)), list(accumulate(map(float, moved)))
+    levels = levels_within(rates)
+    timed = any(thin.get("p99", []))
     return RunTrace(
         arm=arm,
         cycle=cycle,
         block=block,
-        end_s=[ends[b - 1] for _, b in edges],
-        moved_bytes=[moved_bytes[b - 1] for _, b in edges],
-        rate_bytes_per_s=thin["rate"],
-        p50_ns=thin.get("p50", []) if any(thin.get("p99", [])) else [],
-        p99_ns=thin.get("p99", []) if any(thin.get("p99", [])) else [],
-        max_ns=thin.get("max", []) if any(thin.get("max", [])) else [],
+        end_s=[times[b - 1] for _, b in edges],
+        moved_bytes=[totals[b - 1] for _, b in edges],
+        rate_bytes_per_s=rates,
+        p50_ns=thin.get("p50", []) if timed else [],
+        p99_ns=thin.get("p99", []) if timed else [],
+        max_ns=thin.get("max", []) if timed else [],
         counters={
             name: thin[name]
             for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE, *(drawn or {}).values())
             if name in thin
         },
-        cuts=list(cuts),
+        cuts=list(levels.cuts),
+        kind=levels.kind,
     )
 
 
@@ -222,31 +237,28 @@ def _joined(name: str, values: Sequence[float]) -> float:
     return fmean(counted) if counted else 0.0
 
 
-def _gauges(series: Series, count: int) -> dict[str, list[float]]:
+def _gauges(series: Series) -> dict[str, list[float]]:
     """Gauges of a drive over time, for drawing: write amplification of each interval, and free space at its end."""
     counters = series.counters
     found: dict[str, list[float]] = {}
     amplified = write_amplifications(counters) or []
     if any(value is not None for value in amplified):
-        last, values = 1.0, []
-        for value in amplified[:count]:
-            last = last if value is None else value
-            values.append(last)
-        found[AMPLIFICATION] = values
+        held = accumulate(amplified, lambda last, own: last if own is None else own, initial=1.0)
+        found[AMPLIFICATION] = list(held)[1:]
     for name, key in ((FREE_BLOCKS, "free_blocks"), (CACHE_FREE, "slc_free_pages")):
         if any(counters.get(key, ())):
-            found[name] = [float(value) for value in counters[key][:count]]
+            found[name] = [float(value) for value in counters[key]]
     return found
 
 
-def _per_second(series: Series, count: int, drawn: Mapping[str, str]) -> dict[str, list[float]]:
+def _per_second(series: Series, drawn: Mapping[str, str]) -> dict[str, list[float]]:
     """Counters of a drive per interval, converted to events per second, by the title of their chart."""
     found = {}
     for key, title in drawn.items():
         totals = series.counters.get(key, ())
         steps = [(after - before) / series.interval_s for before, after in pairwise([0, *totals])]
         if any(steps):
-            found[title] = steps[:count]
+            found[title] = steps
     return found
 
 

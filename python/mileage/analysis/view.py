@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
-from mileage.analysis.evidence import evidence_of, picked, places_of, tails_of, traces_of
+from mileage.analysis.evidence import evidence_of, picked, places_of, tails_of, torture_traces, traces_of
 from mileage.analysis.ior_layouts import planned_layouts
 from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.planned_comparison import arm_name, compares_cells, places
@@ -28,12 +28,10 @@ from mileage.judge.rate_over_time import levels_within
 from mileage.judge.steady_state import PTS_WINDOW, pts_line, pts_window
 from mileage.model.caveat import Caveat
 from mileage.model.journal_entries import AcceptedChange, DidNotFinish, FailedRun, LengthFactor, Run
-from mileage.model.run_record import Series
-from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.external_program import Program
 from mileage.plan.run_length import with_found_counts
-from mileage.report import StudyView, TortureTrace
+from mileage.report import StudyView
 from mileage.report.aspects import level_words
 from mileage.report.caveat_words import caveat_words, listed
 from mileage.report.evidence import Evidence, LevelRuns, OrderedRun, ScanPoint, SteadyRounds
@@ -159,7 +157,7 @@ def study_view(
         identity=_identity(plan, environments, content) | read.times.words(),
         command=head.command if head is not None else f"mileage run {folder.path}",
         comparison=comparison,
-        torture=_traces(_tortures(runs)),
+        torture=torture_traces(content),
         environments=environments,
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
         trust=checks_of(plan, content, read.seen, changes, comparison, aa),
@@ -263,52 +261,14 @@ def _tortures(runs: Sequence[Run]) -> Sequence[Run]:
     return [entry for entry in runs if entry.role == "torture"]
 
 
-def _traces(runs: Sequence[Run]) -> list[TortureTrace]:
-    """Rate and write amplification per interval over the bytes written, one trace per cycle and target."""
-    traces: dict[tuple[int, str], TortureTrace] = {}
-    for entry in runs:
-        if entry.role != "torture":
-            continue
-        cycle = entry.cycle
-        levels = ", ".join(f"{name} {level}" for name, level in entry.levels.items())
-        trace = traces.setdefault((cycle, levels), TortureTrace(cycle, [], [], []))
-        _extend(trace, entry.record.series)
-    return [
-        trace
-        if trace.write_amplification
-        else TortureTrace(trace.cycle, trace.bytes_written, trace.rate_bytes_per_s)
-        for trace in traces.values()
-    ]
-
-
-def _extend(trace: TortureTrace, series: Series) -> None:
-    amplified = write_amplifications(series.counters)
-    offset = trace.bytes_written[-1] if trace.bytes_written else 0.0
-    interval_s = series.interval_s
-    total = 0
-    # The last interval is cut short by the end of the run; its rate would be wrong.
-    for at, written in enumerate(series.bytes_written[:-1]):
-        total += written
-        if written == 0:
-            continue
-        if amplified is not None and trace.write_amplification is not None:
-            value = amplified[at]
-            if value is None:
-                continue
-            trace.write_amplification.append(value)
-        trace.bytes_written.append(offset + total)
-        trace.rate_bytes_per_s.append(written / interval_s)
-
-
 def _shapes(runs: Sequence[Run]) -> list[RunShape]:
     """Levels of the write rate inside each torture run, found in its intervals."""
     shapes = []
     for entry in runs:
         series = entry.record.series
-        # The last interval is cut short by the end of the run; its rate would be wrong.
-        written = series.bytes_written[:-1]
-        if entry.role != "torture" or not any(written):
+        if entry.role != "torture" or not any(series.bytes_written):
             continue
+        written = entry.record.to_the_end(series.bytes_written)
         found = levels_within([count / series.interval_s for count in written])
         done = list(accumulate(written, initial=0))
         shapes.append(

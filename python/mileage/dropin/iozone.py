@@ -318,6 +318,7 @@ def _table(
         record=tuple(exact_bytes(record) for record in records),
         threads=count,
         repeat=1,
+        metric="iops" if given.has("-O") else None,
         fidelity=True,
         cache="direct" if given.has("-I") else "warm",
         content=_content(given),

@@ -344,6 +344,16 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The latencies that a quantile is of."""
         return self.judged_latency if metric.latency == "judged" else self.latency_of(metric.latency)
 
+    def to_the_end(self, values: Sequence[float], after: float = 0) -> list[float]:
+        """A list of the series, one value for each whole interval of the run, `after` for those beyond its end.
+
+        The series ends with the last completion: after it a final sync that the run includes moves nothing. An interval
+        that the end of the run cuts short has none.
+        """
+        count = self.elapsed_ns // self.series.interval_ns
+        kept = list(values[: max(count, len(values) - 1)])
+        return [*kept, *[after] * (count - len(kept))] if kept else kept
+
     @property
     def operations(self) -> int:
         """Operations that completed: reads, writes, discards and metadata operations; not syncs."""

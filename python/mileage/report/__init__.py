@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mileage.report.figures import write_figures
     from mileage.report.html import render_html
     from mileage.report.text import comparison_table, render_text
-    from mileage.report.view import StudyView, TortureTrace, ValidityCheck
+    from mileage.report.view import StudyView, ValidityCheck
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -24,13 +24,12 @@ else:
             "mileage.report.figures": ("write_figures",),
             "mileage.report.html": ("render_html",),
             "mileage.report.text": ("comparison_table", "render_text"),
-            "mileage.report.view": ("StudyView", "TortureTrace", "ValidityCheck"),
+            "mileage.report.view": ("StudyView", "ValidityCheck"),
         },
     )
 
 __all__ = [
     "StudyView",
-    "TortureTrace",
     "ValidityCheck",
     "comparison_table",
     "render_html",

@@ -11,20 +11,22 @@ from typing import Any, Final
 from mileage.judge import CellVerdict, summarise
 from mileage.report import vega
 from mileage.report.cell_estimates import completed_words, error_bar
+from mileage.report.legend import Entry, legend, legend_height
+from mileage.report.text_width import fitted, room_px
 from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
-from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, shortened
+from mileage.report.wording import Scale, digits, quantity, row_name, scale_of
 
 _MOST_COLUMNS: Final = 6
-_FEWEST_COLUMNS: Final = 4
-_NARROW_COLUMNS: Final = 2
 _AXIS_WIDTH: Final = 62
 _COLUMN_GAP: Final = 6
+_COLUMN_PX: Final = 160
+_WIDEST_PX: Final = 280
 _ROW_GAP: Final = 84
-_TITLE_LINES: Final = (-30, -15)
+_TITLE_PX: Final = -15
+_LEGEND_PX: Final = -17
 _HEIGHT: Final = 140
 _BAR: Final = 0.36
 _JITTER: Final = 0.22
-_LETTER_WIDTH: Final = 7.0
 _MOST_DOTS: Final = 60
 
 
@@ -35,9 +37,11 @@ def before_after_chart(
     shown = [c for c in cells if c.values_baseline or c.values_candidate]
     if not shown:
         return None
-    rows = -(-len(shown) // _MOST_COLUMNS)
-    columns = max(_FEWEST_COLUMNS, -(-len(shown) // rows)) if page_width == PAGE_WIDTH else _NARROW_COLUMNS
-    width = page_width // columns - _AXIS_WIDTH - _COLUMN_GAP
+    # As many columns as leave each title its line, and the last row as full as the others.
+    widest = max(room_px(row_name(cell), SMALL_FONT_SIZE, bold=True) for cell in shown)
+    columns = min(_MOST_COLUMNS, max(1, int(page_width // (max(widest, _COLUMN_PX) + _COLUMN_GAP))))
+    columns = -(-len(shown) // -(-len(shown) // columns))
+    width = min(page_width // columns, _WIDEST_PX) - _AXIS_WIDTH - _COLUMN_GAP
     panels = [_drawn(cell, (baseline, candidate), width) for cell in shown]
     spacing = {"row": _ROW_GAP, "column": _AXIS_WIDTH + _COLUMN_GAP}
     return vega.grid(panels, columns=columns, spacing=spacing, bounds="flush")
@@ -76,19 +80,26 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> vega.Spec:
         )
     )
     runs = marks(dots).mark("point", size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
-    names = texts(bars, color=INK, fontSize=SMALL_FONT_SIZE, limit=width / 2 - 4)
+    names = texts(bars, color=INK, fontSize=SMALL_FONT_SIZE)
+    entries = [Entry(*pair) for pair in zip(stages, (BASELINE, CANDIDATE), strict=True)]
+    # Names that are wider than their bars stand in a legend.
+    named = max(room_px(stage, SMALL_FONT_SIZE) for stage in stages) < width / 2 - 4
     means = texts(bars, color=MUTED, fontSize=SMALL_FONT_SIZE)
     layers = [
         bar,
         runs.encode(x=x, y=y),
         *_whiskers([b for b in bars if b["spread"]], x, y),
-        names.encode(x=x, y=vega.value(_HEIGHT + 11), text="stage:N"),
-        means.encode(x=x, y=vega.value(_HEIGHT + 27), text="mean:N"),
+        *(
+            [names.encode(x=x, y=vega.value(_HEIGHT + 11), text="stage:N")]
+            if named
+            else legend(entries, width + _AXIS_WIDTH, left=-_AXIS_WIDTH + 4, bottom=_LEGEND_PX)
+        ),
+        means.encode(x=x, y=vega.value(_HEIGHT + (27 if named else 11)), text="mean:N"),
     ]
-    lines = _wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH))
-    for line, y_pixels in zip(lines, _TITLE_LINES[-len(lines) :], strict=True):
-        title = texts([{"words": line}], align="left", fontWeight="bold", color=INK, fontSize=SMALL_FONT_SIZE)
-        layers.append(title.encode(x=vega.value(-_AXIS_WIDTH + 4), y=vega.value(y_pixels), text="words:N"))
+    name = fitted(row_name(cell), SMALL_FONT_SIZE, width + _AXIS_WIDTH, bold=True)
+    title = texts([{"words": name}], align="left", fontWeight="bold", color=INK, fontSize=SMALL_FONT_SIZE)
+    above = _TITLE_PX if named else _TITLE_PX - legend_height(entries, width + _AXIS_WIDTH)
+    layers.append(title.encode(x=vega.value(-_AXIS_WIDTH + 4), y=vega.value(above), text="words:N"))
     return vega.layered(layers, width=width, height=_HEIGHT)
 
 
@@ -131,16 +142,3 @@ def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str
     step = 2 * _JITTER / max(len(shown) - 1, 1)
     start = position - (_JITTER if len(shown) > 1 else 0)
     return [{"x": start + i * step, "value": v / scale.per_unit} for i, v in enumerate(shown)]
-
-
-def _wrapped(text: str, messages: int) -> list[str]:
-    """Wrap a text into at most two lines; a longer text loses its middle."""
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > messages:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    if len(lines) > 2:
-        lines = [lines[0], " ".join(lines[1:])]
-    return [shortened(line, messages) for line in lines]

@@ -21,17 +21,20 @@ from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import axis_title, level_words
 from mileage.report.evidence import LevelRuns
+from mileage.report.legend import Entry, legend, legend_height
+from mileage.report.level_axis import level_axis
+from mileage.report.text_width import room_px
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, SMALL_FONT_SIZE, marks, texts
-from mileage.report.wording import VERDICT_GLYPHS, change_and_interval, percent, shortened
+from mileage.report.wording import VERDICT_GLYPHS, change_and_interval, percent, shortened, shortened_apart
 
 _FIELD: Final = (88, 24)
-_NARROW_MAP: Final = 270
+_NARROW_MAP: Final = 244
+_NARROW_COLUMNS: Final = 4
+_COLUMNS_MAX: Final = 10
 _PERCENT: Final = "\N{NO-BREAK SPACE}%"
 _PANEL_HEIGHT: Final = 130
 _PANEL_WIDTH: Final = 286
 _CHANGE: Final = "datum.value == 0 ? '0' : format(datum.value, '+.4~r')"
-_FLAT_LABELS: Final = 6
-"""Levels whose labels have room side by side."""
 _MOST_TESTS: Final = 30
 _MOST_FIELDS: Final = 700
 _WHISKER_ROOM: Final = 4.0
@@ -193,22 +196,34 @@ class Grid(NamedTuple):
 
 
 def heat_chart(grids: Sequence[Grid], *, narrow: bool = False) -> vega.Spec | None:
-    """One panel of coloured fields per test; None where there is no grid. `narrow`: as wide as a phone."""
+    """Panels of coloured fields for each test, of a few columns each; None where there is no grid.
+
+    `narrow`: as wide as a phone.
+    """
     shown = [grid for grid in grids if len(grid.fields) > 1]
     if not shown:
         return None
     fields = [field for grid in shown for field in grid.fields]
     reach = max(*(abs(math.log(field.better)) for field in fields), math.log1p(_margin(fields))) or 1.0
     turned = [grid if grid.column else _with_tests_as_rows(grid) for grid in shown]
-    widest = max(len({field.column for field in grid.fields}) for grid in turned)
+    most = _NARROW_COLUMNS if narrow else _COLUMNS_MAX
+    widest = min(max(len({field.column for field in grid.fields}) for grid in turned), most)
     field_width = min(_FIELD[0], _NARROW_MAP // widest) if narrow else _FIELD[0]
     panels = [
-        _heat_panel(test, own, grid, reach, field_width)
+        _heat_panel(
+            test, columns, [field for field in own if field.column in columns], grid, reach, field_width
+        )
         for grid in turned
         for test, own in _by_test(grid.fields).items()
+        for columns in _parts(ordered_levels({field.column for field in grid.fields}), most)
+        if any(field.column in columns for field in own)
     ]
     across = 1 if narrow else max(1, 1040 // (_FIELD[0] * widest + 90))
     return vega.grid(panels, columns=across, own_scales=True)
+
+
+def _parts(names: Sequence[str], most: int) -> list[Sequence[str]]:
+    return [names[at : at + most] for at in range(0, len(names), most)]
 
 
 def _with_tests_as_rows(grid: Grid) -> Grid:
@@ -217,15 +232,17 @@ def _with_tests_as_rows(grid: Grid) -> Grid:
     return Grid(fields, "test", grid.row)
 
 
-def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field_width: int) -> vega.Spec:
-    columns = ordered_levels({field.column for field in grid.fields}) if grid.column else [""]
+def _heat_panel(
+    test: str, columns: Sequence[str], own: Sequence[Field], grid: Grid, reach: float, field_width: int
+) -> vega.Spec:
     rows = list(dict.fromkeys(field.row for field in own))
     rows = rows if grid.row == "test" else ordered_levels(set(rows))
     tight = field_width < _FIELD[0]
     characters = (14 if grid.column and test else 18) if tight else 24
+    names = shortened_apart([row or "all" for row in rows], characters)
     data = [
         {
-            "row": shortened(field.row, characters) or "all",
+            "row": names[field.row or "all"],
             "column": field.column or "change",
             "shade": (shade := _shade(math.log(field.better) / reach)),
             "words": f"{field.glyph}{percent(field.ratio).removesuffix(_PERCENT)}"
@@ -237,13 +254,16 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
         for field in own
     ]
     unit = ", %" if tight else ""
+    font_size = 10 if tight else SMALL_FONT_SIZE
+    flat = all(room_px(column, font_size) <= field_width - 6 for column in columns)
+    turned: dict[str, Any] = {} if flat else {"labelAlign": "left", "labelBaseline": "middle"}
     above = vega.axis(title=f"{grid.column or 'change'}{unit}" if grid.column or tight else None, orient="top",
-                      labelAngle=0, labelFontSize=10 if tight else SMALL_FONT_SIZE)  # fmt: skip
+                      labelAngle=0 if flat else -90 if tight else -35, labelFontSize=font_size, **turned)  # fmt: skip
     x = vega.channel("column:N", sort=[c or "change" for c in columns], axis=above)
     y = vega.channel(
         "row:N",
-        sort=[shortened(r, characters) or "all" for r in rows],
-        axis=vega.axis(title=grid.row or None),
+        sort=list(names.values()),
+        axis=vega.axis(title=grid.row or None, labelFontSize=font_size),
     )
     colour = vega.channel("shade:N", scale=None)
     fill = (
@@ -251,7 +271,7 @@ def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field
         .mark("rect", stroke="white", strokeWidth=1)
         .encode(x=x, y=y, color=colour, description="label:N")
     )
-    words = texts(data, fontSize=10 if tight else SMALL_FONT_SIZE).encode(
+    words = texts(data, fontSize=font_size).encode(
         x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
     )
     title = vega.titled(shortened(test, 40)) if test else None
@@ -302,22 +322,8 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
         row_of["low"] = None if row_of["low"] is None else max(row_of["low"], bottom)
         row_of["high"] = None if row_of["high"] is None else min(row_of["high"], top)
     x_scale = vega.scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
-    expression = " : ".join(
-        [
-            *(
-                f"datum.value == {at} ? {quoted_name(level_words(test, row, name))}"
-                for at, name in enumerate(rows)
-            ),
-            "''",
-        ]
-    )
-    x = vega.channel(
-        "x:Q", scale=x_scale,
-        axis=vega.axis(
-            values=list(range(len(rows))), labelExpr=expression, title=axis_title(test, row), grid=False,
-            labelOverlap=False, labelAngle=0 if len(rows) <= _FLAT_LABELS else -60,
-        ),
-    )  # fmt: skip
+    names = [level_words(test, row, name) for name in rows]
+    x = vega.channel("x:Q", scale=x_scale, axis=level_axis(names, width, axis_title(test, row)))
     y = vega.channel(
         "change:Q", scale=vega.scale(domain=[bottom, top], nice=False, zero=False),
         axis=vega.axis(title="change, %", tickCount=5, labelExpr=_CHANGE, minExtent=40),
@@ -332,15 +338,10 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
     band = marks([{"low": -margin, "high": margin}]).mark("rect", color=FAINT, aria=False)
     layers = [band.encode(y=vega.channel("low:Q"), y2="high:Q")] if margin else []
     layers += [bars, zero.encode(y=y), whiskers.encode(x=x, y=vega.channel("low:Q"), y2="high:Q")]
-    if any(kinds):
-        for place, name in enumerate(kinds):
-            colour = ARM_COLOURS[place % len(ARM_COLOURS)]
-            words = [{"words": f"\N{BLACK SQUARE} {name}"}]
-            legend = texts(words, align="left", color=colour, fontSize=11, limit=width / len(kinds))
-            layers.append(
-                legend.encode(x=vega.value(place * width / len(kinds)), y=vega.value(-8), text="words:N")
-            )
-    title = vega.titled(f"{test}" + (f", by {column}" if column else ""), offset=18 if any(kinds) else 6)
+    entries = [Entry(name, ARM_COLOURS[at % len(ARM_COLOURS)]) for at, name in enumerate(kinds) if any(kinds)]
+    layers += legend(entries, width)
+    heading = f"{test}" + (f", by {column}" if column else "")
+    title = vega.titled(heading, offset=legend_height(entries, width) or 6)
     return vega.layered(layers, width=width, height=_PANEL_HEIGHT, title=title)
 
 
@@ -370,12 +371,6 @@ def ink_on(ground: str) -> str:
     shares = (int(ground[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
     return "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < _WHITE_BELOW else "#000000"
-
-
-def quoted_name(name: str) -> str:
-    """A name inside an expression: letters, digits and harmless signs only."""
-    kept = "".join(letter if letter.isalnum() or letter in " .,%+-/=:()" else "_" for letter in name)
-    return f"'{shortened(kept, 14)}'"
 
 
 def _mean(values: Sequence[float]) -> float | None:

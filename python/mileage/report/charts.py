@@ -81,15 +81,18 @@ def before_after_svg(
 
 
 def torture_words(view: StudyView) -> str:
-    """Description of the trace in words: the rate at the start and at the end of each cycle, in MB/s."""
+    """The trace in words: the rate at the start and at the end of each cycle, in MB/s, and the share of its stalls."""
+    import numpy as np
+
     labels = []
     for trace in view.torture:
-        rates = trace.rate_bytes_per_s
-        tenth = max(1, len(rates) // 10)
-        if rates:
-            first, last = (sum(part) / len(part) / 1e6 for part in (rates[:tenth], rates[-tenth:]))
-            labels.append(
-                f"cycle {trace.cycle}: {first:,.0f} MB/s in the first tenth of its time, "
-                f"{last:,.0f} in the last tenth"
-            )
+        whole = trace.end_s[-1]
+        places = [0.0, whole / 10, whole * 9 / 10, whole]
+        done = np.interp(places, [0.0, *trace.end_s], [0.0, *trace.moved_bytes])
+        first, last = ((end - start) / (whole / 10) / 1e6 for start, end in (done[:2], done[2:]))
+        stalled = trace.stalled_share
+        labels.append(
+            f"cycle {trace.cycle}: {first:,.0f} MB/s in the first tenth of its time, {last:,.0f} in the last tenth"
+            + (f", nothing in {100 * stalled:.2g} % of its time" if stalled else "")
+        )
     return "; ".join(labels)

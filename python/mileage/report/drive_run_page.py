@@ -17,7 +17,7 @@ from mileage.report.gallery import NARROW, NARROW_PANEL, WHOLE, Picture
 from mileage.report.html import script_of, templates
 from mileage.report.render_pool import svg_of
 from mileage.report.series_axes import series_axes
-from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.timeline import course_words, timeline_chart
 from mileage.report.view import cleaned_text
 from mileage.store.safe_directory import Directory
 from mileage.store.text_cells import csv_text
@@ -48,9 +48,8 @@ def _pictures(page: DriveRunPage) -> list[Picture]:
         )
         if chart is None:
             return []
-        cuts = cut_words([page.course], "time")
         caption = "Rate, latency and counters over the drive's time; one run, no interval."
-        caption += f" {cuts[:1].upper()}{cuts[1:]}; shaded in turn." if cuts else ""
+        caption += course_words([page.course], "time")
         svg = svg_of(
             chart,
             name=name.replace("_", "-"),

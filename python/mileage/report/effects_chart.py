@@ -14,11 +14,14 @@ from mileage.judge import CellVerdict
 from mileage.judge.effects_apart import EffectsApart
 from mileage.report import vega
 from mileage.report.effects_apart import BOTH, EffectRow, cause_words, effect_rows
+from mileage.report.legend import Entry, legend
 from mileage.report.published_results import figure_words
+from mileage.report.text_width import fitted, room_px
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, marks, texts
-from mileage.report.wording import percent, plain, shortened
+from mileage.report.wording import percent, plain
 
 _WIDTH: Final = 640
+_NAME_PX: Final = 280
 _ROW_HEIGHT: Final = 30
 _NARROW_ROW_HEIGHT: Final = 48
 _SHAPES: Final = (("diamond", 110), ("circle", 80), ("cross", 70))
@@ -42,8 +45,6 @@ _NARROW_PLACE: Final = _Place((0.05, 0.22, 0.39), -0.04, 0.46, -0.08)
 _UNCHANGED: Final = 0.35
 """Half the width of the bar of what was published as unchanged, in percent."""
 _PRINTED: Final = PALE_COLOURS[0]
-_LEGEND_STEP: Final = 120
-_NARROW_LEGEND_STEP: Final = 84
 
 
 def effects_chart(apart: EffectsApart, *, width: int = _WIDTH, narrow: bool = False) -> vega.Spec | None:
@@ -70,7 +71,7 @@ def effects_chart(apart: EffectsApart, *, width: int = _WIDTH, narrow: bool = Fa
     place = _NARROW_PLACE if narrow else _WIDE_PLACE
     layers = [*_ground(rows, place, x, y), *_dots(rows, apart, domain, place, x, y)]
     layers += _names(rows, apart, width, y, narrow=narrow)
-    layers += _legend(apart, _NARROW_LEGEND_STEP if narrow else _LEGEND_STEP)
+    layers += legend(_entries(apart), width, bottom=8)
     height = (len(rows) + 1.3) * (_NARROW_ROW_HEIGHT if narrow else _ROW_HEIGHT)
     return vega.layered(layers, width=width, height=height)
 
@@ -175,9 +176,10 @@ def _names(
         printed = figure_words(row.published) if row.published is not None else ""
         given = cause_words(row, apart)
         place = at - 0.28 if narrow else at
-        name = shortened(row.name, 26 if narrow else 40)
-        words.append({"row": place, "name": name, "published": printed, "given": given,
-                      "end": ", ".join(filter(None, (printed, given)))})  # fmt: skip
+        end = ", ".join(filter(None, (printed, given)))
+        room = width - 10 - room_px(end, 12) if narrow else _NAME_PX
+        name = fitted(row.name, 12, room)
+        words.append({"row": place, "name": name, "published": printed, "given": given, "end": end})
     style: dict[str, Any] = {"color": INK, "fontSize": 12}
     if narrow:
         return [
@@ -195,25 +197,8 @@ def _names(
     ]
 
 
-def _legend(apart: EffectsApart, step: int) -> list[vega.Marks]:
-    """A line above the rows: the mark of each effect, and of what was published."""
-    layers = []
-    names = (*apart.causes, BOTH)
-    for at, (shape, size) in enumerate(_SHAPES):
-        sign = marks([{"at": at}]).mark(
-            "point", shape=shape, filled=True, size=size, color=_COLOURS[at], opacity=1
-        )
-        layers.append(sign.encode(x=vega.value(8 + at * step), y=vega.value(8)))
-        layers.append(_legend_word(shortened(names[at], 14), 18 + at * step))
-    if apart.published:
-        sign = marks([{"at": 3}]).mark(
-            "point", shape="square", filled=True, size=150, color=_PRINTED, opacity=1
-        )
-        layers.append(sign.encode(x=vega.value(8 + 3 * step), y=vega.value(8)))
-        layers.append(_legend_word("published", 20 + 3 * step))
-    return layers
-
-
-def _legend_word(words: str, left: float) -> vega.Marks:
-    found = texts([{"words": words}], align="left", color=INK, fontSize=12)
-    return found.encode(x=vega.value(left), y=vega.value(9), text="words:N")
+def _entries(apart: EffectsApart) -> list[Entry]:
+    """The mark of each effect, and of what was published."""
+    names = zip((*apart.causes, BOTH), _COLOURS, _SHAPES, strict=True)
+    found = [Entry(name, colour, *shape) for name, colour, shape in names]
+    return [*found, Entry("published", _PRINTED, "square", 150)] if apart.published else found

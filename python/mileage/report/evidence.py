@@ -6,6 +6,7 @@ recorded is empty, and no picture of it is drawn.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -13,14 +14,17 @@ import msgspec
 AMPLIFICATION: Final = "write amplification"
 FREE_BLOCKS: Final = "free blocks"
 CACHE_FREE: Final = "free pages of the write cache"
+_STALLED_MIN: Final = 0.01
 
 
 class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or the torture of one cycle, as lists with one entry per displayed interval.
 
-    `end_s` and `moved_bytes` are counted from the start to the end of an interval. Latencies are those of operations
+    `end_s` and `moved_bytes` are counted from the start to the end of an interval, also of those in which nothing was
+    moved. Latencies are those of operations
     that ended in it, the largest of the intervals that were joined for the 99th percentile and the maximum; empty where
-    not recorded. `cuts` are the entries at which another level of the rate begins.
+    not recorded. `cuts` are the entries at which another level of the rate begins, `kind` is the word of
+    `mileage.judge.regimes` for its course.
     """
 
     arm: str
@@ -34,6 +38,14 @@ class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
     max_ns: list[float] = []
     counters: dict[str, list[float]] = {}
     cuts: list[int] = []
+    kind: str = "too short"
+
+    @property
+    def stalled_share(self) -> float:
+        """Share of the time in which nothing was moved, by the displayed intervals; 0 below one in a hundred."""
+        steps = zip(pairwise([0.0, *self.end_s]), self.rate_bytes_per_s, strict=True)
+        share = sum(end - start for (start, end), rate in steps if not rate) / self.end_s[-1]
+        return share if share >= _STALLED_MIN else 0.0
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +166,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     cell: str = ""
     runs: list[RunTrace] = []
-    torture: list[RunTrace] = []
     tails: list[Tail] = []
     levels: list[LevelRuns] = []
     baseline_level: str = ""

@@ -15,7 +15,8 @@ import msgspec
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
-from mileage.report.theme import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
+from mileage.report.text_width import fitted, room_px
+from mileage.report.theme import FAINT, FONT_SIZE, INK, MUTED, PAGE_WIDTH, marks, texts
 from mileage.report.wording import (
     VERDICT_COLOURS,
     by_effect,
@@ -28,8 +29,6 @@ from mileage.report.wording import (
 )
 
 _WIDEST_NAME: Final = 300
-_LETTER_WIDTH: Final = 7.2
-_NAME_LENGTH_MAX: Final = 40
 _NAME_GAP: Final = 14
 _CHANGE_RIGHT: Final = 84
 _INTERVAL_RIGHT: Final = 236
@@ -97,7 +96,7 @@ class _Panel(msgspec.Struct, frozen=True):
 
     def x(self, field: str) -> vega.Spec:
         scale = vega.scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
-        axis = vega.axis(values=self.ticks, labelExpr=CHANGE_LABEL, title=self.title, labelFlush=False)
+        axis = vega.axis(values=self.ticks, labelExpr=CHANGE_LABEL, title=self.title)
         return vega.channel(f"{field}:Q", scale=scale, axis=axis)
 
     def y(self, field: str = "row") -> vega.Spec:
@@ -116,8 +115,8 @@ def forest_chart(
     turned = f"{title}; less is better, so the axis runs the other way"
     rates = by_effect([c for c in cells if c.higher_is_better])
     costs = by_effect([c for c in cells if not c.higher_is_better])
-    longest = max((len(row_name(c)) for c in cells), default=0)
-    width = PAGE_WIDTH - _COLUMNS_WIDTH - round(min(longest * _LETTER_WIDTH, _WIDEST_NAME))
+    longest = max((room_px(row_name(c), FONT_SIZE) for c in cells), default=0.0)
+    width = PAGE_WIDTH - _COLUMNS_WIDTH - round(min(longest, _WIDEST_NAME))
     panels = [
         _drawn(_panel(group, words, width, reverse=reverse, overlays=overlays))
         for group, words, reverse in ((rates, title, False), (costs, turned, True))
@@ -153,8 +152,8 @@ def _narrow(panel: _Panel) -> vega.Spec:
         {
             **row,
             "row": row["row"] - 0.28,
-            "name": shortened(row["name"], 30),
-            "words": f"{row['change']}  {row['verdict']}",
+            "words": (said := f"{row['change']}  {row['verdict']}"),
+            "name": fitted(row["name"], 12, panel.width - 10 - room_px(said, 12, bold=True)),
         }
         for row in rows
     ]
@@ -202,7 +201,7 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "row": position,
         "top": position - 0.5,
         "bottom": position + 0.5,
-        "name": shortened(name, _NAME_LENGTH_MAX),
+        "name": fitted(name, FONT_SIZE, _WIDEST_NAME),
         "ratio": None if cell.ratio is None else panel.held(cell.ratio),
         "low": None if low is None else panel.held(low),
         "high": None if high is None else panel.held(high),
@@ -279,7 +278,7 @@ def _evidence(
 
 
 def _columns(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
-    names = texts(rows, align="right", limit=_WIDEST_NAME, color=INK)
+    names = texts(rows, align="right", color=INK)
     changes = texts(rows, align="right", color=INK)
     intervals = texts(rows, align="right", color=MUTED)
     verdicts = texts(rows, align="left", fontWeight="bold")

@@ -26,15 +26,16 @@ from mileage.report.charts import (
     variant_ranges,
 )
 from mileage.report.effects_chart import effects_chart, effects_words
+from mileage.report.evidence import AMPLIFICATION
 from mileage.report.forest_plot import narrow_forest_chart
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
-from mileage.report.level_charts import MOST_CELLS, levels_chart
+from mileage.report.level_charts import NARROW_BARS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.run_order import run_order_chart
 from mileage.report.series_axes import series_axes
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
-from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.timeline import course_words, timeline_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wear_chart import wear_chart
@@ -46,6 +47,7 @@ from mileage.report.workload_charts import (
     bar_words,
     change_pictures,
     counted_span,
+    level_bar_words,
     map_picture,
 )
 
@@ -56,8 +58,9 @@ NARROW: Final = "_narrow"
 """End of the name of a picture that is drawn again for a phone: on the page only."""
 NARROW_WIDTH: Final = 356
 NARROW_PANEL: Final = 286
-NARROW_BARS: Final = 110
 HALF: Final = 470
+_STALLS: Final = " between equal amounts of data, with the time of stalls"
+"""What the thick line is where runs stall, which has no width on an axis of bytes."""
 WHOLE: Final = 1040
 
 
@@ -137,7 +140,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
         ),
         "run_order": lambda: run_order_chart(found.order, **panel),
         "over_time": lambda: timeline_chart(
-            found.torture or found.runs, axis="time", latency=True, counters=True, **panel
+            view.torture or found.runs, axis="time", latency=True, counters=True, **panel
         ),
         "before_after": lambda: before_after_chart(
             largest_changes(view.headline, MOST_PANELS),
@@ -149,7 +152,6 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _PictureRequest]) -> di
             found.levels,
             baseline=found.baseline_level,
             factor=view.factor or found.factor or "level",
-            name_length=12,
             width=NARROW_BARS,
         ),
     }
@@ -248,11 +250,10 @@ def _runs(view: StudyView) -> _PictureRequest | None:
         f"{count}{f' of {done[arm]}' if done.get(arm, 0) > count else ''} run{'' if count == 1 else 's'} of {arm}"
         for arm, count in drawn.items()
     )
-    cuts = cut_words(found.runs)
     words = (
-        f"{found.cell}: rate of each run over the bytes it moved. Thin: one run (n = {n}); thick: their median; no "
-        f"interval. {cuts[:1].upper()}{cuts[1:]}{'; ' if cuts else 'N'}"
-        f"{'shaded in turn.' if cuts else 'o change of level inside the runs.'}"
+        f"{found.cell}: rate of each run over the bytes it moved. Thin: one run (n = {n}); thick: their median"
+        f"{_STALLS if any(trace.stalled_share for trace in found.runs) else ''}; no interval."
+        f"{course_words(found.runs, 'bytes')}"
     )
     svg = _svg(chart, "headline_runs", "Rate over bytes moved", words)
     return _PictureRequest(svg, words, series_axes(chart))
@@ -283,35 +284,34 @@ def _torture(view: StudyView) -> _PictureRequest | None:
     chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
     if chart is None:
         return None
-    many = len(view.torture) > 1
+    many, stalls = len(view.torture) > 1, any(trace.stalled_share for trace in view.torture)
     text = plain(torture_words(view))
-    cycles = f"Thin and dark: each of {len(view.torture)} cycles. Thick and pale: their median. "
+    thin = f"each of {len(view.torture)} cycles" if many else "the cycle"
+    thick = f"{'their median' if many else 'its rate'}{_STALLS if stalls else ''}"
     caption = (
-        (cycles if many else "One cycle. ")
+        (f"Thin and dark: {thin}. Thick and pale: {thick}. " if many or stalls else "One cycle. ")
         + (f"{text[:1].upper()}{text[1:]}. " if text else "")
         + "Write amplification: bytes programmed into the flash for each byte the host wrote"
     )
-    if not any(trace.write_amplification for trace in view.torture):
+    if not any(AMPLIFICATION in trace.counters for trace in view.torture):
         caption += "; this target does not count it"
     svg = _svg(chart, "torture", "Torture: rate over bytes written", text)
     return _PictureRequest(svg, f"{caption}.", series_axes(chart))
 
 
 def _over_time(view: StudyView) -> _PictureRequest | None:
-    traces = view.evidence.torture
-    measured = not traces
-    traces = traces or view.evidence.runs
+    measured = not view.torture
+    traces = view.torture or view.evidence.runs
     if not any(trace.p99_ns or trace.counters for trace in traces):
         return None
     chart = timeline_chart(traces, axis="time", width=WHOLE - 60, latency=True, counters=True)
     if chart is None:
         return None
-    cuts = cut_words(traces, "time")
     what = f"the runs of {view.evidence.cell}" if measured else "the torture"
     words = (
         f"Rate, latency and counters over time in {what} (n = {len(traces)} {'run' if measured else 'cycle'}"
         f"{'' if len(traces) == 1 else 's'}). Lines of latency: median over them of each interval's median (p50), 99th "
-        f"percentile and maximum; no interval is drawn.{f' Rate: {cuts}.' if cuts else ''}"
+        f"percentile and maximum; no interval is drawn.{course_words(traces, 'time')}"
     )
     svg = _svg(chart, "over_time", "Rate, latency and counters over time", words)
     return _PictureRequest(svg, words, series_axes(chart))
@@ -357,13 +357,7 @@ def _levels(view: StudyView) -> _PictureRequest | None:
     chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
     if chart is None:
         return None
-    runs = [len(values) for cell in found.levels for values in cell.levels.values()]
-    some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
-    words = (
-        f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {counted_span(runs)} runs each); "
-        f"figure, times that of {found.baseline_level}. No interval: how sure a difference is stands "
-        f"in the table of all {'levels' if view.standings else 'cells'}."
-    )
+    words = level_bar_words(view, found.levels)
     return _PictureRequest(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
 

@@ -27,14 +27,15 @@ from mileage.report.cell_estimates import (
 )
 from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Layout, LevelRuns, RateCurve
-from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_WIDTH, Picture
+from mileage.report.gallery import NARROW, NARROW_WIDTH, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
-from mileage.report.level_charts import levels_chart
+from mileage.report.level_charts import NARROW_BARS, levels_chart
 from mileage.report.measurement_text import ROWS_SHOWN, answer
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.rate_curves import MOST_BARS, curve_pictures
 from mileage.report.render_pool import svg_of
+from mileage.report.value_axis import log_words
 from mileage.report.view import ValidityCheck, cleaned_text
 from mileage.report.wording import CHECK_GLYPHS, counted, passed_line, plain, shortened
 from mileage.store.safe_directory import Directory
@@ -53,7 +54,7 @@ _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "s
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
 _FILE_LENGTH: Final = 40
 """Characters of a file's path in the terminal's list."""
-_NAME_LENGTH: Final = 48
+_NAMES_PX: Final = 300
 """Characters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
 
@@ -304,9 +305,10 @@ def imported_pictures(page: ImportedPage) -> list[Picture]:
         first = {cleaned_text(cell): own for cell, own in list(values.items())[:MOST_BARS] if any(own)}
         some = f"The first {MOST_BARS} of {len(values)} cells. " if len(values) > MOST_BARS else ""
         words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
+        words += log_words([[value for own in first.values() for value in own]])
         layouts: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("", {"name_length": _NAME_LENGTH}),
-            (NARROW, {"name_length": 18, "width": NARROW_BARS}),
+            ("", {"names_px": _NAMES_PX}),
+            (NARROW, {"width": NARROW_BARS}),
         )
         for ending, sizes in layouts:
             panel = LevelRuns(cell="Rate", metric=metric, levels=first)

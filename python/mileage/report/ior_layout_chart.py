@@ -13,15 +13,15 @@ from mileage.plan.sizes import format_bytes
 from mileage.report import vega
 from mileage.report.aspects import file_name
 from mileage.report.evidence import Layout
+from mileage.report.text_width import room_px
 from mileage.report.theme import INK, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 
 _GROUPS: Final = 3
 _PARTS: Final = 6
-_FEW_PARTS: Final = 4
-"""Blocks whose names have room on a phone."""
 _TRANSFERS: Final = 8
 WIDTH: Final = 900
 _HEIGHT: Final = 74
+_FONT_SIZE: Final = 11
 
 
 def layout_names(layouts: Sequence[Layout]) -> dict[str, Layout]:
@@ -44,19 +44,21 @@ def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
     groups, parts = min(groups, _GROUPS if width == WIDTH else 1), min(parts, _PARTS)
     group, part = ("segment", "task") if layout.shared else ("file of task", "segment")
     transfers = min(max(layout.block_bytes // layout.transfer_bytes, 1), _TRANSFERS)
+    end = groups * (parts + 0.35)
+    # The name of the last block is the widest.
+    whole = room_px(f"{part} {parts - 1}", _FONT_SIZE) < 0.97 * width / end - 4
     blocks: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     heads: list[dict[str, Any]] = []
     for outer in range(groups):
         start = outer * (parts + 0.35)
-        heads.append({"x": start, "y": 2.3, "words": f"{group} {outer}"})
+        heads.append({"x": start, "y": 2.3, "words": f"{group} {outer}" + ("" if whole else f": {part}s")})
         for inner in range(parts):
             at = start + inner
             colour = PALE_COLOURS[(inner if layout.shared else outer) % len(PALE_COLOURS)]
-            words = f"{part} {inner}" if parts <= _FEW_PARTS or width == WIDTH else str(inner)
+            words = f"{part} {inner}" if whole else str(inner)
             blocks.append({"x": at, "right": at + 0.97, "y": 0, "top": 1.7, "colour": colour, "words": words})
             lines += [{"x": at + 0.97 * k / transfers, "y": 0, "top": 0.7} for k in range(1, transfers)]
-    end = groups * (parts + 0.35)
     x = vega.channel("x:Q", scale=vega.scale(domain=[0, end], nice=False), axis=None)
     y = vega.channel("y:Q", scale=vega.scale(domain=[0, 2.7], nice=False), axis=None)
     named = [{**block, "x": block["x"] + 0.485, "y": 1.2} for block in blocks]
@@ -66,7 +68,7 @@ def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
             .mark("rect", aria=False, stroke=INK, strokeWidth=0.6)
             .encode(x=x, x2="right:Q", y=y, y2="top:Q", color=vega.channel("colour:N", scale=None)),
             marks(lines).mark("rule", color=INK, strokeWidth=0.6, aria=False).encode(x=x, y=y, y2="top:Q"),
-            texts(named, color=INK, fontSize=11).encode(x=x, y=y, text="words:N"),
+            texts(named, color=INK, fontSize=_FONT_SIZE).encode(x=x, y=y, text="words:N"),
             texts(heads, color=INK, align="left", fontSize=SMALL_FONT_SIZE).encode(x=x, y=y, text="words:N"),
         ],
         width=width,

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.evidence import Tail
-from mileage.report.theme import ARM_COLOURS, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.legend import Entry, legend
+from mileage.report.theme import ARM_COLOURS, PALE_COLOURS, marks
 
 _HEIGHT: Final = 150
 _SHARES: Final = (
@@ -57,13 +58,5 @@ def tail_chart(tails: Sequence[Tail], *, width: int) -> vega.Spec | None:
             **style,
         )
         layers.append(line.encode(x=x, y=y))
-    for at, arm in enumerate(arms):
-        name = texts(
-            [{"words": f"\N{BLACK SQUARE} {arm}"}],
-            align="left",
-            color=ARM_COLOURS[at % len(ARM_COLOURS)],
-            fontSize=SMALL_FONT_SIZE,
-            limit=width / len(arms),
-        )
-        layers.append(name.encode(x=vega.value(at * width / len(arms)), y=vega.value(-9), text="words:N"))
+    layers += legend([Entry(arm, ARM_COLOURS[at % len(ARM_COLOURS)]) for at, arm in enumerate(arms)], width)
     return vega.layered(layers, width=width, height=_HEIGHT)

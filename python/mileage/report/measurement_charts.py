@@ -12,16 +12,17 @@ from msgspec.structs import replace
 
 from mileage.report import vega
 from mileage.report.evidence import Evidence
-from mileage.report.gallery import NARROW, NARROW_BARS, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
+from mileage.report.gallery import NARROW, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
-from mileage.report.level_charts import levels_chart
+from mileage.report.level_charts import NARROW_BARS, levels_chart
 from mileage.report.rate_curves import curve_pictures
 from mileage.report.render_pool import svg_of
 from mileage.report.scan_chart import scan_chart
 from mileage.report.series_axes import series_axes
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
-from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.timeline import course_words, timeline_chart
+from mileage.report.value_axis import log_words
 from mileage.report.wording import plain
 
 
@@ -54,7 +55,7 @@ def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spe
     """The charts by name, in the order of the page."""
     width = NARROW_PANEL if narrow else WHOLE - 60
     scan = scan_chart(found.scan, factor=factor, width=width, landmarks=found.landmarks)
-    bars: dict[str, Any] = {"name_length": 18, "width": NARROW_BARS} if narrow else {}
+    bars: dict[str, Any] = {"width": NARROW_BARS} if narrow else {}
     steady: dict[str, Any] = {"columns": 1, "width": width} if narrow else {}
     levels = None if scan else levels_chart(found.levels, baseline="", factor=factor, **bars)
     layouts: dict[str, Any] = {"width": NARROW_WIDTH} if narrow else {}
@@ -72,7 +73,7 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
     """Title and caption of each chart."""
     runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
     n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
-    traced, cuts = len(found.runs), cut_words(found.runs, "time")
+    traced = len(found.runs)
     steps = f" {' '.join(found.steps)}" if found.steps else ""
     return {
         "scan": (
@@ -84,14 +85,15 @@ def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
         "levels": (
             f"Rate of each {factor}",
             f"Rate of each {factor}: bar, geometric mean as in the table; dot, one run (n = {n} runs each). No "
-            "interval is drawn; half widths are in the table.",
+            "interval is drawn; half widths are in the table."
+            + log_words([value for own in cell.levels.values() for value in own] for cell in found.levels),
         ),
         "steady_state": ("Steady state by SNIA's rule", f"{STEADY_CAPTION} {steady_words(found.steady)}."),
         "runs": (
             "Rate over time",
             f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
             "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
-            f"interval.{f' {cuts[:1].upper()}{cuts[1:]}; shaded in turn.' if cuts else ''}",
+            f"interval.{course_words(found.runs, 'time')}",
         ),
         "latency": (
             "Latency of the slowest operations",

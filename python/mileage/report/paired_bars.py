@@ -1,8 +1,8 @@
 """One chart for each test: its cells from left to right, in each the bars of both arms, their spread and their runs.
 
 Scope: a bar as the geometric mean of the runs, its whisker as one standard deviation of their logarithms (n - 1), a dot
-as one run. All bars of a chart have one unit and one axis, which starts at zero. Cells that differ in more than one
-property have a panel for each value of the second. Refuses to draw a test without a run.
+as one run. All bars of a chart have one unit and one axis, which starts at zero or is logarithmic (`value_axis`). Cells
+that differ in more than one property have a panel for each value of the second. Refuses to draw a test without a run.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import Axes, aspect_of, axis_title, level_words
 from mileage.report.cell_estimates import error_bar
-from mileage.report.change_grid import ordered_levels, quoted_name
-from mileage.report.theme import BASELINE, CANDIDATE, INK, marks, texts
-from mileage.report.wording import quantity, scale_of, shortened
+from mileage.report.change_grid import ordered_levels
+from mileage.report.legend import Entry, legend, legend_height
+from mileage.report.level_axis import level_axis
+from mileage.report.text_width import fitted
+from mileage.report.theme import BASELINE, CANDIDATE, INK, SMALL_FONT_SIZE, marks
+from mileage.report.value_axis import value_scale
+from mileage.report.wording import quantity, scale_of
 
 WIDTH: Final = 286
 _HEIGHT: Final = 130
 _BAR: Final = 0.36
+_STEM: Final = 0.01
 _PANELS_MAX: Final = 12
 _COLUMNS: Final = 3
 _DOTS_MAX: Final = 12
-_FLAT_LABELS: Final = 6
-"""Levels whose labels have room side by side."""
 _NARROWEST_BAR: Final = 9
 """Pixels from which runs are drawn on a bar."""
 
@@ -46,9 +49,11 @@ def paired_bars(
         place = places.get(cell.cell, {})
         group = ", ".join(f"{name} {place[name]}" for name in axes.columns if name in place)
         groups.setdefault(group, []).append(cell)
-    highest = max(_top(values) for cell in shown for values in (cell.values_baseline, cell.values_candidate))
+    values = [
+        v for cell in shown for own in (cell.values_baseline, cell.values_candidate) for v in _extent(own)
+    ]
     panels = [
-        _panel(f"{test}, {group}" if group else test, test, own, places, axes.row, arms, highest)
+        _panel(f"{test}, {group}" if group else test, test, own, places, axes.row, arms, values)
         for group, own in list(groups.items())[:_PANELS_MAX]
     ]
     return panels[0] if len(panels) == 1 else vega.grid(panels, columns=_COLUMNS, own_scales=True)
@@ -61,10 +66,11 @@ def _panel(
     places: Mapping[str, Mapping[str, str]],
     row: str,
     arms: tuple[str, str],
-    highest: float,
+    values: Sequence[float],
 ) -> vega.Spec:
     metric = cells[0].metric
-    scale = scale_of(metric, [highest])
+    scale = scale_of(metric, [max(values)])
+    y_scale, start, is_log = value_scale(value / scale.per_unit for value in values)
     unit = "operations/s" if aspect_of(test, cells[0].measure) == "metadata" else scale.unit
     level_of = {cell.cell: places.get(cell.cell, {}).get(row, "") for cell in cells}
     levels = ordered_levels(set(level_of.values()))
@@ -76,29 +82,22 @@ def _panel(
             (cell.values_baseline, cell.mean_baseline, BASELINE, arms[0]),
             (cell.values_candidate, cell.mean_candidate, CANDIDATE, arms[1]),
         )
-        for side, (values, mean, colour, arm) in enumerate(sides):
-            if not values:
+        for side, (runs, mean, colour, arm) in enumerate(sides):
+            if not runs:
                 continue
             left = at - _BAR + side * _BAR
-            bars.append(_bar(left, values, mean, colour, scale.per_unit))
-            bars[-1]["title"] = f"{cell.cell}, {arm}: {quantity(metric, mean)}, {len(values)} runs"
-            dots += _dots(left, values, scale.per_unit)
+            bars.append(_bar(left, runs, mean, colour, scale.per_unit))
+            if is_log:
+                middle = bars[-1]["x"]
+                bars[-1] |= {"left": middle - _STEM, "right": middle + _STEM, "zero": start}
+            bars[-1]["title"] = f"{cell.cell}, {arm}: {quantity(metric, mean)}, {len(runs)} runs"
+            dots += _dots(left, runs, scale.per_unit)
     names = [level_words(test, row, level_of[cell.cell]) for cell in order]
     x_scale = vega.scale(domain=[-0.6, len(order) - 0.4], nice=False, zero=False)
-    cases = " : ".join(
-        [*(f"datum.value == {at} ? {quoted_name(name)}" for at, name in enumerate(names)), "''"]
-    )
-    axis = vega.axis(
-        values=list(range(len(order))),
-        labelExpr=cases,
-        title=axis_title(test, row),
-        grid=False,
-        labelOverlap=False,
-        labelAngle=0 if len(order) <= _FLAT_LABELS else -60,
-    )
+    axis = level_axis(names, WIDTH, axis_title(test, row))
     y = vega.channel(
         "value:Q",
-        scale=vega.scale(domain=[0, 1.06 * highest / scale.per_unit or 1.0], nice=False),
+        scale=y_scale,
         axis=vega.axis(title=unit, tickCount=4, format=",.4~r", minExtent=40),
     )
     x = vega.channel("x:Q", scale=x_scale, axis=axis)
@@ -107,23 +106,21 @@ def _panel(
         color=vega.channel("colour:N", scale=None), description="title:N",
     )  # fmt: skip
     layers = [drawn]
+    if is_log:
+        ends = marks(bars).mark("point", filled=True, size=70, opacity=1, aria=False)
+        layers.append(ends.encode(x=x, y=y, color=vega.channel("colour:N", scale=None)))
     if WIDTH * _BAR / (len(order) + 0.2) >= _NARROWEST_BAR:
         points = marks(dots).mark("point", size=9, color=INK, strokeWidth=0.7, opacity=0.7, aria=False)
         layers.append(points.encode(x=x, y=y))
     spread = [bar for bar in bars if bar["spread"]]
     whiskers = marks(spread).mark("rule", color=INK, strokeWidth=1.4, aria=False)
     layers.append(whiskers.encode(x=x, y=vega.channel("bottom:Q"), y2="top:Q"))
-    for at, (arm, colour) in enumerate(zip(arms, (BASELINE, CANDIDATE), strict=True)):
-        place = vega.value(at * WIDTH / 2 + 4)
-        square = marks([{"at": at}]).mark(
-            "point", shape="square", filled=True, size=70, color=colour, opacity=1
-        )
-        words = texts([{"words": arm}], align="left", color=INK, fontSize=11, limit=WIDTH / 2 - 16)
-        layers.append(square.encode(x=place, y=vega.value(-9)))
-        layers.append(words.encode(x=vega.value(at * WIDTH / 2 + 13), y=vega.value(-8), text="words:N"))
-    return vega.layered(
-        layers, width=WIDTH, height=_HEIGHT, title=vega.titled(shortened(title, 44), offset=18)
+    entries = [Entry(arm, colour) for arm, colour in zip(arms, (BASELINE, CANDIDATE), strict=True)]
+    layers += legend(entries, WIDTH)
+    heading = vega.titled(
+        fitted(title, SMALL_FONT_SIZE, WIDTH, bold=True), offset=legend_height(entries, WIDTH)
     )
+    return vega.layered(layers, width=WIDTH, height=_HEIGHT, title=heading)
 
 
 def _bar(
@@ -152,6 +149,6 @@ def _dots(left: float, values: Sequence[float], per_unit: float) -> list[dict[st
     return [{"x": first + at * step, "value": value / per_unit} for at, value in enumerate(shown)]
 
 
-def _top(values: Sequence[float]) -> float:
-    """The end of the whisker or the highest run, whichever is higher."""
-    return max([error_bar(values)[2], *values])
+def _extent(values: Sequence[float]) -> list[float]:
+    """The ends of the whisker, and the runs."""
+    return [*error_bar(values)[1:], *values]

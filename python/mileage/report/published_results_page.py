@@ -116,7 +116,7 @@ def write_published_results(found: PublishedComparison, folder: Directory, *, dr
     folder.write("tables/published.csv", published_results_csv(found).encode())
     charts = pictures(found) if drawn else []
     if charts:
-        write_pictures(charts, f"{found.study} next to {found.source.name}: {sentence(found)}", folder)
+        write_pictures(charts, f"{found.study} next to {found.source.name}", folder, verdict=sentence(found))
     folder.write("report.html", render(found, charts).encode())
 
 

@@ -57,7 +57,7 @@ class SvgFiles(msgspec.Struct, frozen=True, tag=True):
     """An SVG to be made files: with the words around it, and as PNG."""
 
     svg: str
-    head: str
+    where: str
     caption: str
 
 
@@ -76,11 +76,11 @@ def svg_of(chart: vega.Spec, *, name: str, title: str, description: str) -> Futu
     return _pool().submit(lambda: _answer(asked).svg)
 
 
-def files_of(svg: str, *, head: str, caption: str) -> Future[tuple[str, bytes]]:
-    """The drawing with a line or more above it and its caption below it, as SVG and as PNG, soon."""
+def files_of(svg: str, *, where: str, caption: str) -> Future[tuple[str, bytes]]:
+    """The drawing with its title in one line and its caption (`svg.captioned`), as SVG and as PNG, soon."""
 
     def both() -> tuple[str, bytes]:
-        found = _answer(SvgFiles(svg, head, caption))
+        found = _answer(SvgFiles(svg, where, caption))
         return found.svg, found.png
 
     return _pool().submit(both)
@@ -202,7 +202,7 @@ def _made(asked: Drawing | SvgFiles) -> _Drawn:
 
     if isinstance(asked, Drawing):
         return _Drawn(to_svg(asked.chart, name=asked.name, title=asked.title, description=asked.description))
-    svg = captioned(asked.svg, asked.head, asked.caption)
+    svg = captioned(asked.svg, asked.where, asked.caption)
     return _Drawn(svg, to_png(svg))
 
 

@@ -13,7 +13,8 @@ from typing import Final
 from mileage.report import vega
 from mileage.report.evidence import OrderedRun
 from mileage.report.forest_plot import CHANGE_LABEL, change_ticks
-from mileage.report.theme import ARM_COLOURS, MUTED, SMALL_FONT_SIZE, marks, texts
+from mileage.report.legend import Entry, legend
+from mileage.report.theme import ARM_COLOURS, MUTED, marks
 
 RUNS_MIN: Final = 10
 _MOST_POINTS: Final = 600
@@ -55,10 +56,6 @@ def run_order_chart(runs: Sequence[OrderedRun], *, width: int) -> vega.Spec | No
             {"x": run.position, "y": run.ratio} for run in runs[::stride] if run.arm == arm and run.ratio > 0
         ]
         dots = marks(points).mark("point", size=18, color=colour, strokeWidth=1.1, opacity=0.8, aria=False)
-        name = texts(
-            [{"words": f"\N{BLACK SQUARE} {arm}"}], align="left", color=colour, fontSize=SMALL_FONT_SIZE,
-            limit=width / len(arms),
-        )  # fmt: skip
-        place = vega.value(at * width / len(arms))
-        layers += [dots.encode(x=x, y=y), name.encode(x=place, y=vega.value(-9), text="words:N")]
+        layers.append(dots.encode(x=x, y=y))
+    layers += legend([Entry(arm, ARM_COLOURS[at % len(ARM_COLOURS)]) for at, arm in enumerate(arms)], width)
     return vega.layered(layers, width=width, height=_HEIGHT)

@@ -7,12 +7,14 @@ says the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.legend import Entry, legend, legend_height
 from mileage.report.theme import ARM_COLOURS, INK, MUTED, SMALL_FONT_SIZE, marks, texts
+from mileage.report.value_axis import value_scale
 from mileage.report.wording import scale_of
 
 LEVELS_MIN: Final = 3
@@ -51,8 +53,14 @@ def scan_chart(
     within = [mark for mark in landmarks if min(names) <= mark.at <= max(names)]
     rates = _rates(series, names, width, None if known else factor, within)
     if title:
-        rates["title"] = vega.titled(title, offset=18)
+        rates["title"] = vega.titled(title, offset=legend_height(_entries(series), width) + 2)
     return vega.stacked([rates, *([_latencies(series, names, width, factor)] if known else [])], spacing=14)
+
+
+def _entries(series: Mapping[str, object]) -> list[Entry]:
+    """The legend of several scans; a single one needs none."""
+    pairs = zip(series, ARM_COLOURS, strict=False)
+    return [Entry(name, colour) for name, colour in pairs] if len(series) > 1 else []
 
 
 def _x(names: dict[float, str], title: str | None) -> vega.Spec:
@@ -64,7 +72,6 @@ def _x(names: dict[float, str], title: str | None) -> vega.Spec:
         title=title,
         labelExpr=" : ".join([*cases, "''"]),
         labels=title is not None,
-        labelSeparation=6,
     )
     room = (high / low) ** 0.04
     return vega.channel(
@@ -86,11 +93,11 @@ def _rates(
 ) -> vega.Spec:
     shown = [point for own in series.values() for point in own]
     scale = scale_of(shown[0].metric, [point.mean for point in shown])
-    highest = max(point.high or point.mean for point in shown) / scale.per_unit
+    ends = [end for point in shown for end in (point.mean, point.high, point.low) if end is not None]
     x = _x(names, title)
     y = vega.channel(
         "y:Q",
-        scale=vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False),
+        scale=value_scale(end / scale.per_unit for end in ends).scale,
         axis=vega.axis(title=f"rate, {scale.unit}", tickCount=4, format=",.4~r", minExtent=52),
     )
     layers: list[vega.Marks] = _landmarks(landmarks, x)
@@ -110,7 +117,7 @@ def _rates(
             .mark("point", color=colour, filled=True, size=34, opacity=1, aria=False)
             .encode(x=x, y=y),
         ]
-    layers += _legend(list(series), width)
+    layers += legend(_entries(series), width)
     return vega.layered(layers, width=width, height=_HEIGHT)
 
 
@@ -149,19 +156,3 @@ def _latencies(
     note = texts([{"words": "line: p50, dashes: p99"}], align="left", color=INK, fontSize=SMALL_FONT_SIZE)
     layers.append(note.encode(x=vega.value(0), y=vega.value(-7), text="words:N"))
     return vega.layered(layers, width=width, height=_HEIGHT)
-
-
-def _legend(names: Sequence[str], width: int) -> list[vega.Marks]:
-    if len(names) < 2:
-        return []
-    step = width / len(names)
-    return [
-        texts(
-            [{"words": f"\N{BLACK SQUARE} {name}"}],
-            align="left",
-            color=colour,
-            fontSize=SMALL_FONT_SIZE,
-            limit=step - 6,
-        ).encode(x=vega.value(at * step), y=vega.value(-9), text="words:N")
-        for at, (name, colour) in enumerate(zip(names, ARM_COLOURS, strict=False))
-    ]

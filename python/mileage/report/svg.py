@@ -11,7 +11,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from mileage.report import vega
-from mileage.report.text_width import fit_texts
+from mileage.report.text_width import fit_texts, fitted
 from mileage.report.theme import FONT, FONT_SIZE, INK, STYLE
 
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -40,15 +40,16 @@ def to_svg(chart: vega.Spec, *, name: str, title: str, description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def captioned(svg: str, head: str, caption: str) -> str:
-    """The drawing with a line or more above it and its caption below it, on a white ground, for a file of its own."""
+def captioned(svg: str, where: str, caption: str) -> str:
+    """The drawing below one line, its title and `where` it was measured, and above its caption, on a white ground."""
     ET.register_namespace("", _SVG)
     root = ET.fromstring(svg)
     left, top, width, height = (float(number) for number in root.attrib["viewBox"].split())
     width = max(width, _CAPTION_WIDTH_MIN)
-    above, below = (textwrap.wrap(text, int(width / _LETTER)) for text in (head, caption))
-    top -= _LINE * (len(above) + 0.5) if above else 0
-    whole = height + _LINE * (len(above) + len(below) + 1.5)
+    head = fitted(": ".join(filter(None, (title_of(root), where))), FONT_SIZE, width - 8, bold=True)
+    below = textwrap.wrap(caption, int(width / _LETTER))
+    top -= _LINE * 1.5
+    whole = height + _LINE * (len(below) + 2.5)
     root.set("viewBox", f"{left:g} {top:g} {width:g} {whole:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{whole:g}")
@@ -60,14 +61,20 @@ def captioned(svg: str, head: str, caption: str) -> str:
         "fill": "white",
     }
     root.insert(2, ET.Element(f"{{{_SVG}}}rect", ground))
-    lines = [(top + _LINE * (at + 0.9), line, "bold") for at, line in enumerate(above)]
-    start = top + _LINE * (len(above) + 0.5) + height
+    lines = [(top + _LINE * 0.9, head, "bold")]
+    start = top + _LINE * 1.5 + height
     lines += [(start + _LINE * (at + 0.9), line, "normal") for at, line in enumerate(below)]
     for place, line, weight in lines:
         style = {"font-family": FONT, "font-size": f"{FONT_SIZE}px", "font-weight": weight, "fill": INK}
         element = ET.SubElement(root, f"{{{_SVG}}}text", {"x": f"{left + 4:g}", "y": f"{place:g}", **style})
         element.text = line
+    fit_texts(root)
     return ET.tostring(root, encoding="unicode")
+
+
+def title_of(root: ET.Element) -> str:
+    """The title that `to_svg` gave a drawing, for those who do not see it."""
+    return root.findtext(f"{{{_SVG}}}title", "")
 
 
 def to_png(svg: str) -> bytes:

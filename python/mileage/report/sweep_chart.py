@@ -14,6 +14,7 @@ from mileage.report import vega
 from mileage.report.gallery import WHOLE
 from mileage.report.render_pool import files_of, svg_of
 from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.value_axis import value_scale
 from mileage.report.view import cleaned_text
 from mileage.report.wording import scale_of
 
@@ -31,7 +32,7 @@ def sweep_picture(rows: _Rows, factors: Sequence[str], title: str) -> tuple[str,
     over = " and ".join(map(cleaned_text, factors))
     caption = f"Over {over}. Dots: single runs; lines: their geometric means; no interval."
     svg = svg_of(chart, name="sweep", title=cleaned_text(title), description=caption)
-    return files_of(svg.result(), head=cleaned_text(title), caption=caption).result()
+    return files_of(svg.result(), where="", caption=caption).result()
 
 
 def _chart(rows: _Rows, factors: Sequence[str]) -> vega.Spec | None:
@@ -75,12 +76,12 @@ def _panel(
     title: str | None,
 ) -> vega.Spec:
     scale = scale_of(name, [value for _, _, value in values])
-    highest = max(value for _, _, value in values) / scale.per_unit
+    y_scale = value_scale(value / scale.per_unit for _, _, value in values).scale
     axis = vega.axis(title=title, labels=title is not None, labelAngle=-40 if len(places) > 6 else 0)
     x = vega.channel("x:N", scale=vega.scale(domain=list(places)), axis=axis, sort=None)
     y = vega.channel(
         "y:Q",
-        scale=vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False),
+        scale=y_scale,
         axis=vega.axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=52),
     )
     layers: list[vega.Marks] = []

@@ -11,6 +11,8 @@ import re
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from mileage.report.wording import shortened
+
 _WIDTHS: Final = {
     191: "'",
     222: "ijl",
@@ -22,9 +24,11 @@ _WIDTHS: Final = {
     389: "*",
     469: "^",
     500: "Jcksvxyz",
+    549: "±≈≠≤≥",
     556: "#$0123456789?L_abdeghnopqu\N{EN DASH}",
     584: "+<=>~\N{MINUS SIGN}\N{MULTIPLICATION SIGN}",
     576: "\N{MICRO SIGN}",
+    604: "■□●○",
     611: "FTZ",
     667: "&ABEKPSVXY",
     722: "CDHNRUw",
@@ -32,7 +36,8 @@ _WIDTHS: Final = {
     833: "Mm",
     889: "%",
     944: "W",
-    1000: "\N{HORIZONTAL ELLIPSIS}",
+    990: "▲▼◄►",
+    1000: "→←\N{EM DASH}\N{HORIZONTAL ELLIPSIS}",
     1015: "@",
 }
 _WIDTH_OF: Final = {letter: width for width, messages in _WIDTHS.items() for letter in messages}
@@ -48,6 +53,19 @@ def width_px(text: str, font_px: float, *, bold: bool = False) -> float | None:
     if None in widths:
         return None
     return sum(width for width in widths if width) * font_px / 1000 * (_BOLD if bold else 1.0)
+
+
+def room_px(text: str, font_px: float, *, bold: bool = False) -> float:
+    """The width of a text in pixels, letters of unknown width as wide as any."""
+    return sum(width_px(letter, font_px, bold=bold) or font_px for letter in text)
+
+
+def fitted(text: str, font_px: float, room: float, *, bold: bool = False) -> str:
+    """The text as far as it fits into `room` pixels; the middle is cut, since labels differ at the end."""
+    most = len(text)
+    while most > 1 and room_px(shortened(text, most), font_px, bold=bold) > room:
+        most -= 1
+    return shortened(text, most)
 
 
 def fit_texts(root: ET.Element) -> None:

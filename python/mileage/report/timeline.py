@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
@@ -17,6 +18,7 @@ import msgspec
 
 from mileage.report import vega
 from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
+from mileage.report.legend import Entry, legend
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits
 
@@ -52,6 +54,8 @@ class _Row(msgspec.Struct, frozen=True):
     log: bool = False
     zero: bool = True
     steps: bool = False
+    behind: list[tuple[str, _Points]] = []
+    """The thick line of each arm."""
 
 
 def timeline_chart(
@@ -68,7 +72,7 @@ def timeline_chart(
     `counters` are names of those to draw, or whether to draw those of flash. `moved` is how bytes are called on their
     axis: "written".
     """
-    shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
+    shown = _shown(traces)
     if not shown:
         return None
     per_unit, unit = _unit(shown, axis)
@@ -78,6 +82,7 @@ def timeline_chart(
             "rate, MB/s",
             _lines(shown, axis, per_unit, lambda t: _scaled(t.rate_bytes_per_s, 1e6)),
             steps=True,
+            behind=_rates_behind(shown, axis, per_unit),
         )
     ]
     if latency and any(trace.p99_ns for trace in shown):
@@ -91,7 +96,7 @@ def timeline_chart(
     for name in of_flash if isinstance(counters, bool) else counters:
         lines = _lines(shown, axis, per_unit, _counter_of(name))
         if lines:
-            rows.append(_Row(name, lines, zero=name != AMPLIFICATION))
+            rows.append(_Row(name, lines, zero=name != AMPLIFICATION, behind=_several_medians(lines)))
     title = f"{moved}, {unit}" if axis == "bytes" else f"time, {unit}"
     arms = list(dict.fromkeys(trace.arm for trace in shown))
     cuts = _cuts(shown, axis, per_unit)
@@ -102,14 +107,28 @@ def timeline_chart(
     return vega.stacked(panels, spacing=12)
 
 
-def cut_words(traces: Sequence[RunTrace], axis: Axis = "bytes") -> str:
-    """Describe in words where the level changes: "level changes at 2.9 GiB"; empty where it does not."""
-    shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
-    if not shown:
-        return ""
-    per_unit, unit = _unit(shown, axis)
-    cuts = _cuts(shown, axis, per_unit)
-    return "" if not cuts else f"level changes at {', '.join(digits(cut) for cut in cuts)} {unit}"
+def course_words(traces: Sequence[RunTrace], axis: Axis) -> str:
+    """Sentences, after a space, about levels and stalls; nothing of levels where there are too few points to judge."""
+    shown = _shown(traces)
+    kinds = {trace.kind for trace in shown}
+    stalled = [trace.stalled_share for trace in shown if trace.stalled_share]
+    words = ""
+    if shown and (cuts := _cuts(shown, axis, (unit := _unit(shown, axis))[0])):
+        words = f" Level changes at {', '.join(digits(cut) for cut in cuts)} {unit[1]}; shaded in turn."
+    elif kinds == {"flat"} and not stalled:
+        words = " No change of level inside the runs."
+    elif kinds == {"drift"}:
+        words = " The rate drifts without a change of level."
+    if stalled:
+        low, high = (f"{100 * share:.2g}" for share in (min(stalled), max(stalled)))
+        share = low if low == high else f"{low} to {high}"
+        words += f" In {share} % of the time nothing was moved; the rate is drawn as zero there."
+    return words
+
+
+def _shown(traces: Sequence[RunTrace]) -> list[RunTrace]:
+    """The runs that have a rate over time; those that only work on names move nothing."""
+    return [trace for trace in traces if len(trace.rate_bytes_per_s) > 1 and any(trace.rate_bytes_per_s)]
 
 
 def _unit(traces: Sequence[RunTrace], axis: Axis) -> tuple[float, str]:
@@ -155,6 +174,29 @@ def stair_values(line: _Points, places: Any) -> Any:
     return values[np.minimum(np.searchsorted(ends, places, side="left"), len(values) - 1)]
 
 
+def equal_places(moved_bytes: Sequence[Sequence[float]], most: int) -> Any:
+    """An array of places in bytes from 0 to where the shortest run ended, of `most` steps at most.
+
+    Where a run stalled, a step has about four intervals in which something was moved, and so the stalls among them.
+    """
+    import numpy as np
+
+    for moved in moved_bytes:
+        steps = int(np.count_nonzero(np.diff(moved, prepend=0.0)))
+        most = most if steps == len(moved) else max(1, min(most, steps // 4))
+    return np.linspace(0.0, min(moved[-1] for moved in moved_bytes), most + 1)
+
+
+def rates_between(ends_s: Sequence[float], moved_bytes: Sequence[float], places: Any) -> Any:
+    """Bytes per second between neighbours of an array of places in bytes, from 0; a stall counts with its time."""
+    import numpy as np
+
+    count = min(len(ends_s), len(moved_bytes))
+    times = np.interp(places, [0.0, *moved_bytes[:count]], [0.0, *ends_s[:count]])
+    times[0] = 0.0
+    return np.diff(places) / np.diff(times)
+
+
 def _medians(
     lines: Sequence[tuple[str, str, _Points]], *, steps: bool = False
 ) -> list[tuple[str, str, _Points]]:
@@ -177,6 +219,34 @@ def _medians(
             for points in own
         ]
         found.append((arm, "", list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))))
+    return found
+
+
+def _several_medians(
+    lines: Sequence[tuple[str, str, _Points]], *, steps: bool = False
+) -> list[tuple[str, _Points]]:
+    """The median of each arm that has several lines."""
+    counts = Counter(arm for arm, _, _ in lines)
+    several = [line for line in lines if counts[line[0]] > 1]
+    return [(arm, points) for arm, _, points in _medians(several, steps=steps)]
+
+
+def _rates_behind(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> list[tuple[str, _Points]]:
+    """The thick line of each arm's rate, in MB/s; over bytes also of one run, if it has stalls."""
+    if axis == "time":
+        lines = _lines(traces, axis, per_unit, lambda trace: _scaled(trace.rate_bytes_per_s, 1e6))
+        return _several_medians(lines, steps=True)
+    import numpy as np
+
+    found = []
+    for arm in dict.fromkeys(trace.arm for trace in traces):
+        own = [trace for trace in traces if trace.arm == arm]
+        if len(own) == 1 and not own[0].stalled_share:
+            continue
+        places = equal_places([trace.moved_bytes for trace in own], _GRID)
+        rates = np.median([rates_between(t.end_s, t.moved_bytes, places) for t in own], axis=0) / 1e6
+        ends = zip(places[1:].tolist(), rates.tolist(), strict=True)
+        found.append((arm, [(0.0, float(rates[0])), *((at / per_unit, rate) for at, rate in ends)]))
     return found
 
 
@@ -226,10 +296,8 @@ def _panel(
     drawn = [(arm, kind, [(a, max(b, low)) for a, b in points]) for arm, kind, points in row.lines]
     colour = {arm: ARM_COLOURS[at % len(ARM_COLOURS)] for at, arm in enumerate(arms)}
     pale = {arm: PALE_COLOURS[at % len(PALE_COLOURS)] for at, arm in enumerate(arms)}
-    if not any(kind for _, kind, _ in drawn):
-        several = {arm for arm in arms if sum(name == arm for name, _, _ in drawn) > 1}
-        for arm, _, points in _medians([line for line in drawn if line[0] in several], steps=row.steps):
-            layers.append(_line(points, pale[arm], 5.0, steps=row.steps).encode(x=x, y=y))
+    for arm, points in row.behind:
+        layers.append(_line(points, pale[arm], 5.0, steps=row.steps).encode(x=x, y=y))
     for arm, kind, points in drawn:
         start = [(0.0, points[0][1])] if row.steps else []
         thickness = 1.6 if kind else 1.0
@@ -284,17 +352,9 @@ def _shades(
 def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[vega.Marks]:
     """Legend above the panel: the arms in their colours, or the meaning of each dash."""
     kinds = list(dict.fromkeys(kind for _, kind, _ in lines if kind))
-    if not kinds and len(colour) == 1:
-        return []
     if kinds:
         dashes = {"p50": "line", "p99": "dashes", "maximum": "dots"}
-        words = [{"words": ", ".join(f"{dashes[kind]}: {kind}" for kind in kinds), "colour": MUTED}]
-    else:
-        words = [{"words": f"\N{BLACK SQUARE} {arm}", "colour": shade} for arm, shade in colour.items()]
-    step = width / max(len(words), 1)
-    return [
-        texts([word], align="left", color=word["colour"], fontSize=SMALL_FONT_SIZE, limit=step).encode(
-            x=vega.value(at * step), y=vega.value(-9), text="words:N"
-        )
-        for at, word in enumerate(words)
-    ]
+        words = [{"words": ", ".join(f"{dashes[kind]}: {kind}" for kind in kinds)}]
+        note = texts(words, align="left", color=MUTED, fontSize=SMALL_FONT_SIZE)
+        return [note.encode(x=vega.value(0), y=vega.value(-9), text="words:N")]
+    return legend([Entry(*pair) for pair in colour.items()], width) if len(colour) > 1 else []

@@ -2,24 +2,24 @@
 
 Scope: two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
 write amplification below. A value holds for its whole interval, so that a line is a stair. Each cycle is thin, their
-median thick. Refuses two scales in one panel, which
-would invite crossings that mean nothing.
+median thick. A stall, in which nothing is written, has no width on this axis: the thin line falls to zero there, and
+the thick one counts its time. Refuses two scales in one panel, which would invite crossings that mean nothing.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
+from mileage.report.evidence import AMPLIFICATION, RunTrace
 from mileage.report.theme import INK, MEDIAN, PAGE_WIDTH, marks
-from mileage.report.timeline import stair_values
-from mileage.report.view import TortureTrace
+from mileage.report.timeline import equal_places, rates_between, stair_values
 
 _WIDTH: Final = PAGE_WIDTH - 76
 _HEIGHT: Final = 140
 _X_TICKS: Final = 10
 _TICK_PX: Final = 60
 _BYTES: Final = ",.4~r"
-_MOST_POINTS: Final = 300
+_STEPS: Final = 150
 _GIB: Final = 2**30
 _MB: Final = 10**6
 
@@ -27,65 +27,54 @@ _Line = list[tuple[float, float]]
 
 
 def torture_chart(
-    traces: Sequence[TortureTrace], *, capacity_bytes: int | None, width: int = _WIDTH
+    traces: Sequence[RunTrace], *, capacity_bytes: int | None, width: int = _WIDTH
 ) -> vega.Spec | None:
     """Rate and, where counted, write amplification; None where no trace has a point."""
-    rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MB))]
-    amplifications = [
-        line
-        for t in traces
-        if t.write_amplification and (line := _thinned(t.bytes_written, t.write_amplification, 1))
-    ]
+    rates = [_stair(trace, trace.rate_bytes_per_s, _MB) for trace in traces]
+    amplifications = [_stair(t, own, 1) for t in traces if (own := t.counters.get(AMPLIFICATION))]
     if not rates:
         return None
     end = max(line[-1][0] for line in [*rates, *amplifications]) or 1.0
-    below = bool(amplifications)
-    panels = [
-        _panel(rates, "rate, MB/s", end, None if below else capacity_bytes, width, axis=not below, zero=True)
-    ]
-    if below:
-        panels.append(
-            _panel(amplifications, "write amplification", end, capacity_bytes, width, axis=True, zero=False)
-        )
+    bare = vega.axis(labels=False, title=None, ticks=False, tickCount=_ticks(width))
+    axis = _bytes_axis(capacity_bytes, width)
+    above = bare if amplifications else axis
+    panels = [_panel(rates, _median_rate(traces), "rate, MB/s", (end, above), width, zero=True)]
+    if amplifications:
+        median = _median(amplifications)
+        panels.append(_panel(amplifications, median, "write amplification", (end, axis), width, zero=False))
     return vega.stacked(panels, spacing=10)
 
 
 def _panel(
     lines: list[_Line],
+    behind: _Line,
     title: str,
-    end: float,
-    capacity_bytes: int | None,
+    below: tuple[float, vega.Spec],
     width: int,
     *,
-    axis: bool,
     zero: bool,
 ) -> vega.Spec:
+    """`below`: the end of the axis of bytes in GiB, and that axis."""
     values = [v for line in lines for _, v in line]
     top = 1.05 * max(values) or 1.0
     bottom = 0.0 if zero else min(1.0, *values)
-    x = vega.channel(
-        "gib:Q",
-        scale=vega.scale(domain=[0, end], nice=False),
-        axis=_bytes_axis(capacity_bytes, width)
-        if axis
-        else vega.axis(labels=False, title=None, ticks=False, tickCount=_ticks(width)),
-    )
+    end, axis = below
+    x = vega.channel("gib:Q", scale=vega.scale(domain=[0, end], nice=False), axis=axis)
     y = vega.channel(
         "value:Q",
         scale=vega.scale(domain=[bottom, max(top, bottom + 0.1)], nice=False, zero=zero),
         axis=vega.axis(title=title, tickCount=5, minExtent=44),
     )
-    several = len(lines) > 1
-    median = marks(_points(_median(lines))).mark(
+    median = marks(_points(behind)).mark(
         "line", color=MEDIAN, strokeWidth=6, strokeCap="round", interpolate="step-before", aria=False
     )
     cycles = [
         marks(_points(line)).mark(
-            "line", color=INK, strokeWidth=0.8 if several else 1.8, interpolate="step-before", aria=False
+            "line", color=INK, strokeWidth=0.8 if behind else 1.8, interpolate="step-before", aria=False
         )
         for line in lines
     ]
-    drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]
+    drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if behind else cycles)]
     return vega.layered(drawn, width=width, height=_HEIGHT)
 
 
@@ -109,29 +98,31 @@ def _points(line: _Line) -> list[dict[str, Any]]:
     return [{"gib": x, "value": y} for x, y in line]
 
 
-def _thinned(bytes_written: Sequence[float], values: Sequence[float], per_unit: float) -> _Line:
-    """At most 300 points: means of equally many consecutive intervals, at the bytes where the last one ends.
+def _stair(trace: RunTrace, values: Sequence[float], per_unit: float) -> _Line:
+    """The value of each interval at the bytes where it ends; that of the first at the start, too."""
+    places = [at / _GIB for at in trace.moved_bytes]
+    return [(0.0, values[0] / per_unit), *zip(places, (own / per_unit for own in values), strict=True)]
 
-    The first mean stands at the beginning, too. The intervals last equally long, so the mean of their rates is the
-    rate over all of them.
-    """
-    count = min(len(bytes_written), len(values))
-    group = max(1, -(-count // _MOST_POINTS))
-    line: _Line = []
-    for start in range(0, count, group):
-        end = min(start + group, count)
-        mean = sum(values[start:end]) / (end - start)
-        line.append((bytes_written[end - 1] / _GIB, mean / per_unit))
-    return [(0.0, line[0][1]), *line] if line else []
+
+def _median_rate(traces: Sequence[RunTrace]) -> _Line:
+    """The median of the cycles between equal places, as far as the shortest went; empty for one without a stall."""
+    if len(traces) == 1 and not traces[0].stalled_share:
+        return []
+    import numpy as np
+
+    places = equal_places([trace.moved_bytes for trace in traces], _STEPS)
+    across = [rates_between(trace.end_s, trace.moved_bytes, places) for trace in traces]
+    rates = np.median(across, axis=0) / _MB
+    return list(zip((places / _GIB).tolist(), [float(rates[0]), *rates.tolist()], strict=True))
 
 
 def _median(lines: list[_Line]) -> _Line:
-    """The median of the cycles at equal bytes written, as far as the shortest cycle went."""
+    """The median of the cycles at equal bytes written, as far as the shortest cycle went; empty for one cycle."""
     if len(lines) == 1:
-        return lines[0]
+        return []
     import numpy as np
 
     start, end = max(line[0][0] for line in lines), min(line[-1][0] for line in lines)
-    grid = np.linspace(start, max(start, end), _MOST_POINTS // 2)
+    grid = np.linspace(start, max(start, end), _STEPS)
     across = [stair_values(line, grid) for line in lines]
     return list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))

@@ -18,6 +18,7 @@ SCHEMA: Final = "6.4"
 """The version of Vega-Lite that the charts are written in."""
 _TYPES: Final = {"Q": "quantitative", "N": "nominal"}
 _BELOW: Final = ("layer", "concat", "vconcat")
+_APART_PX: Final = 6
 _UNTYPED: Final = ("x2", "y2")
 """Channels that take the type of the channel that they belong to."""
 
@@ -65,8 +66,8 @@ def scale(**options: Any) -> Spec:
 
 
 def axis(**options: Any) -> Spec:
-    """A channel's axis."""
-    return options
+    """A channel's axis. Its labels keep a distance and their places, which the renderer's configuration cannot say."""
+    return {"labelSeparation": _APART_PX, "labelFlush": False, **options}
 
 
 def titled(words: str | Sequence[str], **options: Any) -> Spec:

@@ -14,7 +14,7 @@ from mileage.judge import CellVerdict, Comparison
 from mileage.judge.effects_apart import EffectsApart
 from mileage.judge.published_score import PublishedComparison
 from mileage.judge.standings import CellStandings
-from mileage.report.evidence import Evidence
+from mileage.report.evidence import Evidence, RunTrace
 from mileage.terminal import harmless
 
 CheckState = Literal["ok", "warn", "bad", "unknown"]
@@ -30,22 +30,6 @@ class ValidityCheck(msgspec.Struct, frozen=True):
     state: CheckState
     text: str
     table: list[list[str]] = []
-
-
-class TortureTrace(msgspec.Struct, frozen=True):
-    """The torture of one cycle, one value per interval of equal duration.
-
-    `bytes_written` is cumulative since the torture began, at the interval's end, in bytes and never falling;
-    `rate_bytes_per_s` and `write_amplification` (bytes programmed per byte that the host wrote, 1 or more
-    unless the drive compresses; None where the target has no such counter) belong to the interval that ends
-    there.
-    Lists of unequal length are cut to the shortest.
-    """
-
-    cycle: int
-    bytes_written: list[float]
-    rate_bytes_per_s: list[float]
-    write_amplification: list[float] | None = None
 
 
 class RunShape(msgspec.Struct, frozen=True):
@@ -69,9 +53,10 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     `identity` says what was measured and with what (device, kernel, file system, version, plan hash, seed,
     date), in the order to be shown. `command` repeats the study. `environments` has one (stage, facts) pair
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
-    line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
-    entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves, `explanations`
-    one for each explained difference, the largest first.
+    line separates paragraphs. `torture` has one trace for each cycle and target, of what it wrote. `capacity_bytes`,
+    where known, adds drive writes to the torture's axis. `shapes` has one entry per torture run, `notes` a sentence
+    for each thing that the figures cannot show by themselves, `explanations` one for each explained difference, the
+    largest first.
     `factor` is what the arms are levels of, `standings` all of its levels where there are more than two. `evidence` is
     the data of the pictures other than the verdicts.
     """
@@ -82,7 +67,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     identity: dict[str, str]
     command: str
     comparison: Comparison
-    torture: list[TortureTrace]
+    torture: list[RunTrace]
     environments: list[tuple[str, dict[str, str]]]
     environment_changes: list[str]
     trust: list[ValidityCheck]

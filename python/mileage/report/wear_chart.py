@@ -6,20 +6,18 @@ and the last one right. A target without gauges has no such picture.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.evidence import Wear
+from mileage.report.text_width import fitted
 from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, SMALL_FONT_SIZE, marks, texts
-from mileage.report.wording import shortened
 
 _WIDTH: Final = 150
 _HEIGHT: Final = 110
 _COLUMNS: Final = 5
-_NAME_LENGTH: Final = 27
-_NARROW_LENGTH: Final = 20
+_AXIS_PX: Final = 44
 _MOST_PANELS: Final = 10
 
 
@@ -48,7 +46,7 @@ def _panel(name: str, found: Sequence[Wear], width: int) -> vega.Spec:
     highest = max(end["value"] for end in ends)
     x = vega.channel("x:Q", scale=vega.scale(domain=[-0.3, 1.3], nice=False, zero=False), axis=None)
     scale = vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False)
-    axis = vega.axis(title=None, tickCount=4, format=",.4~r", minExtent=40)
+    axis = vega.axis(title=None, tickCount=4, format=",.4~r", minExtent=_AXIS_PX)
     y = vega.channel("value:Q", scale=scale, axis=axis)
     joined = marks(lines).mark("rule", color=INK, strokeWidth=1.2, aria=False)
     dots = marks(ends).mark("point", filled=True, size=54, opacity=1)
@@ -62,10 +60,6 @@ def _panel(name: str, found: Sequence[Wear], width: int) -> vega.Spec:
         width=width,
         height=_HEIGHT,
         title=vega.titled(
-            textwrap.wrap(
-                shortened(name[:1].upper() + name[1:], 52),
-                _NAME_LENGTH if width == _WIDTH else _NARROW_LENGTH,
-            ),
-            offset=8,
+            fitted(name[:1].upper() + name[1:], SMALL_FONT_SIZE, width + _AXIS_PX, bold=True), offset=8
         ),
     )

@@ -311,6 +311,12 @@ def arithmetic_of(cell: CellVerdict) -> Arithmetic:
     )
 
 
+def shortened_apart(names: Sequence[str], most: int) -> dict[str, str]:
+    """The names `shortened`, with more characters where two would be equal."""
+    found = {name: shortened(name, most) for name in names}
+    return found if len(set(found.values())) == len(found) else shortened_apart(names, most + 1)
+
+
 def arithmetic_percent(cell: CellVerdict) -> str:
     """The difference of the arithmetic means as a change."""
     change = arithmetic_of(cell).change

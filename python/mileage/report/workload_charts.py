@@ -14,12 +14,16 @@ from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import DrawnTest, axes_of, drawn_tests, file_name, grouped_tests
 from mileage.report.change_grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
+from mileage.report.evidence import LevelRuns
+from mileage.report.level_charts import MOST_CELLS, NARROW_BARS, levels_chart
 from mileage.report.paired_bars import paired_bars
+from mileage.report.value_axis import log_words
 from mileage.report.view import StudyView
 from mileage.report.wording import distinct_names
 
 FEW_CELLS: Final = 11
 """Cells that a forest plot shows whole: a map of their changes would repeat it."""
+_CELLS_ALONE: Final = 3
 CHANGE: Final = "_change"
 """End of the name of a test's picture of changes."""
 
@@ -34,31 +38,64 @@ class ChartedTest(NamedTuple):
 
 
 def bar_pictures(view: StudyView) -> list[ChartedTest]:
-    """Both arms of the cells of each test, named as the test's files."""
-    low, high = view.comparison.baseline, view.comparison.candidate
-    arms = distinct_names(low, high)
+    """The cells of each test, named as the test's files: both arms, or all levels where there are more than two."""
     found = []
     for own in drawn_tests(view):
-        places = view.evidence.places
-        chart = paired_bars(own.test, own.cells, places, axes_of(own.cells, places), arms)
-        if chart is not None:
-            found.append(ChartedTest(own.file, chart, f"{own.test} in {low} and {high}", bar_words(view)))
+        made = _all_levels(view, own) if view.standings else _both_arms(view, own)
+        if made is not None:
+            found.append(made)
     return found
 
 
-def bar_words(view: StudyView) -> str:
-    """Explain bars, dots and whiskers."""
+def _both_arms(view: StudyView, own: DrawnTest) -> ChartedTest | None:
+    low, high = view.comparison.baseline, view.comparison.candidate
+    places = view.evidence.places
+    arms = distinct_names(low, high)
+    chart = paired_bars(own.test, own.cells, places, axes_of(own.cells, places), arms)
+    words = bar_words(view, own.cells)
+    return None if chart is None else ChartedTest(own.file, chart, f"{own.test} in {low} and {high}", words)
+
+
+def _all_levels(view: StudyView, own: DrawnTest) -> ChartedTest | None:
+    found = view.evidence
+    cells = {cell.cell for cell in own.cells}
+    levels = [level for level in found.levels if level.cell in cells]
+    chart = levels_chart(levels, baseline=found.baseline_level, factor=view.factor, width=NARROW_BARS)
+    title = f"{own.test}, all levels of {view.factor}"
+    return None if chart is None else ChartedTest(own.file, chart, title, level_bar_words(view, levels))
+
+
+def level_bar_words(view: StudyView, levels: Sequence[LevelRuns]) -> str:
+    """Explain a chart of all levels of these cells."""
+    runs = [len(values) for cell in levels for values in cell.levels.values()]
+    some = f"The first {MOST_CELLS} of {len(levels)} cells. " if len(levels) > MOST_CELLS else ""
+    return (
+        f"{some}Each level of {view.factor or view.evidence.factor or 'level'}: bar, geometric mean; dot, one run "
+        f"(n = {counted_span(runs)} runs each); figure, times that of {view.evidence.baseline_level}. No "
+        f"interval: how sure a difference is stands in the table of all {'levels' if view.standings else 'cells'}."
+        + log_words([value for own in level.levels.values() for value in own] for level in levels)
+    )
+
+
+def bar_words(view: StudyView, cells: Sequence[CellVerdict] = ()) -> str:
+    """Explain bars, dots and whiskers; of a chart of these cells also its axis."""
+    values = [value for cell in cells for value in (*cell.values_baseline, *cell.values_candidate)]
     arm = " of the torture arm" if view.comparison.sham_removed else ""
     n = counted_span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
     return (
         f"Bar: geometric mean of the runs{arm} (n = {n} run{'' if n == '1' else 's'} in each arm); dot: one run, in "
         "their order; whisker: one standard deviation of the runs' logarithms, which is a spread and no interval. "
-        "Every panel starts at zero."
+        f"{log_words([values])[1:] or 'Every panel starts at zero.'}"
     )
 
 
 def stands_alone(view: StudyView, test: DrawnTest) -> bool:
-    """Whether the bars of a test are a single panel, which fits on a page."""
+    """Whether the bars of a test are few enough for a page: a single panel, or three cells at all levels.
+
+    Few cells at all levels are in one picture already.
+    """
+    if view.standings:
+        return len(view.evidence.levels) > MOST_CELLS and len(test.cells) <= _CELLS_ALONE
     return not axes_of(test.cells, view.evidence.places).columns
 
 
@@ -66,9 +103,9 @@ def change_pictures(view: StudyView) -> list[ChartedTest]:
     """The changes of each test in percent; none of few cells, which the forest plot shows each already."""
     if not _is_large(view):
         return []
-    names = {own.test: own.file for own in grouped_tests(view)}
+    names = {(own.aspect, own.test): own.file for own in grouped_tests(view)}
     found: list[ChartedTest] = []
-    for grid, words in _grids(view):
+    for grid, words, aspect in _grids(view):
         kept, left = most_changed(grid.fields)
         if len(kept) < 2:
             continue
@@ -80,7 +117,7 @@ def change_pictures(view: StudyView) -> list[ChartedTest]:
             "too small to matter."
         )
         for test, chart in change_charts(kept, row=grid.row, column=grid.column).items():
-            name = f"{names.get(test) or file_name(test) or 'test'}{CHANGE}"
+            name = f"{names.get((aspect, test)) or file_name(test) or 'test'}{CHANGE}"
             while any(name == other.name for other in found):
                 name = f"{name.removesuffix(CHANGE)}_2{CHANGE}"
             found.append(ChartedTest(name, chart, f"Changes of {test} in percent", caption))
@@ -93,7 +130,7 @@ def map_picture(view: StudyView, *, narrow: bool = False) -> ChartedTest | None:
         return None
     grids: list[Grid] = []
     shown = ""
-    for grid, words in _grids(view):
+    for grid, words, _ in _grids(view):
         kept, left = most_changed(grid.fields)
         grids.append(grid._replace(fields=kept))
         shown = shown or (f"{left}: {words[:1].lower()}{words[1:]}" if left else words)
@@ -117,8 +154,11 @@ def _is_large(view: StudyView) -> bool:
     return len(view.headline) > FEW_CELLS or bool(view.standings)
 
 
-def _grids(view: StudyView) -> list[tuple[Grid, str]]:
-    """The changes of each aspect over two properties of its cells; or those of all levels of a factor."""
+def _grids(view: StudyView) -> list[tuple[Grid, str, str]]:
+    """The changes of each aspect over two properties of its cells; or those of all levels of a factor, of no aspect.
+
+    Each with what its caption begins with.
+    """
     found = view.evidence
     if view.standings and len({place.level for cell in view.standings for place in cell.places}) > 2:
         fields = level_fields(found.levels, found.places, found.baseline_level, _apart(view))
@@ -127,16 +167,16 @@ def _grids(view: StudyView) -> list[tuple[Grid, str]]:
         if len({(field.test, field.row) for field in fields}) == len({field.test for field in fields}):
             # With one cell per test there is nothing to compare but the levels: put these on the axis.
             alone = [replace(field, row=field.column, column="") for field in fields]
-            return [(Grid(alone, view.factor, ""), words)]
-        return [(Grid(fields, "record", view.factor), words)]
+            return [(Grid(alone, view.factor, ""), words, "")]
+        return [(Grid(fields, "record", view.factor), words, "")]
     aspects: dict[str, list[CellVerdict]] = {}
     for own in grouped_tests(view):
         aspects.setdefault(own.aspect, []).extend(own.cells)
     low, high = view.comparison.baseline, view.comparison.candidate
     n = counted_span([min(cell.n_baseline, cell.n_candidate) for cell in view.headline])
     words = f"Change from {low} to {high}, n = {n} runs in each arm"
-    grids = [Grid(*fields_of(cells, found.places)) for cells in aspects.values()]
-    return [(grid, words) for grid in grids if grid.fields]
+    grids = {aspect: Grid(*fields_of(cells, found.places)) for aspect, cells in aspects.items()}
+    return [(grid, words, aspect) for aspect, grid in grids.items() if grid.fields]
 
 
 def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
