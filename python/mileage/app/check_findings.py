@@ -28,9 +28,10 @@ from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
 from mileage.store import MeasuredCell
 from mileage.targets.filesystem import UNKNOWN, look_at
-from mileage.targets.guard import ROOT
+from mileage.targets.guard import ROOT, device_number
 from mileage.targets.io_limits import io_limits
 from mileage.targets.kernel_text import read_word
+from mileage.targets.mounts import read_mounts
 from mileage.targets.profiles import load_profile, profile_name
 from mileage.targets.spec import parse_target
 
@@ -328,14 +329,16 @@ def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iter
 
     `rows`: what the check measured; `sheet`: the data sheet of the drive, where it is known.
     """
-    target = shlex.quote(plan.target)
-    sustained = "the speed once a write cache (SLC) is full, and after hours of writes."
     if plan.facts.capabilities.has_files:
         yield sustained_advice(plan, rows, sheet)
         return
     if plan.study.state.start != "kept":
-        commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
-        yield UntestedProperties(f"{sustained} The plan of such a test, and the test:", commands)
+        target = shlex.quote(plan.target)
+        yield UntestedProperties(
+            "the speed once a write cache (SLC) is full, and after hours of writes. "
+            "The plan of such a test, and the test:",
+            tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run")),
+        )
         return
     path = parse_target(plan.target).name
     if not plan.facts.capabilities.is_block_device:
@@ -345,9 +348,15 @@ def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iter
             (f"mileage check {folder}",),
         )
         return
+    number = device_number(os.stat(path).st_rdev)
+    mounted = [mount.mount_point for mount in read_mounts() if mount.device == number]
     yield UntestedProperties(
-        "writes: they would destroy what is on it. In a directory of the file system on it:",
-        ("mileage check DIRECTORY",),
+        "writes: they would destroy what is on it. "
+        + (
+            "In the file system on it:"
+            if mounted
+            else "Mount a file system of it, and check a directory there."
+        ),
+        tuple(f"mileage check {shlex.quote(place)}" for place in mounted[:1]),
     )
-    run = f"mileage run sustained --target {target} --destroy {shlex.quote(path)}"
-    yield UntestedProperties(f"{sustained} Everything on it would be LOST:", (run,))
+    yield sustained_advice(plan, rows, sheet)

@@ -1,4 +1,4 @@
-"""A `sustained` study that fits a checked directory: the size of its work file, its bytes and its hours.
+"""A `sustained` study that fits a checked directory or device: the size of its work file, its bytes and its hours.
 
 Scope: a cache of one-bit cells (SLC) holds at most the capacity over the bits of a cell, which the data sheet of the
 drive states; the work file has that size, or what fits. Hours are those at the rates that the check measured: a drive
@@ -17,8 +17,9 @@ from mileage.app import study
 from mileage.errors import Refused
 from mileage.model.data_sheet import DISKS, DataSheet
 from mileage.plan import Plan
-from mileage.plan.estimate import bytes_written
+from mileage.plan.estimate import bytes_written, estimate
 from mileage.plan.sizes import duration, format_bytes
+from mileage.targets.spec import parse_target
 
 FILE_BYTES: Final = 8 << 30
 """Size of the work file where the size of the cache is not known."""
@@ -50,21 +51,33 @@ def file_of(free_bytes: int, sheet: DataSheet | None) -> tuple[int, str]:
 
 
 def sustained_advice(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> UntestedProperties:
-    """What a check of a directory cannot show, and the commands that test it, with their bytes and hours."""
+    """What a check of a directory or a device cannot show, and what tests it, with bytes and hours."""
     what = "the speed once a write cache (SLC) is full, and after long writes"
-    size, reason = file_of(plan.facts.free_bytes, sheet)
-    file = f"{size // _GIB}GiB" if size >= _GIB else f"{size // _MIB}MiB"
+    file, path, reason = None, None, "everything on it would be LOST"
+    options = ["sustained", "--target", plan.target]
+    if plan.facts.capabilities.has_files:
+        size, reason = file_of(plan.facts.free_bytes, sheet)
+        file = f"{size // _GIB}GiB" if size >= _GIB else f"{size // _MIB}MiB"
+        options += ["--file", file]
+    else:
+        path = parse_target(plan.target).name
+        options += ["--destroy", path]
     try:
-        wanted = study.plan("sustained", target=plan.target, file=file)
+        wanted = study.plan("sustained", target=plan.target, file=file, destroy=path)
     except Refused as refused:
         return UntestedProperties(f"{what}: the study sustained is refused: {refused.message}", ())
+    if any(row.direction == "write" for row in rows):
+        time = f"{duration(time_s(wanted, rows))} at the rates above, longer where the drive slows down"
+    else:
+        cost = estimate(wanted)
+        time = f"about {duration(cost.time_s)} (assumed: {cost.assumption})"
     words = (
-        f"{what}. Such a test writes {format_bytes(bytes_written(wanted.runs))} at most and takes "
-        f"{duration(time_s(wanted, rows))} at the rates above, longer where the drive slows down; {reason}. "
+        f"{what}. Such a test writes {format_bytes(bytes_written(wanted.runs))} at most and takes {time}; {reason}. "
         "Its plan, and the test:"
     )
-    options = f"sustained --target {shlex.quote(plan.target)} --file {file}"
-    return UntestedProperties(words, tuple(f"mileage {verb} {options}" for verb in ("plan", "run")))
+    return UntestedProperties(
+        words, tuple(f"mileage {verb} {shlex.join(options)}" for verb in ("plan", "run"))
+    )
 
 
 def time_s(wanted: Plan, rows: Sequence[Row]) -> float:

@@ -166,7 +166,7 @@ def _check_options(**options: object) -> None:
     """Raises UsageError for an option of a table that is given without one."""
     given = [name for name, value in options.items() if value is not None]
     if given:
-        page = "; mileage report A B --out NEW writes the page of two studies" if given[0] == "out" else ""
+        page = "; `mileage report A B --out NEW` writes the page of two studies" if given[0] == "out" else ""
         raise click.UsageError(f"--{given[0]} belongs to --table{page}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -214,7 +215,7 @@ def run(
         page_bytes = figures.get("mapping_bytes", figures.get("page_bytes"))
         pages = drive.capacity_bytes // int(page_bytes) if page_bytes else None
         for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
-            click.echo(f"{missed.sentence()} (mileage drive show {name} says why)")
+            click.echo(f"{missed.sentence()} (`mileage drive show {shlex.quote(name)}` says why)")
         if pages and not (state or options["fill"]) and options["workload"].endswith("_write"):
             click.echo(_FRESH)
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)

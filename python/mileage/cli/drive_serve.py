@@ -5,6 +5,7 @@ served.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 from pathlib import Path
@@ -148,7 +149,10 @@ def _print_places(drive: ServedDrive, ledger: Ledger, name: str, nbd: Path | Non
         click.echo(f"device:   as root: {words}")
     if nbd is not None:
         click.echo(f"NBD:      nbd+unix:///?socket={nbd}")
-    click.echo(f"commands: mileage drive control {name} stats|save|age|fault|power-cut|power-on")
+    click.echo(
+        f"commands: `mileage drive control {shlex.quote(str(name))} stats`; "
+        "also save, age, fault, power-cut and power-on"
+    )
     click.echo("Ctrl-C ends it")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -98,7 +99,8 @@ def append(
 
 def _use(history: Path) -> str:
     count = sum(1 for _ in history.iterdir())
-    return f"{count} {'study' if count == 1 else 'studies'} in {history}: mileage compare --history {history} NEW"
+    studies = f"{count} {'study' if count == 1 else 'studies'} in {history}"
+    return f"{studies}: `mileage compare --history {shlex.quote(str(history))} NEW`"
 
 
 def _scope(count: int, every_s: float, asked: MeasurementRequest) -> str:

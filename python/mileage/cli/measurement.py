@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Sequence
 from functools import partial
@@ -82,7 +83,9 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         return
     _print(measured(plan, save), found, given)
     if save is not None and not given["as_json"]:
-        click.echo(f"\nStudy folder: {save} (mileage report, mileage compare)")
+        click.echo(
+            f"\nStudy folder: {save}; to write its page again: mileage report {shlex.quote(str(save))}"
+        )
 
 
 def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:

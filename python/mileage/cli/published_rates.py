@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,8 @@ def rates(
             ", ".join(names),
             "there is no published rate to compare with",
             expected="a drive with a [[rate]]; one with changed figures (KEY=VALUE) is another drive and has none",
-            advice="to try a figure, change it in a copy of the profile: mileage drive show NAME --toml",
+            advice="to try a figure, change it in a copy of the profile: "
+            f"mileage drive show {shlex.quote(names[0].partition(',')[0])} --toml",
             code="missing",
         )
     found = simulated_rates(names, processes=processes)

@@ -368,12 +368,12 @@ FIO: Final = Tool(
             for name, what, instead in (
                 ("rate_min", "Ends a job that is too slow.", "omit it, and look at the rate."),
                 ("ratemin", "Ends a job that is too slow.", "omit it, and look at the rate."),
-                ("write_hist_log", "Writes histograms.", "`mileage measure --save DIR`."),
-                ("read_iolog", "Replays a trace.", "`mileage measure -w trace:FILE`."),
+                ("write_hist_log", "Writes histograms.", "`mileage measure -t TARGET --save DIR`."),
+                ("read_iolog", "Replays a trace.", "`mileage measure -t TARGET -w trace:FILE`."),
                 ("zonemode", "Works on zones.", "a job without zones."),
                 ("steadystate", "Ends at a steady state.", "a study with stop.steady."),
                 ("flow", "Couples jobs.", "rate_iops."),
-                ("latency_target", "Seeks a rate.", "`mileage measure --latency-target p99=1ms`."),
+                ("latency_target", "Seeks a rate.", "`mileage measure -t TARGET --latency-target p99=1ms`."),
             )
         ),
     ),

@@ -6,7 +6,7 @@ from typing import Final
 
 from mileage.dropin.flags import Flag, Tool
 
-_ENGINE: Final = "`mileage measure` has the same workload with --api"
+_ENGINE: Final = "`mileage measure -t TARGET --api mmap --no-direct`"
 
 _SIZES: Final = (
     Flag(
@@ -208,7 +208,7 @@ _CONTENT: Final = (
         "Diagnostic mode: every byte that is read is compared with the written data, inside the time of the read, and "
         "every byte of the files after the tests of a row.",
         trap="this is not random data: each word follows from the previous one, and compressors save 17 to 67 % of it "
-        "(--content incompressible of `mileage measure` cannot be compressed)",
+        "(--content incompressible of measure cannot be compressed)",
     ),
 )
 _REFUSED: Final = (
@@ -219,13 +219,23 @@ _REFUSED: Final = (
         instead="omit it: Mileage always writes from several buffers.",
     ),
     Flag("-W", "Locks the file while it is used.", instead="omit it; no workload here locks."),
-    Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
-    Flag("-Y", "Takes offsets to read from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
-    Flag("-Z", "Mixes mmap with file I/O.", instead=f"{_ENGINE} mmap."),
+    Flag(
+        "-X",
+        "Takes offsets to write from a file.",
+        "FILE",
+        instead="`mileage measure -t TARGET -w trace:FILE`.",
+    ),
+    Flag(
+        "-Y",
+        "Takes offsets to read from a file.",
+        "FILE",
+        instead="`mileage measure -t TARGET -w trace:FILE`.",
+    ),
+    Flag("-Z", "Mixes mmap with file I/O.", instead=f"{_ENGINE}."),
     Flag("-d", "Delays each child's start.", "US", instead="omit it: all children begin at one instant."),
     Flag("-+t", "Measures the network of -+m.", instead="a network benchmark."),
     Flag("-+r", "Opens with O_RSYNC and O_SYNC.", instead="-o; Linux takes O_RSYNC for O_SYNC."),
-    Flag("-+A", "Gives madvise to mappings.", "N", instead=f"{_ENGINE} mmap."),
+    Flag("-+A", "Gives madvise to mappings.", "N", instead=f"{_ENGINE}."),
     Flag("-+N", "Keeps an existing file's length.", instead="omit it: the file is made anew."),
     Flag(
         "-+S",
@@ -235,23 +245,34 @@ _REFUSED: Final = (
     ),
     Flag("-+W", "Shifts the numbers of the children in duplicate data.", "N", instead="omit it."),
     Flag(
-        "-+V", "All children share one file.", instead="`mileage measure --threads N`, which shares one file."
+        "-+V",
+        "All children share one file.",
+        instead="`mileage measure -t TARGET --threads N`, which shares one file.",
     ),
     Flag("-+l", "Locks records.", instead="omit it; no workload here locks."),
-    Flag("-+L", "Locks records of a shared file.", instead="`mileage measure --threads N`, without locks."),
+    Flag(
+        "-+L",
+        "Locks records of a shared file.",
+        instead="`mileage measure -t TARGET --threads N`, without locks.",
+    ),
     Flag("-+X", "Short circuit: no I/O is done.", instead="`mileage measure -t null:`."),
-    Flag("-+b", "Pauses between bursts.", "KB,MS", instead="`mileage measure --burst N --think TIME`."),
+    Flag(
+        "-+b",
+        "Pauses between bursts.",
+        "KB,MS",
+        instead="`mileage measure -t TARGET --burst N --think TIME`.",
+    ),
     Flag("-+E", "Reads a file that IOzone did not make.", instead="-i 1 -f FILE reads any file."),
     Flag("-+F", "Truncates files before the mix.", instead="omit it."),
     Flag("-+K", "Steers the mix by hand.", "N", instead="-+p PERCENT."),
-    Flag("-+O", "Limits the rate.", "OPS", instead="`mileage measure --rate N` or --cap."),
+    Flag("-+O", "Limits the rate.", "OPS", instead="`mileage measure -t TARGET --rate N`, or --cap."),
     Flag("-+T", "Prints time stamps.", instead="the study folder has the time of every run."),
     Flag("-+z", "Writes histograms of latency.", instead="the study folder has them: `mileage report DIR`."),
     Flag(
         "-+c",
         "Sets the controlling machine.",
         "HOST",
-        instead="one `mileage` on each machine and `mileage merge`.",
+        instead="one `mileage run STUDY` on each machine and `mileage merge A B --out DIR`.",
     ),
     Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="omit it."),
     Flag("-+s", "Clients are silent.", instead="omit it."),

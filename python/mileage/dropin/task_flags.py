@@ -244,7 +244,7 @@ METARATES: Final = Tool(
             "-r",
             "Repetitions, of one version.",
             "N",
-            instead="several calls; `mileage import` joins their output.",
+            instead="several calls; `mileage import OUTPUT...` joins their output.",
         ),
         Flag("-h", "Show the flags."),
     ),

@@ -29,7 +29,7 @@ _MARKS: Final = tuple(
         (
             r"\A(?:[ \t]*(?:[#;].*)?\n)*\[[^\]\n]+\][ \t]*\n(?:.*\n)*?[ \t]*(?:rw|readwrite|ioengine|iodepth)[ \t]*=",
             "a job file of fio",
-            "it is a workload and no result: mileage run FILE does it",
+            "it is a workload and no result: `mileage run FILE` does it",
         ),
         (
             r"<TimeSpan>\s*<TestTimeSeconds>",
@@ -84,7 +84,7 @@ _MARKS: Final = tuple(
         (
             r"'TEST SETUP ==",
             "a configuration of IOMeter",
-            "it is a workload and no result: mileage iometer FILE does it",
+            "it is a workload and no result: `mileage iometer FILE -t TARGET` does it",
         ),
         (
             r"^\[run\]\s*\nprocs\s*=",
@@ -104,9 +104,13 @@ _MARKS: Final = tuple(
         (
             r'^[ \t]*(?:name|question|target)\s*=\s*"|^\[\[?stage\]?\]',
             "a study file of Mileage",
-            "it is a plan and no result: mileage run FILE does it",
+            "it is a plan and no result: `mileage run FILE` does it",
         ),
-        (r'^\{"kind":\s*"study"', "the journal of a study folder", "name the folder: mileage report FOLDER"),
+        (
+            r'^\{"kind":\s*"study"',
+            "the journal of a study folder",
+            "name the folder: `mileage report FOLDER`",
+        ),
         (r"\A\s*<(?:!DOCTYPE html|html)", "a page of HTML", "import the file that the tool wrote"),
         (r"\A\s*<\?xml", "XML of a tool that is not known", _NO_READER),
     )

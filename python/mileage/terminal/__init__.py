@@ -9,7 +9,7 @@ count terminal columns rather than characters. `say` writes a report, in colours
 """
 
 from mileage.terminal.ascii_text import ascii_of
-from mileage.terminal.columns import columns_of, cut, padded, wrapped
+from mileage.terminal.columns import columns_of, command_lines, cut, padded, wrapped
 from mileage.terminal.control_characters import harmless, one_line
 from mileage.terminal.streams import beneath, guard_streams, is_coloured
 from mileage.terminal.style import painted, report_width, say
@@ -18,6 +18,7 @@ __all__ = [
     "ascii_of",
     "beneath",
     "columns_of",
+    "command_lines",
     "cut",
     "guard_streams",
     "harmless",
