@@ -122,7 +122,6 @@ def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
     runs = f"{view.runs_total:,} runs, {view.runs_failed or 'none'} failed"
     lines = [
         *wrapped(f"{view.name}: {view.question} {runs}.", width),
-        "",
         *effect_lines(apart, width),
         *[
             line
@@ -133,7 +132,7 @@ def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
         "",
         *wrapped(effects_sentence(apart), width),
     ]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def paragraphs(text: str, width: int = 80) -> str:
