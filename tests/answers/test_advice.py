@@ -35,7 +35,7 @@ NO_ADVICE = {
     "report/published_rates.py: mileage drive rates --page FILE": "how the page was made",
     "report/raw_tests.py: mileage drive raw-tests --page FILE": "how the page was made",
 }
-MARKS = {"": (), "slow": (pytest.mark.slow,), "thorough": (pytest.mark.thorough, pytest.mark.timeout(900))}
+MARKS = {"": (), "slow": (pytest.mark.slow,), "thorough": (pytest.mark.thorough, pytest.mark.timeout(3600))}
 
 
 def test_every_advised_command_has_a_scenario() -> None:

@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -225,3 +226,27 @@ def test_the_rate_of_writing_is_watched(tmp_path: Path) -> None:
     for command in printed(refused):
         with running(command.replace("TARGET", str(tmp_path)), tmp_path, "first sample") as said:
             assert "first sample" in said
+
+
+@pytest.mark.slow
+def test_a_killed_measurement_is_left_out_of_its_history_and_can_be_resumed(tmp_path: Path) -> None:
+    history, new = tmp_path / "my history", tmp_path / "new"
+    for _ in range(3):
+        ask("measure", *DRIVE, "--save", str(history), "--append", cwd=tmp_path)
+    ask("measure", *DRIVE, "--save", str(new), cwd=tmp_path)
+    finished = set(history.iterdir())
+    longer = [word if word != "100" else "200000" for word in DRIVE]
+    command = [sys.executable, "-m", "mileage", "measure", *longer, "--save", str(history), "--append"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not {path.parent for path in history.glob("*/journal.jsonl")} - finished:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    (killed,) = set(history.iterdir()) - finished
+    _, warned = ask_both("compare", "--history", str(history), str(new), cwd=tmp_path)
+    (resume,) = printed(warned)
+    check_printed([resume], "app/multi_study.py: mileage run {}")
+    assert killed.name in resume
+    assert not app.history([str(history), str(new)], warn=lambda _: None).vetoes
+    run_as_printed(resume, tmp_path)
+    assert killed.name not in ask_both("compare", "--history", str(history), str(new), cwd=tmp_path)[1]

@@ -277,7 +277,7 @@ def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: 
 def _history(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     from mileage import app
 
-    gate.conclude(app.history(studies, stage=stage))
+    gate.conclude(app.history(studies, stage=stage, warn=_warn))
 
 
 def _ranking(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
@@ -308,7 +308,7 @@ def _studies(studies: tuple[str, ...], stage: str | None, spread: tuple[str, ...
     gate.conclude(
         app.load(studies[0]).comparison()
         if len(studies) == 1
-        else app.compare(*studies, stage=stage, spread=spread)
+        else app.compare(*studies, stage=stage, spread=spread, warn=_warn)
     )
 
 
