@@ -70,7 +70,6 @@ install: ## build into .venv; afterwards .venv/bin/mileage is the command
 
 demo: install ## build, then ask of a published change on a virtual drive: was it the drive or the host?
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
-	$(call step,running the study drive-or-host on a virtual drive)
 	@$(BIN)/mileage run drive-or-host --out "$(DEMO)"
 
 quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; one to four minutes

@@ -53,6 +53,9 @@ def test_the_demo_prints_what_readme_shows(tmp_path: Path) -> None:
     assert DEMO.strip("\n") in demo, demo
     assert "360 runs" in " ".join(README.split())
     assert "360 runs" in " ".join(demo.split())
+    answer = demo[demo.index("drive-or-host: ") :].splitlines()
+    assert len(answer) <= 30
+    assert max(map(len, answer)) <= 80
 
 
 @pytest.mark.thorough

@@ -27,19 +27,19 @@ def refusal(words: str) -> str:
         (
             "drive run sas-15k --for 2s",
             "the length of a run is set by --passes here (Length of the run: bytes moved, in multiples of --size); "
-            "mileage measure has --for",
+            "measure has --for",
         ),
         ("drive run sas-15k --deph 2", "did you mean --depth?"),
         ("drive run sas-15k --numjobs 2", "the number of outstanding I/Os is set by --depth here"),
         (
             "export q --format markdown",
-            "FORMAT is an argument: mileage export FORMAT DIR, with csv, parquet, json, markdown or raw",
+            "FORMAT is an argument: `mileage export FORMAT DIR`, with csv, parquet, json, markdown or raw",
         ),
         ("import x --format fio", "the layout of the files is set by --layout here"),
         ("report x --format json", "the form of the output is set by --json here"),
-        ("doctor --bs 3", "mileage doctor has --json, --repair"),
+        ("doctor --bs 3", "doctor has --json, --repair"),
         ("run --depth 3", "--verbose; a study sets it in its file"),
-        ("measure --frob", "mileage measure --help lists the options"),
+        ("measure --frob", "`mileage measure --help` lists the options"),
         ("check / --seconds x", "--seconds: 'x' is not a number"),
         ("export xml q", "FORMAT: 'xml' is not one of 'csv', 'parquet', 'json', 'markdown'"),
     ],
@@ -69,8 +69,6 @@ def test_no_answer_names_an_option_that_the_command_lacks() -> None:
             if path == "measure" or f"--{word}" in own:
                 continue
             answer = refusal(f"{path} --{word}")
-            here, _, elsewhere = answer.removeprefix(f"no such option: --{word}").partition(
-                "mileage measure has "
-            )
+            here, _, elsewhere = answer.removeprefix(f"no such option: --{word}").partition("measure has ")
             assert set(re.findall(r"--[a-z-]+", here)) <= own | {"--help"}, answer
             assert {name.lstrip("-") for name in re.findall(r"--[a-z-]+", elsewhere)} <= of_measure, answer

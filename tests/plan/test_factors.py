@@ -265,6 +265,6 @@ def test_a_plan_says_its_factors_its_order_and_what_it_can_see(planned: Callable
     # Two groups of four: t(0.975; 6) + t(0.8; 6) is 2.4469 + 0.9057.
     assert "4 runs of each arm give 80 % power to detect a difference of 2.4 standard deviations" in blocked
     labels = planned(("[compare]", '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n[compare]'))
-    assert "mileage run FOLDER --label kernel=6.1; mileage run FOLDER --label kernel=6.8" in " ".join(
+    assert "`mileage run STUDY --label kernel=6.1`; `mileage run STUDY --label kernel=6.8`" in " ".join(
         describe(labels).split()
     )

@@ -1,11 +1,13 @@
 """Lines are as wide as they look."""
 
 import random
+import shlex
+import subprocess
 import unicodedata
 
 import pytest
 
-from mileage.terminal import columns_of, cut, padded, wrapped
+from mileage.terminal import columns_of, command_lines, cut, padded, wrapped
 
 WORDS = ("a", "of", "longer", "日本語", "e\u0301te\u0301", "x" * 90, "宽" * 50, "👍👍")
 
@@ -42,3 +44,18 @@ def test_a_cut_text_fits_and_says_that_it_was_cut(text: str) -> None:
         assert shown(output) <= width
         assert output == text or output.endswith("…")
         assert shown(padded(text, width)) == width == columns_of(padded(text, width))
+
+
+def test_a_broken_command_is_what_a_shell_reads_as_one() -> None:
+    command = "mileage run 'my arms.toml' --target 'dir:a folder' --seed 3 --label 'kernel=6.1 x'"
+    lines = command_lines(command, 40)
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 40
+    typed = "\n".join(lines).replace("mileage", "printf '%s\\n'", 1)
+    read = subprocess.run(["sh", "-c", typed], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert read == shlex.split(command)[1:]
+    assert command_lines("an 'open quote", 40) == ["  an 'open quote"]
+
+
+def test_a_command_in_backticks_is_not_broken() -> None:
+    assert wrapped("see `mileage run FOLDER` here", 22) == ["see", "`mileage run FOLDER`", "here"]

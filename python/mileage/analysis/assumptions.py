@@ -7,6 +7,7 @@ A drive whose profile cannot be read any more is skipped.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -73,7 +74,7 @@ def assumption_checks(plan: Plan) -> list[ValidityCheck]:
 def missed_rate_notes(plan: Plan) -> list[str]:
     """Published rates that the simulated drives of a plan miss by more than a tenth, one line of text each."""
     return [
-        f"{name}, {missed.sentence()} (mileage drive show {name} says why)"
+        f"{name}, {missed.sentence()} (`mileage drive show {shlex.quote(name)}` says why)"
         for name, profile in _drives(plan).items()
         for missed in _missed(profile, _workloads(plan))
     ]
@@ -156,7 +157,7 @@ def _check(drives: Sequence[str], assumed: str, missed: Sequence[MissedRate]) ->
         if missed
         else ""
     )
-    advice = f"mileage drive show {drives[0]} explains"
+    advice = f"`mileage drive show {shlex.quote(drives[0])}` explains"
     table = [list(MissedRate._fields), *map(list, missed)] if missed else []
     return ValidityCheck("drive model", "warn", f"{whose}: {far}{assumed}{advice}", table)
 

@@ -26,13 +26,14 @@ from mileage.model.data_sheet import DISKS, DataSheet
 from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
-from mileage.plan.estimate import bytes_written
+from mileage.plan.estimate import bytes_written, estimate
 from mileage.plan.sizes import duration, format_bytes
 from mileage.store import MeasuredCell
 from mileage.targets.filesystem import UNKNOWN, look_at
-from mileage.targets.guard import ROOT
+from mileage.targets.guard import ROOT, device_number
 from mileage.targets.io_limits import io_limits
 from mileage.targets.kernel_text import read_word
+from mileage.targets.mounts import read_mounts
 from mileage.targets.profiles import load_profile, profile_name
 from mileage.targets.spec import parse_target
 
@@ -330,14 +331,16 @@ def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iter
 
     `rows`: what the check measured; `sheet`: the data sheet of the drive, where it is known.
     """
-    target = shlex.quote(plan.target)
-    sustained = "the speed once a write cache (SLC) is full, and after hours of writes."
     if plan.facts.capabilities.has_files:
         yield sustained_advice(plan, rows, sheet)
         return
     if plan.study.state.start != "kept":
-        commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
-        yield UntestedProperties(f"{sustained} The plan of such a test, and the test:", commands)
+        target = shlex.quote(plan.target)
+        yield UntestedProperties(
+            "the speed once a write cache (SLC) is full, and after hours of writes. "
+            "The plan of such a test, and the test:",
+            tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run")),
+        )
         return
     path = parse_target(plan.target).name
     if not plan.facts.capabilities.is_block_device:
@@ -347,12 +350,18 @@ def not_tested(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> Iter
             (f"mileage check {folder}",),
         )
         return
+    number = device_number(os.stat(path).st_rdev)
+    mounted = [mount.mount_point for mount in read_mounts() if mount.device == number]
     yield UntestedProperties(
-        "writes: they would destroy what is on it. In a directory of the file system on it:",
-        ("mileage check DIRECTORY",),
+        "writes: they would destroy what is on it. "
+        + (
+            "In the file system on it:"
+            if mounted
+            else "Mount a file system of it, and check a directory there."
+        ),
+        tuple(f"mileage check {shlex.quote(place)}" for place in mounted[:1]),
     )
-    run = f"mileage run sustained --target {target} --destroy {shlex.quote(path)}"
-    yield UntestedProperties(f"{sustained} Everything on it would be LOST:", (run,))
+    yield sustained_advice(plan, rows, sheet)
 
 
 # A `sustained` study that fits a checked directory: the size of its work file, its bytes and its hours.
@@ -391,21 +400,33 @@ def file_of(free_bytes: int, sheet: DataSheet | None) -> tuple[int, str]:
 
 
 def sustained_advice(plan: Plan, rows: Sequence[Row], sheet: DataSheet | None) -> UntestedProperties:
-    """What a check of a directory cannot show, and the commands that test it, with their bytes and hours."""
+    """What a check of a directory or a device cannot show, and what tests it, with bytes and hours."""
     what = "the speed once a write cache (SLC) is full, and after long writes"
-    size, reason = file_of(plan.facts.free_bytes, sheet)
-    file = f"{size // _GIB}GiB" if size >= _GIB else f"{size // _MIB}MiB"
+    file, path, reason = None, None, "everything on it would be LOST"
+    options = ["sustained", "--target", plan.target]
+    if plan.facts.capabilities.has_files:
+        size, reason = file_of(plan.facts.free_bytes, sheet)
+        file = f"{size // _GIB}GiB" if size >= _GIB else f"{size // _MIB}MiB"
+        options += ["--file", file]
+    else:
+        path = parse_target(plan.target).name
+        options += ["--destroy", path]
     try:
-        wanted = study.plan("sustained", target=plan.target, file=file)
+        wanted = study.plan("sustained", target=plan.target, file=file, destroy=path)
     except Refused as refused:
         return UntestedProperties(f"{what}: the study sustained is refused: {refused.message}", ())
+    if any(row.direction == "write" for row in rows):
+        time = f"{duration(time_s(wanted, rows))} at the rates above, longer where the drive slows down"
+    else:
+        cost = estimate(wanted)
+        time = f"about {duration(cost.time_s)} (assumed: {cost.assumption})"
     words = (
-        f"{what}. Such a test writes {format_bytes(bytes_written(wanted.runs))} at most and takes "
-        f"{duration(time_s(wanted, rows))} at the rates above, longer where the drive slows down; {reason}. "
+        f"{what}. Such a test writes {format_bytes(bytes_written(wanted.runs))} at most and takes {time}; {reason}. "
         "Its plan, and the test:"
     )
-    options = f"sustained --target {shlex.quote(plan.target)} --file {file}"
-    return UntestedProperties(words, tuple(f"mileage {verb} {options}" for verb in ("plan", "run")))
+    return UntestedProperties(
+        words, tuple(f"mileage {verb} {shlex.join(options)}" for verb in ("plan", "run"))
+    )
 
 
 def time_s(wanted: Plan, rows: Sequence[Row]) -> float:

@@ -55,7 +55,7 @@ def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
         raise Refused(
             folder,
             "is not a study folder: it has no journal.jsonl",
-            advice="give one that `mileage run` made",
+            advice="give the folder of a study",
             code="not-found",
         )
     content = found.content(around_damage=True)

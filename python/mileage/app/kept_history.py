@@ -1,7 +1,8 @@
 """A kept history: a folder that holds nothing but studies of one target, one for each measurement.
 
 Scope: each study is named by the time at which it began, in UTC, and has a seed that no other has, so that no two
-repeat the same choices. A measurement that does not finish is not kept. `mileage compare --history` reads the folder.
+repeat the same choices. A measurement that does not finish is not kept; one that was killed stays until it is resumed
+or removed, and `mileage compare --history`, which reads the folder, leaves it out and says so.
 Refuses: anything else in the folder, and studies of another target, before anything is written.
 """
 

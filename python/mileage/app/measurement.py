@@ -137,7 +137,7 @@ def _done_in(
     """Do the plan in a new folder: the cells in the order of the plan."""
     names = [] if log is None else _log_names(resolved, log)
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode(), temporary=temporary)
-    do(resolved, folder, destroy, reporter, command=shlex.join(command), always_clean=True)
+    do(resolved, folder, destroy, reporter, command=_repeating(command, place), always_clean=True)
     _copy_logs(folder, names)
     # Imported after the runs: these modules are needed only once there are figures, and would delay the start.
     from mileage.analysis.assumptions import missed_rate_notes
@@ -160,6 +160,15 @@ def _done_in(
     ]
     notes = [*fidelity_notes(resolved), *load_notes(resolved, content)]
     return Measurement(resolved, with_cautions(cells, found), tuple(dict.fromkeys(before)), tuple(notes))
+
+
+def _repeating(command: Sequence[str], folder: Path) -> str:
+    """The command that does it again: without the folder, which exists now."""
+    words = list(command)
+    for at, word in enumerate(words[:-1]):
+        if word in ("--save", "--study") and Path(words[at + 1]) == folder:
+            return shlex.join(words[:at] + words[at + 2 :])
+    return shlex.join(words)
 
 
 def _log_names(resolved: Plan, log: Path) -> list[Path]:

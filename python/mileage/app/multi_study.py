@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from mileage.judge import Comparison, Sample
 from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.judge.sessions import SPREAD_MIN
 from mileage.model.cell_key import alike
+from mileage.model.journal_entries import End
 from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
 from mileage.report.caveat_words import Names, caveat_words
@@ -32,17 +35,19 @@ def compare(
     *,
     stage: str | None = None,
     spread: Sequence[str | StudyResult] = (),
+    warn: Callable[[str], None] = warnings.warn,
 ) -> Comparison:
     """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies: folders, or results.
 
     A folder of studies of one target is a side with the sessions of all of them. `spread`: studies of other sessions,
     which show how much sessions differ, for one session on each side; where the folder of `a` or of `b` lies with
-    others of its target in a folder of their own, these do.
+    others of its target in a folder of their own, these do. `warn` receives a line for each unfinished study of a
+    folder, which is left out.
 
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    sides = _opened(_studies_of(a), stage), _opened(_studies_of(b), stage)
+    sides = _opened(_studies_of(a, warn), stage), _opened(_studies_of(b, warn), stage)
     if len(sides[0]) == len(sides[1]) == 1:
         (first, one), (second, other) = sides[0][0], sides[1][0]
         if first.folder.path.resolve() == second.folder.path.resolve():
@@ -55,21 +60,27 @@ def compare(
                 )
             return stages_answer(first.plan, first.samples(), first, (one, other))
     left, right = _sides(a, b, sides)
-    shows = [one for text in spread for one in _studies_of(text)] or _kept_with(left, right)
+    shows = [one for text in spread for one in _studies_of(text, warn)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
     return answer(left, right, "studies", past=past, by_session=True)
 
 
-def history(studies: Sequence[str | StudyResult], *, stage: str | None = None) -> Comparison:
+def history(
+    studies: Sequence[str | StudyResult],
+    *,
+    stage: str | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+) -> Comparison:
     """Compare the last of some studies with the level that the sessions before it hold.
 
     `studies` are in the order of their dates; a folder of studies stands for all of them. Whether the last one is worse
-    is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts.
+    is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts. `warn` receives a
+    line for each unfinished study of a folder, which is left out.
 
     Raises:
         Refused: fewer than three sessions before the last study, or as `compare`.
     """
-    every = [one for text in studies for one in _studies_of(text)]
+    every = [one for text in studies for one in _studies_of(text, warn)]
     if len(every) < 2:
         raise _too_few(0)
     _check_distinct(every)
@@ -91,18 +102,31 @@ def _too_few(sessions: int) -> Refused:
     )
 
 
-def _studies_of(study: str | StudyResult) -> list[str | StudyResult]:
-    """The studies that FOLDER or FOLDER:STAGE stands for: itself, or all in a folder of studies, by their start."""
+def _studies_of(study: str | StudyResult, warn: Callable[[str], None]) -> list[str | StudyResult]:
+    """The studies that FOLDER or FOLDER:STAGE stands for: itself, or all finished ones of a folder, by their start."""
     if not isinstance(study, str):
         return [study]
     path, colon, named = study.rpartition(":") if not Path(study).exists() else (study, "", "")
     inside = [one for one in sorted(Path(path).glob("*")) if is_study(one)] if path else []
     if not inside or is_study(Path(path)):
         return [study]
-    results = sorted((load(str(one)) for one in inside), key=_started)
+    results = sorted(_finished(inside, warn), key=_started)
     if colon:
         return [f"{one.folder.path}:{named}" for one in results]
     return [*results]
+
+
+def _finished(folders: Sequence[Path], warn: Callable[[str], None]) -> Iterator[StudyResult]:
+    """The studies that came to their end; `warn` receives a line for each that did not, as a killed one."""
+    for folder in folders:
+        result = load(str(folder))
+        if result.content().of_kind(End):
+            yield result
+        else:
+            place = shlex.quote(str(folder))
+            warn(
+                f"Left out: {folder}, not finished; `mileage run {place}` resumes it, `rm -r {place}` removes it"
+            )
 
 
 def _started(result: StudyResult) -> tuple[str, str]:
@@ -179,7 +203,7 @@ def _kept_with(left: AnswerSide, right: AnswerSide) -> list[str | StudyResult]:
     places = [study.folder.path.resolve() for study in sides if study is not None]
     for side, home, excluded in ((left, places[0].parent, places[1]), (right, places[1].parent, places[0])):
         try:
-            found = [load(str(one)) for one in sorted(home.glob("*")) if is_study(one)]
+            found = [*_finished([one for one in sorted(home.glob("*")) if is_study(one)], lambda _: None)]
         except Refused:
             continue
         kept = [result for result in found if result.folder.path.resolve() != excluded]

@@ -25,6 +25,7 @@ from mileage.plan import Plan, Study, TargetFacts, builtin_names, builtin_text, 
 from mileage.plan.estimate import bytes_written
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy
+from mileage.plan.plan_text import label_options
 from mileage.plan.resolver import resolve
 from mileage.plan.scale import scaled
 from mileage.plan.sizes import format_bytes, scale_divisor
@@ -42,7 +43,7 @@ def check_runnable(plan: Plan, folder: StudyFolder) -> None:
         raise Refused(
             folder.path,
             f"was imported from {plan.imported.words}: there is nothing to run",
-            advice="`mileage report` and `mileage compare` read it",
+            advice=f"`mileage report {shlex.quote(str(folder.path))}` writes its page",
             code="unsupported",
         )
 
@@ -134,6 +135,13 @@ class _Changes(NamedTuple):
     scale: str | None = None
     file: str | None = None
     max_write_bytes: int | None = None
+    allow_commands: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The options that allow what is lost and what is run, each after a space."""
+        lost = "" if self.destroy is None else f" --destroy {shlex.quote(self.destroy)}"
+        return f"{lost}{' --allow-commands' if self.allow_commands else ''}"
 
 
 def _planned(study: str, changes: _Changes, resumed: Plan | None = None) -> Plan:
@@ -239,13 +247,11 @@ def run(
     """
     reporter = progress or Silent()
     report_level(report)
-    changes = _Changes(target, quick, seed, destroy, scale, file, max_write_bytes)
-    folder, resolved, choices = _folder_and_plan(
-        study, changes, out, labels or {}, allow_commands=allow_commands, band=band
-    )
+    changes = _Changes(target, quick, seed, destroy, scale, file, max_write_bytes, allow_commands)
+    folder, resolved, choices = _folder_and_plan(study, changes, out, labels or {}, band=band)
     _announce(reporter, folder, resolved)
     part = part_now(resolved, labels or {})
-    here = shlex.quote(str(folder.path))
+    here, allowed = shlex.quote(str(folder.path)), changes.allowed
     try:
         with raise_on_signals(), Band(resolved, choices, folder) as variants:
             left = do(
@@ -253,7 +259,7 @@ def run(
                 folder,
                 destroy,
                 reporter,
-                command=_command(study, resolved, changes),
+                command=_command(study, resolved, changes, part),
                 part=part,
                 accept_change=accept_change,
                 pool=variants.pool,
@@ -262,12 +268,12 @@ def run(
             variants.finish(reporter, result.comparison)
         _report(result, report, reporter)
     except (MileageError, OSError) as error:
-        reporter.note(f"To resume: mileage run {here}{_label_options(part)}")
+        reporter.note(f"To resume: mileage run {here}{label_options(part)}{allowed}")
         if isinstance(error, OSError):
             raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
     for other in left:
-        reporter.note(f"Still to do at {other}: mileage run {here}{_label_options(other)}")
+        reporter.note(f"Still to do at {other}: mileage run {here}{label_options(other)}{allowed}")
     return result
 
 
@@ -306,19 +312,16 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     return remaining_s(resolved, spent_s(content), closed_s(content), lanes=lanes), done, needed
 
 
-def _label_options(part: str) -> str:
-    return "".join(f" --label {shlex.quote(label)}" for label in part.split(", ") if label)
-
-
-def _command(study: str | None, resolved: Plan, changes: _Changes) -> str:
-    """The command that repeats a new study."""
-    parts = ["mileage", "run", study or DEFAULT_STUDY]
+def _command(study: str | None, resolved: Plan, changes: _Changes, part: str) -> str:
+    """The command that repeats a new study, or the part of it."""
+    parts = [study or DEFAULT_STUDY]
     if not any(kind_of(name, factor) == "target" for name, factor in resolved.study.factor.items()):
         parts += ["--target", resolved.target]
     parts += ["--seed", str(resolved.study.seed)]
     parts += ["--scale", changes.scale] if changes.scale else []
     parts += ["--file", changes.file] if changes.file else []
-    return shlex.join(parts + (["--quick"] if changes.quick else []))
+    parts += ["--quick"] if changes.quick else []
+    return f"mileage run {shlex.join(parts)}{label_options(part)}{changes.allowed}"
 
 
 def _folder_and_plan(
@@ -327,7 +330,6 @@ def _folder_and_plan(
     out: Path | str | None,
     labels: Mapping[str, str],
     *,
-    allow_commands: bool,
     band: bool | None,
 ) -> tuple[StudyFolder, Plan, Choices]:
     """The folder to work in, its plan (an unfinished study's own, or a new one) and those of its model band."""
@@ -339,16 +341,16 @@ def _folder_and_plan(
         resolved = _planned(study or DEFAULT_STUDY, changes)
         _refuse_writes(resolved, changes.max_write_bytes)
         part_now(resolved, labels)
-        check_commands(resolved, allowed=allow_commands)
+        check_commands(resolved, allowed=changes.allow_commands)
         choices = choice_plans(resolved, asked=band)
         path = given or _fresh_path(resolved.study.name)
         return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved, choices
     folder = StudyFolder.open(Path(unfinished))
     resolved = load_plan(folder)
     check_runnable(resolved, folder)
-    check_commands(resolved, allowed=allow_commands)
+    check_commands(resolved, allowed=changes.allow_commands)
     _refuse_writes(resolved, changes.max_write_bytes)
-    is_changed = changes._replace(destroy=None, max_write_bytes=None) != _Changes()
+    is_changed = changes._replace(destroy=None, max_write_bytes=None, allow_commands=False) != _Changes()
     if is_changed or (study and study != unfinished and given is not None):
         again = _planned(study or resolved.study.name, changes, resumed=resolved)
         if again.hash != resolved.hash:

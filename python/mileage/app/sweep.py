@@ -8,6 +8,7 @@ What it refuses: targets that are not virtual, whose runs would disturb each oth
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -61,13 +62,10 @@ def sweep(
         RunFailed: a run failed.
     """
     wanted = study_of(study, target)
+    chosen = [] if target is None else ["--target", target]
+    run = f"mileage run {shlex.join([study, *chosen])}"
     if not wanted.factor:
-        raise Refused(
-            study,
-            "has no [factor.NAME] to sweep over",
-            advice="`mileage run` runs it",
-            code="missing",
-        )
+        raise Refused(study, "has no [factor.NAME] to sweep over", advice=f"`{run}` runs it", code="missing")
     settings = [
         setting
         for setting in settings_of(wanted)
@@ -78,7 +76,7 @@ def sweep(
             raise Refused(
                 study,
                 found=f"target {setting.target}",
-                advice="only virtual drives are swept, since others would disturb each other: use `mileage run`",
+                advice=f"only virtual drives are swept, since others would disturb each other: use `{run}`",
                 code="unsupported",
             )
         if setting.labels:

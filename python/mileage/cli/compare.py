@@ -165,7 +165,7 @@ def _check_options(**options: object) -> None:
     """Raises UsageError for an option of a table that is given without one."""
     given = [name for name, value in options.items() if value is not None]
     if given:
-        page = "; mileage report A B --out NEW writes the page of two studies" if given[0] == "out" else ""
+        page = "; `mileage report A B --out NEW` writes the page of two studies" if given[0] == "out" else ""
         raise click.UsageError(f"--{given[0]} belongs to --table{page}")
 
 
@@ -261,7 +261,7 @@ def _workloads(study: str, workloads: tuple[str, str], stage: str | None, gate: 
 def _history(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     from mileage import app
 
-    gate.conclude(app.history(studies, stage=stage))
+    gate.conclude(app.history(studies, stage=stage, warn=_warn))
 
 
 def _ranking(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
@@ -292,7 +292,7 @@ def _studies(studies: tuple[str, ...], stage: str | None, spread: tuple[str, ...
     gate.conclude(
         app.load(studies[0]).comparison()
         if len(studies) == 1
-        else app.compare(*studies, stage=stage, spread=spread)
+        else app.compare(*studies, stage=stage, spread=spread, warn=_warn)
     )
 
 

@@ -141,7 +141,7 @@ def kept_work_files(target: str | None) -> list[Finding]:
     spec = parse_target(with_scheme(target)) if target is not None else None
     if spec is None or not capabilities_of(spec.scheme).has_files:
         return []
-    advice = "resume their studies (mileage run FOLDER), or remove them: rm"
+    advice = "resume their studies (`mileage run FOLDER`), or remove them: rm"
     return [
         Finding("work file", "ok", f"{name} is kept", f"{advice} {shlex.quote(str(Path(spec.name) / name))}")
         for name in left_over_files(Path(spec.name))

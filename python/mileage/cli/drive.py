@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 from collections.abc import Callable
@@ -55,7 +56,8 @@ def rates(
             ", ".join(names),
             "there is no published rate to compare with",
             expected="a drive with a [[rate]]; one with changed figures (KEY=VALUE) is another drive and has none",
-            advice="to try a figure, change it in a copy of the profile: mileage drive show NAME --toml",
+            advice="to try a figure, change it in a copy of the profile: "
+            f"mileage drive show {shlex.quote(names[0].partition(',')[0])} --toml",
             code="missing",
         )
     found = simulated_rates(names, processes=processes)
@@ -323,7 +325,10 @@ def _print_places(drive: ServedDrive, ledger: Ledger, name: str, nbd: Path | Non
         click.echo(f"device:   as root: {words}")
     if nbd is not None:
         click.echo(f"NBD:      nbd+unix:///?socket={nbd}")
-    click.echo(f"commands: mileage drive control {name} stats|save|age|fault|power-cut|power-on")
+    click.echo(
+        f"commands: `mileage drive control {shlex.quote(str(name))} stats`; "
+        "also save, age, fault, power-cut and power-on"
+    )
     click.echo("Ctrl-C ends it")
 
 
@@ -633,7 +638,7 @@ def run(
         page_bytes = figures.get("mapping_bytes", figures.get("page_bytes"))
         pages = drive.capacity_bytes // int(page_bytes) if page_bytes else None
         for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
-            click.echo(f"{missed.sentence()} (mileage drive show {name} says why)")
+            click.echo(f"{missed.sentence()} (`mileage drive show {shlex.quote(name)}` says why)")
         if pages and not (state or options["fill"]) and options["workload"].endswith("_write"):
             click.echo(_FRESH)
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)

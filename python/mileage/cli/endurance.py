@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -597,7 +598,7 @@ def life(writes: str | None, as_json: bool, **given: Any) -> None:
             "--writes",
             "the rate of writing is not known",
             expected='a rate such as "200 GB/day"',
-            advice="mileage endurance watch measures it",
+            advice=f"`mileage endurance watch {shlex.quote(given['target'] or 'TARGET')}` measures it",
             code="missing",
         )
     found = life_of(rating, rate, amplification, wear)

@@ -233,7 +233,7 @@ def _as_argument(argument: click.Argument, context: click.Context) -> str:
     usage = " ".join(context.command.collect_usage_pieces(context)[1:])
     choices = argument.type.choices if isinstance(argument.type, click.Choice) else ()
     values = f", with {', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
-    return f"{argument.make_metavar(context)} is an argument: {context.command_path} {usage}{values}"
+    return f"{argument.make_metavar(context)} is an argument: `{context.command_path} {usage}`{values}"
 
 
 def _same_purpose(word: str, own: set[str], command: click.Command) -> list[str]:
@@ -263,8 +263,8 @@ def _meaning(names: list[str], command: click.Command) -> str:
 
 def _listing(own: set[str], path: str) -> str:
     if not 0 < len(own) <= _LISTED_MAX:
-        return f"{path} --help lists the options"
-    return f"{path} has {', '.join(f'--{name}' for name in sorted(own))}"
+        return f"`{path} --help` lists the options"
+    return f"{path.partition(' ')[2]} has {', '.join(f'--{name}' for name in sorted(own))}"
 
 
 def _elsewhere(word: str, path: str, *, takes_study: bool) -> list[str]:
@@ -273,4 +273,4 @@ def _elsewhere(word: str, path: str, *, takes_study: bool) -> list[str]:
 
     if path.endswith(" measure") or word not in {option.name for option in OPTIONS if option.sets}:
         return []
-    return ["a study sets it in its file"] if takes_study else [f"mileage measure has --{word}"]
+    return ["a study sets it in its file"] if takes_study else [f"measure has --{word}"]

@@ -33,8 +33,8 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
     if show is not None:
         if what != "studies" or folders or as_json:
             raise click.UsageError(
-                "--show prints a study file (mileage list studies --show NAME) or a data sheet "
-                "(mileage list datasheets --show NAME)"
+                "--show prints a study file (`mileage list studies --show NAME`) or a data sheet "
+                "(`mileage list datasheets --show NAME`)"
             )
         from mileage.plan.builtin import builtin_text
 

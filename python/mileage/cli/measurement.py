@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -90,7 +91,9 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         return
     _print(measured(plan, save), found, given)
     if save is not None and not given["as_json"]:
-        click.echo(f"\nStudy folder: {save} (mileage report, mileage compare)")
+        click.echo(
+            f"\nStudy folder: {save}; to write its page again: mileage report {shlex.quote(str(save))}"
+        )
 
 
 def _print(done: Measurement, found: SearchResult | None, given: dict[str, Any]) -> None:
@@ -231,7 +234,8 @@ def append(
 
 def _use(history: Path) -> str:
     count = sum(1 for _ in history.iterdir())
-    return f"{count} {'study' if count == 1 else 'studies'} in {history}: mileage compare --history {history} NEW"
+    studies = f"{count} {'study' if count == 1 else 'studies'} in {history}"
+    return f"{studies}: `mileage compare --history {shlex.quote(str(history))} NEW`"
 
 
 def _scope(count: int, every_s: float, asked: MeasurementRequest) -> str:

@@ -39,14 +39,16 @@ def command(study: Path, file: Path | None, targets: tuple[str, ...], like: str 
 
     write_new_study(study, like=like, targets=[chosen_target(target) for target in targets])
     path = shlex.quote(str(study))
-    click.echo(f"{study} is written. To see its plan: mileage plan {path}. To run it: mileage run {path}")
+    click.echo(f"{study} is written. To see its plan: `mileage plan {path}`. To run it: `mileage run {path}`")
 
 
 def _write_data_sheet(word: Path, file: Path | None, targets: tuple[str, ...], like: str | None) -> None:
     from mileage.app.new_study import write_new_data_sheet
 
     if str(word) != "datasheet":
-        raise click.UsageError(f"found {word} {file}; expected STUDY, or: mileage new datasheet FILE")
+        raise click.UsageError(
+            f"found {word} {file}; expected STUDY, or: mileage new datasheet {shlex.quote(str(file))}"
+        )
     if file is None:
         raise click.UsageError("the file is missing: mileage new datasheet my-drive.toml")
     if targets or like is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -64,7 +65,8 @@ def command(
         raise click.UsageError("--json and --method: one of them; the method is text")
     if len(studies) > 2:
         raise click.UsageError(
-            f"{len(studies)} studies: a report is of one or two; `mileage compare` ranks more"
+            f"{len(studies)} studies: a report is of one or two; "
+            f"`mileage compare {shlex.join(map(str, studies))}` ranks more"
         )
     if datasheet is not None:
         if len(studies) > 1 or method or level or expect is not None:

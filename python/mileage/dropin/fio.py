@@ -56,7 +56,7 @@ def run(given: GivenFlags) -> int:
         _forms(given), terse_version(given)
         return 0
     if given.has("--study"):
-        raise Refused("fio: --study", "is not built", advice="`mileage run --job JOB.fio`", code="not-built")
+        raise Refused("fio: --study", "is not built", advice="`mileage run JOB.fio`", code="not-built")
     forms, version, interval_s = (
         _forms(given),
         terse_version(given),

@@ -291,7 +291,7 @@ class _Words:
             raise Refused(self._tool.name, text, advice="omit it", code="not-built")
         known = [one for flag in self._tool.all_flags for one in flag.spellings]
         near = closest(spelling, known, 0.75) if len(spelling) > 3 else None
-        hint = f"did you mean {near}?" if near else f"see mileage {self._tool.name} --help"
+        hint = f"did you mean {near}?" if near else f"see `mileage {self._tool.name} --help`"
         found = f"{spelling} (in {word})" if word and word != spelling else spelling
         raise self._fault(self._tool.name, f"there is no flag {found}", advice=hint, code="unknown-flag")
 

@@ -9,6 +9,7 @@ no page cache; flags that change a drive.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
 from functools import partial
@@ -246,7 +247,7 @@ def _block_device(device: str) -> Path:
         raise Refused(
             f"hdparm: {device}",
             "is no block device",
-            advice=f"of a file use `mileage measure -t file:{device} -w hdparm.buffered`",
+            advice=f"of a file use `mileage measure -t {shlex.quote(f'file:{device}')} -w hdparm.buffered`",
             code="wrong-kind",
         )
     return path.absolute()

@@ -120,7 +120,7 @@ def _refuse_nothing(given: GivenFlags) -> None:
             "iozone",
             "iozone",
             "no flag was given, with which IOzone itself does nothing",
-            advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help",
+            advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see `mileage iozone --help`",
             code="missing",
         )
 
@@ -202,7 +202,7 @@ def _differences(given: GivenFlags, asked: IozoneRequest) -> list[str]:
             "two to three times where the page cache answers and less where the device is slow: IOzone makes the "
             "expected data anew and compares it inside the time of each read; here none is compared"
         )
-    return [f"{head}, {why}; compare them only with figures of mileage iozone"]
+    return [f"{head}, {why}; compare them only with others of Mileage's iozone"]
 
 
 def _memory_notes(given: GivenFlags, asked: IozoneRequest) -> list[str]:

@@ -63,7 +63,7 @@ def _notes(tests: tuple[str, ...]) -> list[str]:
     return [
         f"{rows}: the rate is higher than mdtest's own, 2.2 to 2.5 times where both were measured. Names are looked up "
         "from the directory of -d, where mdtest looks up all parts of its path for each, and mdtest clears two buffers "
-        "of 4 KiB for each stat; compare this row with rows of mileage mdtest only"
+        "of 4 KiB for each stat; compare this row with rows of Mileage's mdtest only"
     ]
 
 

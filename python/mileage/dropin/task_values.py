@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Final
@@ -50,8 +51,8 @@ def tasks_of(given: GivenFlags) -> int:
         raise Refused(
             given.tool.name,
             f"started {world} times by mpirun",
-            advice="the tasks are processes of one machine that Mileage starts itself: mileage mpirun -np "
-            f"{world} {given.tool.name} ...",
+            advice="the tasks are processes of one machine that Mileage starts itself: "
+            f"mileage mpirun -np {world} {given.tool.name} {shlex.join(given.words)}",
             code="unsupported",
         )
     return number(given, "--tasks", 1, 1, THREADS_MAX)

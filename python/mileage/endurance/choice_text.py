@@ -133,4 +133,4 @@ def _notes(choice: Choice, need: Requirement, terms: Terms) -> Iterator[str]:
             f"Data loss: drives that fail independently, replaced in {terms.repair_h:g} h; without unreadable "
             f"sectors and failures that drives of one batch share.{both if terms.level == '6' else ''}"
         )
-    yield "Rates are quoted ones: measure a drive before you buy many (mileage check)."
+    yield "Rates are quoted ones: measure a drive before you buy many: `mileage check DIR`."

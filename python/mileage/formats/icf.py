@@ -159,7 +159,8 @@ class _Reader:
                     f"{self._path}: line {first_at + 1}",
                     found=f"test type {first[:60]!r}",
                     expected="NORMAL",
-                    advice="settings that go round are measurements of their own: mileage measure --vary",
+                    advice="settings that go round are measurements of their own: "
+                    "mileage measure -t TARGET --vary depth=1,2,4",
                     code="unsupported",
                 )
         elif not (found.workers and self._of_worker(key, values, found.workers[-1])) and not key.startswith(

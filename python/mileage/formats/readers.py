@@ -84,7 +84,7 @@ def read_source(source: Source, layout: str | None = None) -> Result:
     if known is None:
         raise Refused(
             source.path,
-            f"{seems(source)} (what can be read: mileage import --layouts)",
+            f"{seems(source)} (what can be read: `mileage import --layouts`)",
             code="not-understood",
         )
     try:

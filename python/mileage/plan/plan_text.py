@@ -298,6 +298,11 @@ _CHANGES: Final = {
 }
 
 
+def label_options(part: str) -> str:
+    """The options of `mileage run` that choose a part of a study, each after a space."""
+    return "".join(f" --label {shlex.quote(label)}" for label in part.split(", ") if label)
+
+
 def factor_rows(plan: Plan) -> Iterator[tuple[str, str]]:
     """Rows of name and text; none in a study without factors but what it can see."""
     study = plan.study
@@ -313,7 +318,7 @@ def factor_rows(plan: Plan) -> Iterator[tuple[str, str]]:
     if study.aa:
         yield "A/A", f"{study.baseline} is measured twice under two names, as an audit"
     if plan.parts != ("",):
-        parts = [f"mileage run FOLDER --label {part.replace(', ', ' --label ')}" for part in plan.parts]
+        parts = [f"`mileage run STUDY{label_options(part)}`" for part in plan.parts]
         yield "parts", f"{len(parts)}, one at a time: {'; '.join(parts)}"
     if study.state.carryover != "none":
         yield (

@@ -8,6 +8,7 @@ a real device, that have too many runs, or that the target cannot honour.
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -314,10 +315,12 @@ def _memory_refusal(
         written[run.part, run.cycle, run.arm] += run.action.bytes_written
     needed = min(work_bytes, max(written.values(), default=0))
     if needed > facts.free_bytes:
+        profile = study.target.removeprefix("served:").partition("@")[0]
         data, room = sizes.format_bytes(needed), sizes.format_bytes(facts.free_bytes)
         yield Refusal(
             text=f"a cycle writes up to {data} to {study.target}, whose data is in memory, and {room} are free",
-            advice="write less, or measure the loop device of mileage drive serve --data FILE as block:",
+            advice="write less, or measure the loop device of "
+            f"`mileage drive serve {shlex.quote(profile)} --at DIR --data FILE` as block:",
             code=NO_ROOM,
         )
 
@@ -384,7 +387,7 @@ def _refusals(
             code="only-cached",
         )
     if not facts.privileged and (steps := steps_of(study, facts, runs)):
-        more = f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else ""
+        more = f" (and {len(steps) - 1} further steps, which a plan lists)" if len(steps) > 1 else ""
         yield Refusal(
             text=f"needs root to {steps[0].text}",
             advice=f"run it as root, or leave that out{more}",

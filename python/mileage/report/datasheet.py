@@ -86,7 +86,7 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
 def alternative_lines(alternatives: Sequence[Figure], width: int = 100) -> list[str]:
     """Text lines: other plausible values of figures that are not published, each with its reason."""
     lines = [
-        "What figures that are not published may be instead (virtual:NAME,KEY=VALUE; mileage run --band):"
+        "What figures that are not published may be instead (virtual:NAME,KEY=VALUE, or option --band of run):"
     ]
     for name, value, alternative, reason in alternatives:
         text = f"{name}={alternative} instead of {value}: {reason}"
@@ -167,7 +167,7 @@ def _both_rates(rate: Mapping[str, Any]) -> str:
     unit, simulated = _RATE_UNITS[rate["unit"]], rate["simulated"]
     quoted = f"{rate['value']:,.7g} {unit}"
     if simulated is None:
-        return f"{quoted}; not simulated yet (mileage drive rates)"
+        return f"{quoted}; not simulated yet (drive fit --write does it)"
     return f"{quoted}; simulated {simulated:,.7g} {unit} ({simulated / rate['value'] - 1:+.0%})"
 
 

@@ -118,9 +118,9 @@ def effects_sentence(apart: EffectsApart, emphasis: str = "") -> str:
     )
     largest = _largest(counted, lead, published=bool(moved))
     if largest is not None:
-        one, two = (_change(largest.effects[at]) for at in (lead, other))
-        published = "" if largest.published is None else f", published {figure_words(largest.published)}"
-        claim += f": {largest.name} {one} by the {apart.causes[lead]}, {two} by the {apart.causes[other]}{published}"
+        one, two = _change(largest.effects[lead]), _change(largest.effects[other], with_interval=False)
+        claim += f": {largest.name} {one} by the {apart.causes[lead]}, {two} by the {apart.causes[other]}"
+        claim += "" if largest.published is None else f", published {figure_words(largest.published)}"
     still = sum(row.moved and not row.given for row in rows)
     claim += f"; {still} remain{'s' if still == 1 else ''} open" if still else ""
     against = [row for row in rows if row.against]
@@ -146,11 +146,11 @@ def _largest(rows: Sequence[EffectRow], cause: int, *, published: bool) -> Effec
     return max(own, key=lambda row: abs((row.effects[cause].ratio or 1.0) - 1), default=None)  # type: ignore[union-attr]
 
 
-def _change(cell: CellVerdict | None) -> str:
+def _change(cell: CellVerdict | None, *, with_interval: bool = True) -> str:
     """A change with its interval: "-21.9 % (95 % CI -22.0 to -21.8 %)"."""
     if cell is None or cell.ratio is None:
         return "not measured"
-    if cell.ci95 is None:
+    if cell.ci95 is None or not with_interval:
         return plain(percent(cell.ratio))
     ends = interval(cell.ci95, cell.ratio)
     return plain(f"{percent(cell.ratio)} ({'' if cell.ci95[0] == cell.ci95[1] else '95 % CI '}{ends})")
@@ -194,19 +194,16 @@ def cause_words(row: EffectRow, apart: EffectsApart) -> str:
 
 
 def effect_paragraphs(apart: EffectsApart) -> list[str]:
-    """What the last column means, what must be known of the levels, and the limits of the figures."""
-    rows = effect_rows(apart)
+    """What the last column means, what must be known of the levels, the limits of the figures, and their source."""
     found = []
     if apart.published:
-        against = next((apart.causes[row.against[0]] for row in rows if row.against), None)
-        also = f"; not {against}: published as unchanged, but the {against} changes it" if against else ""
-        found.append(
-            f"Cause: its effect alone has the sign and, within a factor of 2, the size; open: none{also}."
-        )
+        against = next((apart.causes[at] for row in effect_rows(apart) for at in row.against), None)
+        also = f"; not {against}: published as unchanged" if against else ""
+        found.append(f"Cause: alone has the sign and, within a factor of 2, the size; open: none{also}.")
     if apart.note:
         found.append(apart.note)
     found += [f"{words[:1].upper()}{words[1:]}." for words in _caveats(apart, veto=False)]
-    return [*found, " ".join(filter(None, (_units(apart.first), source_words(apart))))]
+    return [*found, _units(apart.first), *([source_words(apart)] if apart.published else [])]
 
 
 def _units(effect: Comparison) -> str:
@@ -214,7 +211,7 @@ def _units(effect: Comparison) -> str:
     counted = f"{number} {unit}{'' if number == 1 else 's'} of each arm"
     if unit != "cycle":
         return f"One cycle only, so that nothing shows whether it repeats ({counted})."
-    return f"{counted}{', simulated: intervals say nothing of the model' if effect.simulated else ''}."
+    return f"{counted}{', simulated; no interval covers the model' if effect.simulated else ''}."
 
 
 def source_words(apart: EffectsApart) -> str:
@@ -241,7 +238,9 @@ def effect_lines(apart: EffectsApart, width: int) -> list[str]:
     return [
         *lines,
         "",
-        *wrapped(plain(" ".join(effect_paragraphs(apart))), width),
+        *wrapped(
+            plain(" ".join(text for text in effect_paragraphs(apart) if text != source_words(apart))), width
+        ),
     ]
 
 

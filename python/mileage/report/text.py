@@ -46,7 +46,7 @@ from mileage.report.wording import (
     row_name,
     verdict_words,
 )
-from mileage.terminal import columns_of, cut, padded, wrapped
+from mileage.terminal import columns_of, command_lines, cut, padded, wrapped
 
 _Groups = Sequence[Sequence[CellVerdict]]
 """The cells of a table, those of the headline first."""
@@ -108,7 +108,7 @@ def render_text(view: StudyView, width: int = 80, *, verbose: bool = False) -> s
         [
             *_identity(view, width, verbose=verbose),
             *wrapped("Repeat it:", width),
-            *wrapped(view.command, width, first="  ", indent="  "),
+            *command_lines(view.command, width),
         ],
         wrapped(plain(brief(view.published)), width) if view.published is not None else [],
         wrapped(verdict_sentence(comparison), width),
@@ -122,7 +122,6 @@ def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
     runs = f"{view.runs_total:,} runs, {view.runs_failed or 'none'} failed"
     lines = [
         *wrapped(f"{view.name}: {view.question} {runs}.", width),
-        "",
         *effect_lines(apart, width),
         *[
             line
@@ -133,7 +132,7 @@ def _apart_text(view: StudyView, apart: EffectsApart, width: int) -> str:
         "",
         *wrapped(effects_sentence(apart), width),
     ]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def paragraphs(text: str, width: int = 80) -> str:
@@ -272,7 +271,7 @@ def _table(comparison: Comparison, groups: _Groups, width: int) -> list[str]:
         if left := len(group) - _MOST_ROWS if len(group) > _MOST_ROWS else 0:
             lines += wrapped(
                 f"The {_MOST_ROWS} of {len(group):,} tests that changed most; the other {left:,} are in the page and "
-                "in tables/cells.csv, and `mileage compare --json` prints all.",
+                "in tables/cells.csv, and `mileage compare FOLDER --json` prints all.",
                 width,
             )
     if arithmetic:

@@ -79,7 +79,7 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
             raise Refused(
                 place,
                 "contains no study folder",
-                advice="give study folders that `mileage run` made, or a folder that contains some",
+                advice="give study folders, or a folder that contains some",
                 code="not-found",
             )
         found += below

@@ -139,7 +139,7 @@ class StudyFolder:
             found = (
                 "is not a study folder: it has no plan.json" if os.path.lexists(path) else "does not exist"
             )
-            advice = "give a study folder that `mileage run` made"
+            advice = "give the folder of a study"
             if any(is_study(inside) for inside in path.glob("*")):
                 found, advice = "is a folder of studies", f"give one; {COMPARES_FOLDERS}"
             elif path.is_file():
@@ -195,7 +195,8 @@ class StudyFolder:
     @property
     def without_plan(self) -> str:
         """Advice about a plan that cannot be used."""
-        return f"restore it; `mileage export csv {self.path}` still gives what was measured, without what was judged"
+        export = f"mileage export csv {shlex.quote(str(self.path))}"
+        return f"restore it; `{export}` still gives what was measured, without what was judged"
 
     def decoded_plan(self, kind: type[T]) -> T:
         """The plan, or a part of it. Raises Refused where it cannot be read, or was changed after it was made."""

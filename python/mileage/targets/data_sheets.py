@@ -84,7 +84,7 @@ def _read(path: Path) -> DataSheet:
         raise Refused(
             path,
             "the profile of a virtual drive",
-            expected="a data sheet, which has no `kind`: mileage new datasheet PATH.toml writes one",
+            expected="a data sheet, which has no `kind`: `mileage new datasheet NEW.toml` writes one",
             code="wrong-value",
         )
     try:

@@ -96,7 +96,7 @@ def start_state(name: str) -> Path | None:
         raise Refused(
             f"virtual:{name}",
             f"{path} is no file",
-            expected=f"{STATE}=FILE with a state that mileage drive run or serve wrote with --save",
+            expected=f"{STATE}=FILE with a state that --save of drive run or drive serve wrote",
             code="not-found",
         )
     return Path(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -164,7 +165,7 @@ class ServedName(msgspec.Struct, frozen=True):
             raise Refused(
                 spec,
                 f"{state} is no file",
-                expected="served:PROFILE@STATE with a state that mileage drive serve --save wrote",
+                expected="served:PROFILE@STATE with a state that --save of drive serve wrote",
                 code="not-found",
             )
         return cls(profile, Path(state) if state else None)
@@ -302,10 +303,12 @@ class ServedTarget(LoopTarget):
 def refuse_no_root(spec: TargetSpec) -> None:
     """Raise Refused for somebody who may not attach a loop device."""
     if os.geteuid() != 0 and not may_take_steps():
+        profile = spec.name.partition("@")[0]
         raise Refused(
             spec,
             "a served drive is attached to a loop device, which needs root",
-            advice=f"without it use {spec.name.partition('@')[0]} as virtual:, or mileage drive serve and its file",
+            advice=f"without it use virtual:{profile}, or the file of "
+            f"`mileage drive serve {shlex.quote(profile)} --at DIR`",
             code="needs-root",
         )
 

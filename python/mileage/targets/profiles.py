@@ -344,7 +344,7 @@ def _is_data_sheet(where: str, name: str) -> Refused:
     return Refused(
         where,
         "a data sheet, which has no figures to simulate",
-        expected="a virtual drive (mileage list drives)",
+        expected="a virtual drive, one of `mileage list drives`",
         advice=f"to print it: mileage list datasheets --show {shlex.quote(name)}",
         code="wrong-value",
     )

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import select
+import shlex
 import socket
 import subprocess
 import sys
@@ -339,7 +340,8 @@ def _asked(name: str, command: str, arguments: dict[str, Any]) -> tuple[dict[str
             raise Refused(
                 name,
                 "no drive is served here",
-                advice="mileage drive serve PROFILE --at DIR serves one; as the same user or as root it can be asked",
+                advice=f"`mileage drive serve PROFILE --at {shlex.quote(name)}` serves one; "
+                "as the same user or as root it can be asked",
                 code="not-found",
             ) from error
         try:

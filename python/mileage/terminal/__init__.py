@@ -8,7 +8,7 @@ count terminal columns rather than characters. `say` writes a report, in colours
 `report_width` columns wide.
 """
 
-from mileage.terminal.columns import columns_of, cut, padded, wrapped
+from mileage.terminal.columns import columns_of, command_lines, cut, padded, wrapped
 from mileage.terminal.streams import ascii_of, beneath, guard_streams, harmless, is_coloured, one_line
 from mileage.terminal.style import painted, report_width, say
 
@@ -16,6 +16,7 @@ __all__ = [
     "ascii_of",
     "beneath",
     "columns_of",
+    "command_lines",
     "cut",
     "guard_streams",
     "harmless",

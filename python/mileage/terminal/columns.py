@@ -6,9 +6,12 @@ Scope: wide characters as two columns and combining signs as none. A sign whose 
 
 from __future__ import annotations
 
+import re
+import shlex
 import unicodedata
 
 _ELLIPSIS = "…"
+_COMMAND = re.compile(r"`mileage [^`]*`")
 
 
 def columns_of(text: str) -> int:
@@ -41,8 +44,9 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
     """Lines of at most `width` columns, broken at spaces, within a word only where it is longer than a line.
 
     `first` begins the first line, `indent` the others; both are shorter than `width`. Any white space counts as one
-    space but a no-break space, which holds its words together.
+    space but a no-break space, which holds its words together, as backticks do those of a command.
     """
+    text = _COMMAND.sub(lambda command: command[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
     lines: list[str] = []
     line, empty = first, True
     for word in text.replace("\N{NO-BREAK SPACE}", "\0").split():
@@ -64,6 +68,26 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
         line, empty = line + rest, not rest
     if not empty or not lines:
         lines.append(line if not empty else line.rstrip())
+    return lines
+
+
+def command_lines(command: str, width: int, indent: str = "  ") -> list[str]:
+    """A command in lines that a shell takes as they are: broken between its words, with a backslash at the end.
+
+    A command with a word that is longer than a line, or with an open quote, is broken like a text.
+    """
+    try:
+        words = [shlex.quote(word) for word in shlex.split(command)]
+    except ValueError:
+        words = []
+    if max(map(columns_of, words), default=width) + 2 * len(indent) + 2 > width:
+        return wrapped(command, width, first=indent, indent=indent)
+    lines = [""]
+    for word in words:
+        if lines[-1] and columns_of(f"{lines[-1]} {word}") + 2 > width:
+            lines[-1] += " \\"
+            lines.append(indent)
+        lines[-1] += f" {word}" if lines[-1].strip() else f"{indent}{word}"
     return lines
 
 
