@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import html
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mileage.cli import root
 from tests.house.repository import files, name_of, tree
@@ -74,6 +75,10 @@ def _templates(text: str) -> Iterator[str]:
 
 
 def _texts(path: Path) -> Iterator[str]:
+    if path.parent.name == "tools":
+        # Of the flags of a tool only what to use instead is printed outside of `--help`.
+        yield from _instead(tomllib.loads(path.read_text(encoding="utf-8")))
+        return
     if path.suffix != ".py":
         yield path.read_text(encoding="utf-8")
         return
@@ -84,6 +89,14 @@ def _texts(path: Path) -> Iterator[str]:
             if isinstance(node, ast.JoinedStr) or isinstance(node.value, str):
                 yield constant(node)
             hidden.update(ast.walk(node))
+
+
+def _instead(table: dict[str, Any]) -> Iterator[str]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _instead(value)
+        elif name == "instead":
+            yield value
 
 
 def _documentation(parsed: ast.AST) -> Iterator[ast.AST]:

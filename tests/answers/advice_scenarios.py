@@ -191,9 +191,7 @@ SCENARIOS: Final = (
     Scenario("new datasheet", ("cli/new.py: mileage new datasheet my-drive.toml",)),
     Scenario("new my sheet-2.toml", ("cli/new.py: mileage new datasheet {}",)),
     Scenario("measure --nonsense", ("cli/exit_status.py: {} --help",)),
-    Scenario(
-        "drive rates plain-64gib,program_us=900", ("cli/drive.py: mileage drive show {} --toml",)
-    ),
+    Scenario("drive rates plain-64gib,program_us=900", ("cli/drive.py: mileage drive show {} --toml",)),
     Scenario(
         "report one 'a two' three",
         ("cli/report.py: mileage compare {}",),
@@ -348,7 +346,10 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "iozone -+c host",
-        ("dropin/tools/iozone.toml: mileage run STUDY", "dropin/tools/iozone.toml: mileage merge A B --out DIR"),
+        (
+            "dropin/tools/iozone.toml: mileage run STUDY",
+            "dropin/tools/iozone.toml: mileage merge A B --out DIR",
+        ),
         kernels_apart,
         placeholders={"STUDY": "'my arms.toml' --label kernel=6.1", "A": "A", "B": "B", "DIR": "both"},
     ),

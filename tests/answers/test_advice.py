@@ -30,10 +30,10 @@ NO_ADVICE = {
     "app/sweep.py: mileage sweep": "how a study was made",
     "cli/__init__.py: mileage {}": "the version",
     "dropin/task_tools.py: mileage metarates ...": "begins with mpirun, and needs the other hosts",
-    "report/array_tests.py: mileage drive array-tests --page FILE": "how the page was made",
+    "report/replications.py: mileage drive array-tests --page FILE": "how the page was made",
     "report/published_rates.py: mileage drive fit": "a name",
     "report/published_rates.py: mileage drive rates --page FILE": "how the page was made",
-    "report/raw_tests.py: mileage drive raw-tests --page FILE": "how the page was made",
+    "report/replications.py: mileage drive raw-tests --page FILE": "how the page was made",
 }
 MARKS = {"": (), "slow": (pytest.mark.slow,), "thorough": (pytest.mark.thorough, pytest.mark.timeout(3600))}
 

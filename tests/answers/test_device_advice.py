@@ -107,7 +107,7 @@ def test_a_check_advises_a_sustained_study_that_runs(
 
 def test_the_drive_that_hdparm_is_asked_about_is_examined(loop_device: Path, tmp_path: Path) -> None:
     _, refused = ask_both("hdparm", "-i", str(loop_device), cwd=tmp_path, status=2)
-    check_printed(printed(refused), "dropin/hdparm_flags.py: mileage doctor block:DEVICE")
+    check_printed(printed(refused), "dropin/tools/hdparm.toml: mileage doctor block:DEVICE")
     for command in printed(refused):
         run_as_printed(command, tmp_path, {"DEVICE": str(loop_device)})
 

@@ -33,7 +33,8 @@ def test_a_judge_that_ignores_the_pairs_is_caught(monkeypatch: pytest.MonkeyPatc
     judge = module.compare_arms
     monkeypatch.setattr(module, "compare_arms", all_wrong)
     broken = [share.name for share in selftest(studies=50).shares if not share.kept]
-    assert broken == ["false alarms, one test at 5 %", "95 % intervals that hold the truth"]
+    # Tests of sessions stand on the same function and are caught too.
+    assert {"false alarms, one test at 5 %", "95 % intervals that hold the truth"} <= set(broken)
 
 
 def test_too_few_studies_are_refused() -> None:

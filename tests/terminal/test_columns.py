@@ -54,6 +54,8 @@ def test_a_broken_command_is_what_a_shell_reads_as_one() -> None:
     typed = "\n".join(lines).replace("mileage", "printf '%s\\n'", 1)
     read = subprocess.run(["sh", "-c", typed], capture_output=True, text=True, check=True).stdout.splitlines()
     assert read == shlex.split(command)[1:]
+    long = command_lines(f"mileage report {'x' * 90} --verbose", 40)
+    assert long == ["  mileage report \\", f"    {'x' * 90} \\", "    --verbose"]
     assert command_lines("an 'open quote", 40) == ["  an 'open quote"]
 
 

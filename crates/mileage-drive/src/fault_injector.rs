@@ -24,7 +24,7 @@ pub(crate) struct FaultRecord {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultInjector {
     faults: Faults,
-    /// Instant from which on the device is gone; [`u64::MAX`]: it stays.
+    /// Instant from which on the device has dropped off; [`u64::MAX`]: it stays.
     pub drop_off_ns: u64,
     pub record: FaultRecord,
 }

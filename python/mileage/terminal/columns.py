@@ -74,13 +74,11 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
 def command_lines(command: str, width: int, indent: str = "  ") -> list[str]:
     """A command in lines that a shell takes as they are: broken between its words, with a backslash at the end.
 
-    A command with a word that is longer than a line, or with an open quote, is broken like a text.
+    A word that is longer than a line has a longer line of its own; a command with an open quote is broken like a text.
     """
     try:
         words = [shlex.quote(word) for word in shlex.split(command)]
     except ValueError:
-        words = []
-    if max(map(columns_of, words), default=width) + 2 * len(indent) + 2 > width:
         return wrapped(command, width, first=indent, indent=indent)
     lines = [""]
     for word in words:
