@@ -53,8 +53,8 @@ FIGURES: Final = """\
 ## Figures and tables of the sources
 
 Where each is drawn from the studies above and from `examples/qmul_iozone.toml`, `examples/optane_or_flash.toml` and \
-`examples/slc_cache.toml` (`mileage run STUDY --report full`). `mileage compare STUDY --published NAME --out NEW` draws the published figures \
-next to them, and its table holds each printed cell against ours."""
+`examples/slc_cache.toml` (`mileage run STUDY --report full`). `mileage compare STUDY --published NAME --out NEW` \
+draws the published figures next to them, and its table holds each printed cell against ours."""
 ONE_BY_ONE: Final = """\
 ## One part of the system at a time
 

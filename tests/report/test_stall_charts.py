@@ -13,14 +13,16 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mileage import app
+from mileage.analysis.evidence import course_of
 from mileage.app.result import StudyResult
-from mileage.model.run_record import RunRecord
+from mileage.model.run_record import RunRecord, Series
 from mileage.report import vega
 from mileage.report.gallery import gallery
-from mileage.report.timeline import rates_between
+from mileage.report.timeline import course_words, rates_between
 from mileage.report.view import cleaned
 from mileage.targets.ledger import LEDGER_VARIABLE
 from tests.house.repository import ROOT
@@ -179,3 +181,22 @@ def test_a_stall_counts_with_its_time_where_it_has_no_width() -> None:
     rates = rates_between([1.0, 2.0, 5.0, 6.0], [100.0, 200.0, 200.0, 300.0], [0.0, 150.0, 300.0])
     assert rates.tolist() == [100.0, pytest.approx(150 / 4.5)]
     assert rates_between([2.0, 3.0], [0.0, 90.0], [0.0, 90.0]).tolist() == [30.0]
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        ([900 - 40 * at for at in range(16)], ""),
+        ([500 + at % 2 for at in range(40)], " No change of level inside the runs."),
+        ([900 - 10 * at for at in range(60)], " The rate drifts without a change of level."),
+        ([500] * 20 + [100] * 20, " Level changes at 20.0 seconds; shaded in turn."),
+    ],
+)
+def test_no_change_of_level_is_said_of_a_level_curve_alone(rates: list[int], words: str) -> None:
+    written = [rate * 1_000_000 for rate in rates]
+    series = Series(10**9, [0] * len(rates), written, [100] * len(rates), [0] * len(rates))
+    record = msgspec.structs.replace(RunRecord.idle(len(rates) * 10**9), series=series)
+    trace = course_of(record, {})
+    assert trace is not None
+    assert trace.rate_bytes_per_s == written
+    assert course_words([trace], "time") == words

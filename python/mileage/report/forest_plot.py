@@ -38,7 +38,6 @@ _ROW_HEIGHT: Final = 25
 _TALL_ROW_HEIGHT: Final = 32
 _FEW_ROWS: Final = 7
 _NARROW_WIDTH: Final = 330
-_NARROW_ROW_HEIGHT: Final = 44
 _HEADING_ROW: Final = -1.0
 _CAP: Final = 19
 """Height of an interval's ends: above and below a diamond, so that one narrower than the diamond is seen, too."""
@@ -146,25 +145,45 @@ def narrow_forest_chart(
     return vega.stacked(panels, spacing=26) if panels else None
 
 
+class _NarrowRow(NamedTuple):
+    """Where things stand in a row, in rows from its middle, and how high it is."""
+
+    name: float
+    words: float
+    estimate: float
+    line_top: float
+    height: int
+
+
+_ONE_LINE: Final = _NarrowRow(-0.28, -0.28, 0.12, -0.1, 44)
+_TWO_LINES: Final = _NarrowRow(-0.38, -0.14, 0.18, 0.04, 62)
+"""For names that have no room next to the verdict."""
+
+
 def _narrow(panel: _Panel) -> vega.Spec:
     rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
-    columns = [
-        {
-            **row,
-            "row": row["row"] - 0.28,
-            "words": (said := f"{row['change']}  {row['verdict']}"),
-            "name": fitted(row["name"], 12, panel.width - 10 - room_px(said, 12, bold=True)),
-        }
-        for row in rows
-    ]
+    said = [f"{row['change']}  {row['verdict']}" for row in rows]
+    full = [row_name(cell) for cell in panel.cells]
+    widest = max(
+        room_px(name, 12) + room_px(words, 12, bold=True) for name, words in zip(full, said, strict=True)
+    )
+    place = _ONE_LINE if widest < panel.width - 10 else _TWO_LINES
     y = panel.y()
     colour = vega.channel("colour:N", scale=None)
-    names = texts(columns, align="left", color=INK, fontSize=12).encode(y=y, x=vega.value(0), text="name:N")
-    words = texts(columns, align="right", fontWeight="bold", fontSize=12).encode(
+    above = [
+        {**row, "row": row["row"] + place.name, "name": fitted(name, 12, panel.width)}
+        for row, name in zip(rows, full, strict=True)
+    ]
+    verdicts = [
+        {**row, "row": row["row"] + place.words, "words": words}
+        for row, words in zip(rows, said, strict=True)
+    ]
+    names = texts(above, align="left", color=INK, fontSize=12).encode(y=y, x=vega.value(0), text="name:N")
+    words = texts(verdicts, align="right", fontWeight="bold", fontSize=12).encode(
         y=y, x=vega.value(panel.width), text="words:N", color=colour
     )
-    lowered = [{**row, "row": row["row"] + 0.12} for row in rows]
-    short = [{**row, "top": row["row"] - 0.1} for row in rows]
+    lowered = [{**row, "row": row["row"] + place.estimate} for row in rows]
+    short = [{**row, "top": row["row"] + place.line_top} for row in rows]
     layers = [
         *_ground(short, panel, rule_from="top"),
         # In the row of the estimates: name and verdict stand above it.
@@ -173,7 +192,7 @@ def _narrow(panel: _Panel) -> vega.Spec:
         words,
         *_headings(panel)[:2],
     ]
-    return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
+    return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * place.height)
 
 
 def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool, overlays: Overlays) -> _Panel:
