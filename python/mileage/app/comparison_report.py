@@ -22,7 +22,7 @@ from mileage.model.journal_entries import FailedRun
 from mileage.report import StudyView, ValidityCheck
 from mileage.report.caveat_words import listed
 from mileage.report.evidence import Evidence, Layout
-from mileage.report.sentence import notes_of
+from mileage.report.sentence import notes_of, sides_sentence
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
 from mileage.store.safe_directory import Directory
@@ -47,7 +47,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
     results = [first] if same else [first, second]
     return StudyView(
         name="comparison",
-        question=f"Is {comparison.candidate} faster than {comparison.baseline}?",
+        question=f"Is {comparison.candidate} faster than {comparison.baseline}? {sides_sentence(comparison)}".strip(),
         target=" and ".join(targets),
         identity=_identity(sides),
         command=shlex.join(["mileage", "report", a, b, *(["--stage", stage] if stage else [])]),

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
 from mileage.app.kept_history import is_of
@@ -23,10 +25,13 @@ from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
 from mileage.report.caveat_words import caveat_words
 from mileage.store.study_folder import is_study
+from mileage.targets.filesystem import UNKNOWN
 
 if TYPE_CHECKING:
     from mileage.app.answer_side import AnswerSide
 
+_FILES_NAMED = 2
+"""Files that a sentence names of an import."""
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
 
@@ -68,7 +73,38 @@ def compare(
     left, right = _sides(a, b, sides, stage)
     shows = [one for text in spread for one in _studies_of(text, warn)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
-    return shown(answer(left, right, "studies", past=past, by_session=True))
+    found = answer(left, right, "studies", past=past, by_session=True)
+    return shown(msgspec.structs.replace(found, differs=_differing(left, right)))
+
+
+def _differing(left: AnswerSide, right: AnswerSide) -> tuple[tuple[str, str], ...]:
+    """The facts of two sides that differ, where all studies of a side have the same, each as in a sentence."""
+    one, other = (_facts(side) for side in (left, right))
+    return tuple((one[key], other[key]) for key in one if key in other and one[key] != other[key])
+
+
+def _facts(side: AnswerSide) -> dict[str, str]:
+    """What a side measured, on which system, with which version and when."""
+    found = [dict(_facts_of(part)) for part in side.parts]
+    return {key: text for key, text in found[0].items() if all(one.get(key) == text for one in found)}
+
+
+def _facts_of(side: AnswerSide) -> Iterator[tuple[str, str]]:
+    if side.plan.imported is not None:
+        names = ", ".join(Path(file.path).name for file in side.plan.imported.files[:_FILES_NAMED])
+        yield "target", f"imported from {names}"
+        return
+    yield "target", side.plan.target
+    if side.study is None:
+        return
+    environments = dict(side.study.folder.environments())
+    known = next(iter(environments.values()), None) if environments and not side.plan.virtual else None
+    for key, words in (("target.model", "{}"), ("target.fs_type", "{}"), ("kernel.release", "Linux {}")):
+        if known is not None and (value := known.get(key, UNKNOWN)) != UNKNOWN:
+            yield key, words.format(value)
+    if (head := side.study.content().study) is not None:
+        yield "version", f"mileage {head.mileage}"
+        yield "date", (head.started or "no date")[:16].replace("T", " ")
 
 
 def history(
