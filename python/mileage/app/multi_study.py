@@ -49,7 +49,7 @@ def compare(
     A folder of studies of one target is a side with the sessions of all of them. `spread`: studies of other sessions,
     which show how much sessions differ, for one session on each side; where the folder of `a` or of `b` lies with
     others of its target in a folder of their own, these do. `warn` receives a line for each unfinished study of a
-    folder, which is left out.
+    folder, which is skipped.
 
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
@@ -117,7 +117,7 @@ def history(
 
     `studies` are in the order of their dates; a folder of studies stands for all of them. Whether the last one is worse
     is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts. `warn` receives a
-    line for each unfinished study of a folder, which is left out.
+    line for each unfinished study of a folder, which is skipped.
 
     Raises:
         Refused: fewer than three sessions before the last study, or as `compare`.
@@ -170,7 +170,7 @@ def _finished(folders: Sequence[Path], warn: Callable[[str], None]) -> Iterator[
         else:
             place = shlex.quote(str(folder))
             warn(
-                f"Left out: {folder}, not finished; `mileage run {place}` resumes it, `rm -r {place}` removes it"
+                f"Skipped: {folder}, not finished; `mileage run {place}` resumes it, `rm -r {place}` removes it"
             )
 
 
