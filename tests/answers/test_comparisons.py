@@ -172,3 +172,23 @@ def test_a_history_finds_the_night_of_the_change(tmp_path: Path) -> None:
     assert re.search(r"changed by [-−](29|3[01])\.\d% from night-6 on", found), found
     assert found.count(" changed by ") == 1
     assert "one session of four runs against five sessions of four runs" in found.lower()
+
+
+def test_sides_are_named_by_what_differs_and_a_simulation_is_called_one(tmp_path: Path) -> None:
+    """What are these two folders, whose names say nothing?
+
+    Truth: the drives that were simulated; both, so that the first sentence of the text and of the page says it.
+    """
+    drives = {"n00": "virtual:plain-64gib", "n01": "virtual:plain-64gib,program_us=900"}
+    for name, drive in drives.items():
+        ask("measure", "-t", drive, "--operations", "300", "--repeat", "3", "--save", name, cwd=tmp_path)
+    said = ask("compare", "n00", "n01", cwd=tmp_path)
+    assert "simulation" in said.partition(". ")[0]
+    sides = " ".join(said.split("\n\n")[1].split())
+    for name, drive in drives.items():
+        assert re.search(rf"{name}:measure: {re.escape(drive)}[;.,]", sides), sides
+    ask("report", "n00", "n01", "--out", "both", cwd=tmp_path)
+    page = (tmp_path / "both" / "report.html").read_text()
+    verdict = re.search(r'<p class="verdict[^"]*">(.*?)</p>', page, re.DOTALL)
+    assert verdict is not None
+    assert "simulation" in verdict[1].partition(". ")[0]

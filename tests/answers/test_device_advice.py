@@ -229,7 +229,7 @@ def test_the_rate_of_writing_is_watched(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_measurement_is_left_out_of_its_history_and_can_be_resumed(tmp_path: Path) -> None:
+def test_a_killed_measurement_is_skipped_in_its_history_and_can_be_resumed(tmp_path: Path) -> None:
     history, new = tmp_path / "my history", tmp_path / "new"
     for _ in range(3):
         ask("measure", *DRIVE, "--save", str(history), "--append", cwd=tmp_path)

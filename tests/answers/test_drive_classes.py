@@ -105,6 +105,6 @@ def test_a_verdict_names_the_assumptions_that_it_depends_on(compared: tuple[Path
         profile = tomllib.loads((DRIVES / f"{name}.toml").read_text(encoding="utf-8"))
         pace = profile["gc_pace"]
         suppose(pace["confidence"] == "assumed", f"{name} does not know its pace: {pace}")
-        output = re.search(rf"drive model\s+{name}: .*?explains", words)
+        output = re.search(rf"drive model\s+{name}: .*?(?=\[)", words)
         assert output, printed
         assert f"gc_pace {pace['value']} (assumed)" in output[0]

@@ -117,7 +117,7 @@ def test_two_drives_side_by_side() -> None:
     assert "A: This virtual drive reads" in text
     assert "B: This virtual drive reads" in text
     assert "in turn on A and B" in text
-    assert "Drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
+    assert "In this simulation drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
     assert "Five paired blocks." in flat(text)
     # What is true of both is printed once.
     own, _, shared = text.partition("\nA and B:\n")

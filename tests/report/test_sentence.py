@@ -118,7 +118,7 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(FASTER, SLOWER, candidate="rested"),
-            "In stage rested this drive is 43 % slower than in stage before (95 % CI 41--45 %) "
+            "In the stage named rested this drive is 43 % slower than in the stage named before (95 % CI 41--45 %) "
             "at iops.random_write 4 KiB, but 6.4 % faster (95 % CI 4.1--8.4 %) at throughput.read 1 MiB; "
             "slower in 1 of 2 tests, faster in 1. "
             "Three repetitions of the whole experiment, less the change of an idle control.",
@@ -135,8 +135,8 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(SAME, SAME, msgspec.structs.replace(SAME, relevance=0.05, metric="rate_bytes_per_s")),
-            "After the stress this drive is as fast as before (all 3 tests within 2 or 5 %). Three repetitions of"
-            " the whole experiment, less the change of an idle control.",
+            "After the stress this drive is as fast as before (within 5 % in 1 of 3 tests, within 2 % in 2). "
+            "Three repetitions of the whole experiment, less the change of an idle control.",
         ),
         (
             comparison(SAME, SAME, sham_removed=False),

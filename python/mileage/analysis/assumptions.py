@@ -152,14 +152,14 @@ def _check(drives: Sequence[str], assumed: str, missed: Sequence[MissedRate]) ->
     from mileage.report.datasheet import MissedRate
 
     whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
-    far = (
-        f"the simulated rates are off the published ones by up to {missed[0].off} ({missed[0].workload}); "
-        if missed
-        else ""
-    )
-    advice = f"`mileage drive show {shlex.quote(drives[0])}` explains"
+    clauses = [assumed] if assumed else []
+    if missed:
+        most = f"{missed[0].off} ({missed[0].workload})"
+        clauses.insert(0, f"the simulated rates are off the published ones by up to {most}")
+    # The text of a study has the first clause only.
+    clauses[:1] = [", as ".join([*clauses[:1], f"`mileage drive show {shlex.quote(drives[0])}` explains"])]
     table = [list(MissedRate._fields), *map(list, missed)] if missed else []
-    return ValidityCheck("drive model", "warn", f"{whose}: {far}{assumed}{advice}", table)
+    return ValidityCheck("drive model", "warn", f"{whose}: {'; '.join(clauses)}", table)
 
 
 def _missed(profile: str, workloads: set[str]) -> tuple[MissedRate, ...]:
@@ -180,4 +180,4 @@ def _assumed(profile: str, weighed: Iterable[str]) -> str:
     listed = ", ".join(
         f"{key} {figures[key][0]} ({confidence_word(figures[key][1])})" for key in open_ones[:NAMED_MAX]
     )
-    return f"not published, and the result depends on them: {listed}; " if listed else ""
+    return f"not published, and the result depends on them: {listed}" if listed else ""

@@ -210,7 +210,7 @@ def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Va
     text = (
         f"{which} consumed a stock of erased blocks ({cell}: erased only {share:.0%} of what it programmed)"
     )
-    return [ValidityCheck("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
+    return [ValidityCheck("erased blocks", "warn", f"{text}: these are rates of a fresh drive, so {REMEDY}")]
 
 
 def measured_stages(plan: Plan) -> list[str]:

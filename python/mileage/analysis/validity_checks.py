@@ -58,7 +58,7 @@ def checks_of(
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
     repeated = plan.study.cycles >= 3 or blocks >= 5
     few = comparison.descriptive and comparison.kind == "stages"
-    more = ", holds for this device and this cycle; 3 cycles or more show whether it repeats" if few else ""
+    more = ", of this device only: 3 cycles or more show whether it repeats" if few else ""
     checks = [
         ValidityCheck("design", "ok" if repeated else "warn", design_words(comparison) + more),
         ValidityCheck(

@@ -26,7 +26,7 @@ from mileage.report import StudyView, ValidityCheck, render_html, write_figures
 from mileage.report.caveat_words import listed
 from mileage.report.difference_tables import write_differences
 from mileage.report.evidence import Evidence, Layout
-from mileage.report.sentence import notes_of
+from mileage.report.sentence import notes_of, sides_sentence
 from mileage.report.tables import write_tables
 from mileage.report.view import CheckState
 from mileage.store.environment import diff
@@ -52,7 +52,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
     results = [first] if same else [first, second]
     return StudyView(
         name="comparison",
-        question=f"Is {comparison.candidate} faster than {comparison.baseline}?",
+        question=f"Is {comparison.candidate} faster than {comparison.baseline}? {sides_sentence(comparison)}".strip(),
         target=" and ".join(targets),
         identity=_identity(sides),
         command=shlex.join(["mileage", "report", a, b, *(["--stage", stage] if stage else [])]),

@@ -2,7 +2,7 @@
 
 Scope: each study is named by the time at which it began, in UTC, and has a seed that no other has, so that no two
 repeat the same choices. A measurement that does not finish is not kept; one that was killed stays until it is resumed
-or removed, and `mileage compare --history`, which reads the folder, leaves it out and says so.
+or removed, and `mileage compare --history`, which reads the folder, skips it and says so.
 Refuses: anything else in the folder, and studies of another target, before anything is written.
 """
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from mileage.analysis.device_class import short_classes
 from mileage.analysis.setting_differences import setting_differences
 from mileage.app.answer import answer, stages_answer, workloads_answer
@@ -24,7 +26,10 @@ from mileage.model.journal_entries import Study as StudyEntry
 from mileage.plan import Plan
 from mileage.report.caveat_words import Names, caveat_words
 from mileage.store.study_folder import is_study
+from mileage.targets.filesystem import UNKNOWN
 
+_FILES_NAMED = 2
+"""Files that a sentence names of an import."""
 _CELLS_NAMED = 4
 """Cells that an error names of each study."""
 
@@ -42,7 +47,7 @@ def compare(
     A folder of studies of one target is a side with the sessions of all of them. `spread`: studies of other sessions,
     which show how much sessions differ, for one session on each side; where the folder of `a` or of `b` lies with
     others of its target in a folder of their own, these do. `warn` receives a line for each unfinished study of a
-    folder, which is not compared.
+    folder, which is skipped.
 
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
@@ -62,7 +67,38 @@ def compare(
     left, right = _sides(a, b, sides)
     shows = [one for text in spread for one in _studies_of(text, warn)] or _kept_with(left, right)
     past = Past(spread=tuple(_sessions_like(left, shows)))
-    return answer(left, right, "studies", past=past, by_session=True)
+    found = answer(left, right, "studies", past=past, by_session=True)
+    return msgspec.structs.replace(found, differs=_differing(left, right))
+
+
+def _differing(left: AnswerSide, right: AnswerSide) -> tuple[tuple[str, str], ...]:
+    """The facts of two sides that differ, where all studies of a side have the same, each as in a sentence."""
+    one, other = (_facts(side) for side in (left, right))
+    return tuple((one[key], other[key]) for key in one if key in other and one[key] != other[key])
+
+
+def _facts(side: AnswerSide) -> dict[str, str]:
+    """What a side measured, on which system, with which version and when."""
+    found = [dict(_facts_of(part)) for part in side.parts]
+    return {key: text for key, text in found[0].items() if all(one.get(key) == text for one in found)}
+
+
+def _facts_of(side: AnswerSide) -> Iterator[tuple[str, str]]:
+    if side.plan.imported is not None:
+        names = ", ".join(Path(file.path).name for file in side.plan.imported.files[:_FILES_NAMED])
+        yield "target", f"imported from {names}"
+        return
+    yield "target", side.plan.target
+    if side.study is None:
+        return
+    environments = dict(side.study.folder.environments())
+    known = next(iter(environments.values()), None) if environments and not side.plan.virtual else None
+    for key, words in (("target.model", "{}"), ("target.fs_type", "{}"), ("kernel.release", "Linux {}")):
+        if known is not None and (value := known.get(key, UNKNOWN)) != UNKNOWN:
+            yield key, words.format(value)
+    if (head := side.study.content().study) is not None:
+        yield "version", f"mileage {head.mileage}"
+        yield "date", (head.started or "no date")[:16].replace("T", " ")
 
 
 def history(
@@ -75,7 +111,7 @@ def history(
 
     `studies` are in the order of their dates; a folder of studies stands for all of them. Whether the last one is worse
     is asked one-sided. `Comparison.history` has the level: where it changed, and whether it drifts. `warn` receives a
-    line for each unfinished study of a folder, which is not compared.
+    line for each unfinished study of a folder, which is skipped.
 
     Raises:
         Refused: fewer than three sessions before the last study, or as `compare`.
@@ -125,7 +161,7 @@ def _finished(folders: Sequence[Path], warn: Callable[[str], None]) -> Iterator[
         else:
             place = shlex.quote(str(folder))
             warn(
-                f"Not compared: {folder}, not finished; `mileage run {place}` resumes it, `rm -r {place}` removes it"
+                f"Skipped: {folder}, not finished; `mileage run {place}` resumes it, `rm -r {place}` removes it"
             )
 
 

@@ -144,6 +144,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Cells that the candidate calls otherwise and that mean the same: its label, and the baseline's."""
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
+    differs: tuple[tuple[str, str], ...] = ()
+    """What differs between two studies, of the baseline and of the candidate: target, file system, version, date."""
     subject: Literal["drive", "file system", "file"] = "drive"
     """The object that both stages measured."""
     between: tuple[str, ...] = ()

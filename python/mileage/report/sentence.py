@@ -373,8 +373,9 @@ def _opened(comparison: Comparison, text: str) -> str:
 
     Names of several words begin with a noun: "drive x25e", "the candidate".
     """
+    text = text.strip()
     named = comparison.kind == "arms" and " " not in comparison.candidate
-    return text.strip() if named else _capital(text.strip())
+    return text if named and text.startswith(comparison.candidate) else _capital(text)
 
 
 def _scene(comparison: Comparison) -> tuple[str, str, str]:
@@ -382,14 +383,15 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
     low, high = comparison.baseline, comparison.candidate
     if comparison.kind == "arms":
         one, other = (f" ({words})" if words else "" for words in class_words(comparison))
-        return "", f"{high}{other}", f"than {low}{one}"
+        simulated = "in this simulation" if comparison.simulated else ""
+        return simulated, f"{high}{other}", f"than {low}{one}"
     subject = f"this {'simulated ' if comparison.simulated else ''}{comparison.subject}"
     if (low, high) == ("before", "after"):
         if not comparison.tortured:
             after = f"after {listed(comparison.between)}" if comparison.between else "afterwards"
             return after, subject, "than before"
         return f"after {_wear_words(comparison) or 'the stress'}", subject, "than before"
-    return f"in stage {high}", subject, f"than in stage {low}"
+    return f"in the stage named {high}", subject, f"than in the stage named {low}"
 
 
 _WEAR_UNITS: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"))
@@ -403,6 +405,14 @@ def _wear_words(comparison: Comparison) -> str:
     per_unit, unit = next(((per, unit) for per, unit in _WEAR_UNITS if size >= per), (1, "bytes"))
     order = f"{comparison.wear_order} " if comparison.wear_order else ""
     return f"{size / per_unit:.3g} {unit} of {order}writes"
+
+
+def sides_sentence(comparison: Comparison) -> str:
+    """What differs between two studies, by side: "new: ext4, 2026-11-28; old: xfs, 2026-11-27."; empty: not known."""
+    if not comparison.differs:
+        return ""
+    old, new = (", ".join(values) for values in zip(*comparison.differs, strict=True))
+    return f"{comparison.candidate}: {new}; {comparison.baseline}: {old}."
 
 
 def class_words(comparison: Comparison) -> tuple[str, str]:
@@ -448,7 +458,9 @@ def _counts(family: Sequence[CellVerdict]) -> str:
     """
     total = f"{len(family)} test" if len(family) == 1 else f"{len(family)} tests"
     groups = [[cell for cell in family if cell.verdict == word] for word in ("slower", "faster", "undecided")]
-    groups.append([cell for cell in family if cell.verdict in _WITHIN])
+    within = [cell for cell in family if cell.verdict in _WITHIN]
+    margins = sorted({cell.relevance for cell in within}, reverse=True)
+    groups += ([cell for cell in within if cell.relevance == margin] for margin in margins)
     parts: list[str] = []
     for cells in filter(None, groups):
         if len(cells) == len(family):
@@ -466,9 +478,11 @@ _WITHIN: Final[tuple[Verdict, ...]] = ("real but irrelevant", "same")
 
 
 def _margins(cells: Sequence[CellVerdict]) -> str:
-    """The margin within which cells stay, "within 5 %"; or those of several metrics, "within 2 or 5 %"."""
-    margins = sorted({100 * cell.relevance for cell in cells})
-    return f"within {' or '.join(f'{margin:g}' for margin in margins)} %"
+    """The margin within which cells stay, "within 5 %"; of several, how many: "within 5 % (7) or 2 % (3)"."""
+    margins = sorted(Counter(cell.relevance for cell in cells).items(), reverse=True)
+    if len(margins) == 1:
+        return f"within {100 * margins[0][0]:g} %"
+    return f"within {' or '.join(f'{100 * margin:g} % ({count})' for margin, count in margins)}"
 
 
 def _beyond_headline(comparison: Comparison) -> str:

@@ -17,7 +17,7 @@ from mileage.report.aspects import undrawn_tests
 from mileage.report.effects_apart import effect_lines, effects_sentence
 from mileage.report.model_band import band_lines
 from mileage.report.published_results import brief, published_lines
-from mileage.report.sentence import class_words, verdict_sentence
+from mileage.report.sentence import class_words, sides_sentence, verdict_sentence
 from mileage.report.standings import standing_lines
 from mileage.report.torture_sentences import shape_lines
 from mileage.report.view import (
@@ -289,10 +289,11 @@ def _means(cell: CellVerdict) -> str:
 
 
 def _classes(comparison: Comparison, width: int) -> list[str]:
-    """A line above the table where the devices are of different classes."""
+    """What differs between the sides, above the table; the classes of the devices among it."""
     one, other = class_words(comparison)
-    rendered = f"Class of device: {comparison.baseline} {one}, {comparison.candidate} {other}."
-    return [*wrapped(rendered, width), ""] if one else []
+    rendered = f"Class of device: {comparison.baseline} {one}, {comparison.candidate} {other}." if one else ""
+    rendered = f"{sides_sentence(comparison)} {rendered}".strip()
+    return [*wrapped(plain(rendered), width), ""] if rendered else []
 
 
 def _changes(view: StudyView, width: int) -> list[str]:
