@@ -212,10 +212,10 @@ def test_a_tool_that_fails_ends_with_its_own_status(
 
 
 def test_an_argument_too_many_is_refused_with_the_usage() -> None:
-    result = mileage("drive", "array-tests", "intel-x25e-64gb")
+    result = mileage("selftest", "intel-x25e-64gb")
     assert result.returncode == 2
     assert "unexpected extra argument (intel-x25e-64gb); usage: " in result.stderr
-    assert "drive array-tests [OPTIONS]" in result.stderr
+    assert "selftest [OPTIONS]" in result.stderr
 
 
 def refusal_after(error: BaseException, text: str = "cannot be read") -> Refused:

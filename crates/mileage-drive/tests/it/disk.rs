@@ -5,8 +5,8 @@ use crate::drives::cases;
 use crate::random_drives::Draw;
 use mileage_drive::profile::{DiskProfile, Faults, Lost, Stall};
 use mileage_drive::{
-    BlockDevice, Decisions, DiskDrive, DisturbedDevice, Drive, Immediate, Request, RequestKind, SingleHost, Submission,
-    Tag, conformance, run_general,
+    BlockDevice, Decisions, DiskDrive, DisturbedDevice, Drive, Immediate, ManagedImmediate, Request, RequestKind,
+    SingleHost, Submission, Tag, conformance, run_general,
 };
 use mileage_workload::{Completion, Observer, PatternKind, Stop, Workload};
 
@@ -351,7 +351,7 @@ fn one_of_two_streams_waits_for_the_age_limit_of_the_disk_and_no_longer() {
 /// Requests of several batches at one instant are outstanding together, and erasing waits for all of them.
 #[test]
 fn batches_at_one_instant_and_a_purge_behind_them_are_served() {
-    let text = text(&toy(&mut Draw(1, 0)), 0);
+    let text = text(&toy(&mut Draw::new(1)), 0);
     let mut drive = Drive::new(DiskProfile::parse(&text).unwrap());
     let read = Request { kind: RequestKind::Read, fua: false, offset_bytes: 0, length_bytes: 4096, submit_ns: 0 };
     let ends: Vec<u64> = (0..3).map(|_| drive.submit_one(&read).complete_ns).collect();
