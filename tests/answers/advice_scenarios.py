@@ -430,7 +430,7 @@ SCENARIOS: Final = (
         tier="thorough",
     ),
     Scenario(
-        "compare 'a study' --published x25e-2010",
+        "compare 'a study' --published sandforce-2011",
         ("app/published_results.py: mileage run {}",),
         study("a study"),
         tier="thorough",

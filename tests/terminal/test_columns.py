@@ -60,4 +60,5 @@ def test_a_broken_command_is_what_a_shell_reads_as_one() -> None:
 
 
 def test_a_command_in_backticks_is_not_broken() -> None:
+    assert wrapped("see `mileage run FOLDER`.", 12) == ["see", "`mileage run FOLDER`."]
     assert wrapped("see `mileage run FOLDER` here", 22) == ["see", "`mileage run FOLDER`", "here"]

@@ -44,7 +44,8 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
     """Lines of at most `width` columns, broken at spaces, within a word only where it is longer than a line.
 
     `first` begins the first line, `indent` the others; both are shorter than `width`. Any white space counts as one
-    space but a no-break space, which holds its words together, as backticks do those of a command.
+    space but a no-break space, which holds its words together, as backticks do those of a command; a command is never
+    broken, so that it can be copied.
     """
     text = _COMMAND.sub(lambda command: command[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
     lines: list[str] = []
@@ -58,7 +59,7 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
         if not empty:
             lines.append(line)
             line, empty = indent, True
-        while columns_of(line) + columns_of(rest) > width:
+        while columns_of(line) + columns_of(rest) > width and not _COMMAND.match(rest):
             part, rest = _split(rest, width - columns_of(line))
             if not part and line == indent:
                 # Emit a character that is wider than the line, or the loop would never end.
@@ -74,7 +75,7 @@ def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list
 def command_lines(command: str, width: int, indent: str = "  ") -> list[str]:
     """A command in lines that a shell takes as they are: broken between its words, with a backslash at the end.
 
-    A word that is longer than a line has a longer line of its own; a command with an open quote is broken like a text.
+    A word that is longer than a line stays whole; a command with an open quote is broken like a text.
     """
     try:
         words = [shlex.quote(word) for word in shlex.split(command)]
@@ -82,7 +83,7 @@ def command_lines(command: str, width: int, indent: str = "  ") -> list[str]:
         return wrapped(command, width, first=indent, indent=indent)
     lines = [""]
     for word in words:
-        if lines[-1] and columns_of(f"{lines[-1]} {word}") + 2 > width:
+        if lines[-1].strip() and columns_of(f"{lines[-1]} {word}") + 2 > width:
             lines[-1] += " \\"
             lines.append(indent)
         lines[-1] += f" {word}" if lines[-1].strip() else f"{indent}{word}"
