@@ -47,7 +47,7 @@ BROKEN = {
     "wrong type": ("seed = 7", 'seed = "seven"'),
     "bare letter": ('amount = "1x"', 'amount = "64G"'),
     "unknown workload": ('"iops.random_read"', '"iops.radnom_read"'),
-    "record not whole sectors": ('"8KiB"]', "1000]"),
+    "record of nothing": ('"8KiB"]', "0]"),
     "record twice": ('"8KiB"]', '"4KiB"]'),
     "no limit": ("stop = { operations = 100 }", "stop = {}"),
     "zero operations": ("operations = 100", "operations = 0"),
@@ -106,7 +106,7 @@ for _name in (
     "unknown key",
     "bare letter",
     "unknown workload",
-    "record not whole sectors",
+    "record of nothing",
     "unknown baseline",
 ):
     MANY = MANY.replace(*BROKEN[_name], 1)

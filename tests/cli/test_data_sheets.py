@@ -37,7 +37,7 @@ def test_a_new_data_sheet_is_valid_and_not_written_over(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["new", "datasheet"], "the file is missing"),
-        (["new", "sheet", "x.toml"], "expected STUDY, or: mileage new datasheet FILE"),
+        (["new", "sheet", "x.toml"], "expected STUDY, or: mileage new datasheet x.toml"),
         (["new", "datasheet", "My Drive.toml"], "lower-case letters"),
         (["new", "datasheet", "x.toml", "--like", "drives"], "--like is for studies"),
         (["list", "datasheets", "--show", "no-such"], "there is no data sheet 'no-such'"),

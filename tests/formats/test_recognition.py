@@ -17,9 +17,9 @@ from tests.formats.test_second_tier import DISKSPD
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("; mine\n\n[global]\nbs=4k\n\n[a]\nrw=read\n", "a job file of fio; .* mileage run \\S+ does it"),
+        ("; mine\n\n[global]\nbs=4k\n\n[a]\nrw=read\n", "a job file of fio; .* `mileage run \\S+` does it"),
         ("[run]\nprocs = 4\n", "IO500's result.txt; name its folder"),
-        ('name = "x"\n[[stage]]\n', "a study file of Mileage; .* mileage run \\S+ does it"),
+        ('name = "x"\n[[stage]]\n', "a study file of Mileage; .* `mileage run \\S+` does it"),
         ("Version 1.1.0 \n'TEST SETUP ====\n", "a configuration of IOMeter"),
         ("<!DOCTYPE html>\n<html>", "a page of HTML"),
         ("<Profile>\n  <Progress>0</Progress>\n", "a profile of DiskSpd; it is a workload and no result"),

@@ -123,7 +123,10 @@ impl Device {
     /// The state as [`crate::Drive::restored`] takes it. `writes`: the number of the next write, which is above all those in
     /// the upper half of a tag so far. Nothing may be outstanding.
     pub fn drive_state(&self, writes: u64) -> Vec<u8> {
-        self.immediate().map_or_else(|| SingleHost::state_of(self, writes, self.now_ns()), |device| device.save())
+        match self.immediate() {
+            Some(device) => device.save(),
+            None => SingleHost::state_of(self, writes, self.now_ns()),
+        }
     }
 }
 

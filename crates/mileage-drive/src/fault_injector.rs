@@ -24,7 +24,7 @@ pub(crate) struct FaultRecord {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultInjector {
     faults: Faults,
-    /// Instant from which on the device has dropped off; [`u64::MAX`]: it stays.
+    /// Instant at which the device drops off; [`u64::MAX`]: never.
     pub drop_off_ns: u64,
     pub record: FaultRecord,
 }

@@ -49,8 +49,10 @@ impl ShingledDrive {
         it.last_submit_ns = reader.value()?;
         it.restore_fields(&mut reader)?;
         reader.words(&mut it.counters)?;
-        let (commands, owners): (Vec<(u64, Command)>, Vec<(u64, Owner)>) = (reader.value()?, reader.value()?);
-        (it.commands, it.owners) = (commands.into_iter().collect(), owners.into_iter().collect());
+        let commands: Vec<(u64, Command)> = reader.value()?;
+        it.commands = commands.into_iter().collect();
+        let owners: Vec<(u64, Owner)> = reader.value()?;
+        it.owners = owners.into_iter().collect();
         (it.cache.head, it.cache.log) = reader.value()?;
         let extents: Vec<Extent> = reader.value()?;
         it.cache.set_map(&extents);
