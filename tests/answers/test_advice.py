@@ -26,7 +26,6 @@ NO_ADVICE = {
     "analysis/view.py: mileage run {}": "how a study was made",
     "app/comparison_report.py: mileage {}, {}": "the version",
     "app/multi_study.py: mileage {}": "the version",
-    "app/multi_study.py: mileage {}": "the version",
     "app/drive_fit.py: mileage drive fit {}": "how a log was made",
     "app/model_band.py: mileage run --band": "how a study was made",
     "app/sweep.py: mileage sweep": "how a study was made",

@@ -227,7 +227,7 @@ def test_some_of_the_tests_alone_clean_up_too(tmp_path: Path) -> None:
 
 
 def test_a_refusal_in_a_task_is_reported_as_refusal(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="block_bytes"):
+    with pytest.raises(Refused, match="span_bytes"):
         done(tmp_path / "run", small("shared", transfer_bytes=1024, block_bytes=1536))
     assert not (tmp_path / "run").exists()
 

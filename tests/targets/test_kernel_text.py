@@ -184,6 +184,7 @@ PRINTED = {
     "targets/purge.py": 2,
     "execute/command.py": 1,
     "store/query.py": 1,
+    "store/environment.py": 2,
 }
 
 
