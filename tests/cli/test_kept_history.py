@@ -131,7 +131,7 @@ def test_sessions_of_one_command_are_said_to_be_one_visit(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_interrupted_sessions_keep_the_finished_ones(tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
-    words = ("-t", "dir:place", "-w", "random_read", "--size", "1MiB", "--for", "300ms")
+    words = ("-t", "dir:place", "-w", "random_read", "--size", "1MiB", "--for", "1500ms")
     command = [sys.executable, "-m", "mileage", "measure", *words, "--save", "kept", "--append"]
     process = subprocess.Popen(
         [*command, "--sessions", "50", "--every", "1ms"],
