@@ -54,6 +54,11 @@ macro_rules! device_kinds {
                 match self { $(Self::$fast(it) => Some(it.inner_mut()),)+ _ => None }
             }
 
+            /// The device without the list of kinds around it, for one that is called often.
+            pub fn into_boxed(self) -> Box<dyn ManagedDevice + Send + Sync> {
+                match self { $(Self::$fast(it) => it,)+ $(Self::$kind(it) => it,)+ }
+            }
+
             /// The device behind a new queue, if it has been used without one.
             pub(crate) fn queued_anew(self) -> Self {
                 match self { $(Self::$fast(it) => Self::$fast(queued(it.into_inner())),)+ general => general }

@@ -3,7 +3,7 @@
 use crate::block_request::IoId;
 use crate::host::Host;
 use crate::write_log::{Survival, WriteLog};
-use mileage_drive::{BlockDevice, PowerCut, PowerCutError};
+use mileage_drive::{PowerCut, PowerCutError};
 use std::collections::BTreeSet;
 
 impl Host {

@@ -19,7 +19,7 @@ use crate::processors::Processors;
 use crate::profile::HostProfile;
 use crate::wait::{Event, Handle, Pages, Wait};
 use crate::write_log::WriteLog;
-use mileage_drive::{BlockDevice, Decisions, Device, Drive, Misuse, PageSizes, Status, Tag};
+use mileage_drive::{Decisions, Device, Drive, ManagedDevice, Misuse, PageSizes, Status, Tag};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub(crate) struct State {
 /// A host above a drive. The module's text says how it works.
 pub struct Host {
     pub(crate) profile: HostProfile,
-    pub(crate) device: Device,
+    pub(crate) device: Box<dyn ManagedDevice + Send + Sync>,
     pub(crate) state: State,
     decisions: Decisions,
     ended: Vec<IoId>,
@@ -82,6 +82,7 @@ impl std::fmt::Debug for Host {
 impl Host {
     /// A host that was just started, with a new file system on the drive.
     pub fn new(profile: HostProfile, device: Device) -> Self {
+        let device = device.into_boxed();
         let capacity_bytes = device.capacity_bytes();
         let active_percent = profile.kernel.active_percent(profile.memory_bytes);
         let mut state = State {
@@ -143,8 +144,8 @@ impl Host {
     }
 
     /// The drive below.
-    pub fn device(&self) -> &Device {
-        &self.device
+    pub fn device(&self) -> &dyn ManagedDevice {
+        &*self.device
     }
 
     /// The clock.
@@ -349,7 +350,7 @@ impl Host {
     pub(crate) fn dispatch(&mut self) {
         if self.misuse.is_none() {
             let now_ns = self.state.now_ns;
-            self.misuse = self.state.block.dispatch(&self.profile.queue, &mut self.device, now_ns).err();
+            self.misuse = self.state.block.dispatch(&self.profile.queue, &mut *self.device, now_ns).err();
         }
     }
 

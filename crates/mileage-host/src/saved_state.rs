@@ -1,7 +1,6 @@
 //! The state of a host as bytes: a header, the host's own state, and the drive's.
 
 use crate::host::{Host, State};
-use mileage_drive::BlockDevice;
 
 const MAGIC: &[u8; 8] = b"MILEHOSV";
 const VERSION: u64 = 3;

@@ -8,9 +8,7 @@ use crate::counters::{GAUGES, NAMES};
 use crate::host::Host;
 use crate::page_cache::PAGE_BYTES;
 use mileage_drive::counter_name_lists::joined;
-use mileage_drive::{
-    BlockDevice, Completion, Misuse, PageSizes, Refusal, Request, RequestKind, RunnerDevice, Status, run_driven,
-};
+use mileage_drive::{Completion, Misuse, PageSizes, Refusal, Request, RequestKind, RunnerDevice, Status, run_driven};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Op, Sync, Workload};
 

@@ -7,7 +7,7 @@
 
 use crate::call::{Call, CallError};
 use crate::host::Host;
-use mileage_drive::{BlockDevice, ManagedDevice, PageSizes};
+use mileage_drive::PageSizes;
 use mileage_workload::{Content, Error, FileCall, FileJob, FilePhase, FileWork, MetadataOp, NamesPart, Workload};
 
 /// A job whose phases change the content only where nothing is dirty.
