@@ -190,7 +190,7 @@ def _trace(
         for name in ("p50", "p99", "max"):
             rows.setdefault(name, []).extend(record.to_the_end(getattr(series, f"latency_{name}_ns")))
         for name, values in _gauges(series).items():
-            rows.setdefault(name, []).extend(record.to_the_end(values, values[-1]))
+            rows.setdefault(name, []).extend(record.to_the_end(values, values[-1] if values else 0))
         for name, values in _per_second(series, drawn or {}).items():
             rows.setdefault(name, []).extend(record.to_the_end(values))
     if len(widths) < 2:

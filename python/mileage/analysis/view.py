@@ -266,9 +266,10 @@ def _shapes(runs: Sequence[Run]) -> list[RunShape]:
     shapes = []
     for entry in runs:
         series = entry.record.series
-        if entry.role != "torture" or not any(series.bytes_written):
-            continue
         written = entry.record.to_the_end(series.bytes_written)
+        # A run of less than an interval has none that is whole.
+        if entry.role != "torture" or not any(written):
+            continue
         found = levels_within([count / series.interval_s for count in written])
         done = list(accumulate(written, initial=0))
         shapes.append(

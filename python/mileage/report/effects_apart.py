@@ -199,7 +199,8 @@ def effect_paragraphs(apart: EffectsApart) -> list[str]:
     if apart.published:
         against = next((apart.causes[at] for row in effect_rows(apart) for at in row.against), None)
         also = f"; not {against}: published as unchanged" if against else ""
-        found.append(f"Cause: what alone has the published sign and its size within a factor of 2; open: neither{also}.")
+        means = "what alone has the published sign and its size within a factor of 2; open: neither"
+        found.append(f"Cause: {means}{also}.")
     if apart.note:
         found.append(apart.note)
     found += [f"{words[:1].upper()}{words[1:]}." for words in _caveats(apart, veto=False)]
