@@ -21,6 +21,10 @@ from tests.command import mileage
 REVOLUTION_S = 60 / 7200
 BUCKET = 1 / 128
 """Relative width of a bucket of a histogram."""
+IN_PLACE = (
+    *("-w", "fixed_write", "-r", "4KiB", "--size", "16MiB", "--sync-every", "1", "--operations", "1200"),
+)
+"""One block, written again and again, each time followed by a sync."""
 
 
 def measured(*words: str, cwd: Path) -> list[Any]:
@@ -141,20 +145,8 @@ def test_syncs_are_those_of_the_kernel(tmp_path: Path) -> None:
 
 def test_a_block_that_is_overwritten_in_place_waits_a_revolution(tmp_path: Path) -> None:
     """The head passes the block once in a revolution; with a host that does not journal an overwrite it does too."""
-    words = (
-        "-w",
-        "fixed_write",
-        "-r",
-        "4KiB",
-        "--size",
-        "16MiB",
-        "--sync-every",
-        "1",
-        "--operations",
-        "1200",
-    )
     for target in ("hpe-7k2-500gb", "hpe-7k2-500gb@server-2025"):
-        (cell,) = measured("-t", f"virtual:{target}", *words, cwd=tmp_path)
+        (cell,) = measured("-t", f"virtual:{target}", *IN_PLACE, cwd=tmp_path)
         revolutions = cell["latency"]["commit"]["p50_ns"] / 1e9 / REVOLUTION_S
         assert round(revolutions) >= 1
         assert revolutions == pytest.approx(round(revolutions), rel=BUCKET), target
@@ -162,19 +154,7 @@ def test_a_block_that_is_overwritten_in_place_waits_a_revolution(tmp_path: Path)
 
 
 def test_a_cache_without_barriers_answers_in_microseconds(tmp_path: Path) -> None:
-    words = (
-        "-w",
-        "fixed_write",
-        "-r",
-        "4KiB",
-        "--size",
-        "16MiB",
-        "--sync-every",
-        "1",
-        "--operations",
-        "1200",
-    )
-    (cell,) = measured("-t", "virtual:hpe-7k2-500gb@server-2025,barrier=false", *words, cwd=tmp_path)
+    (cell,) = measured("-t", "virtual:hpe-7k2-500gb@server-2025,barrier=false", *IN_PLACE, cwd=tmp_path)
     assert cell["latency"]["commit"]["p50_ns"] < 200_000
 
 
@@ -199,6 +179,10 @@ def test_commits_are_asked_for_where_there_are_some(tmp_path: Path) -> None:
     study.write_text(synced.stdout)
     (cell,) = plan(str(study)).cells
     assert cell.metrics == ("iops", "commit_p50", "commit_p99")
+    study.write_text(synced.stdout.replace("pattern.random_write", "pattern.mix"))
+    (mixed,) = plan(str(study)).cells
+    # What is read is in no commit, so its p99 is judged too.
+    assert mixed.metrics == ("iops", "p99", "commit_p50", "commit_p99")
     text = synced.stdout.replace("repeat = 1", 'repeat = 1\nmetric = ["iops", "commit_p99"]')
     study.write_text(text.replace("sync_every = 1", "sync_every = 0"))
     refused = mileage("plan", str(study), cwd=tmp_path)

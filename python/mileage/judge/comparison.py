@@ -378,7 +378,7 @@ def judged(
         for i, found in enumerate(evidence)
         if found.estimate is not None and is_tested
     }
-    committed = {one.sample.cell for one in evidence if one.sample.metric in COMMIT_METRICS}
+    committed = _commit_metrics(evidence)
     in_headline = [has_headline and _is_headline(found.sample, fixed_rate, committed) for found in evidence]
     family = [i for i in p_raw if in_headline[i]]
     cells = _cells(evidence, relevance, alpha, p_raw, family)
@@ -504,10 +504,20 @@ def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bo
     return (p_raw <= alpha) != (found.exact.p <= alpha)
 
 
-def _is_headline(sample: Sample, fixed_rate: Collection[str], committed: Collection[str]) -> bool:
-    """Whether a test is judged by it first. `committed`: the tests whose commits are timed."""
+def _commit_metrics(evidence: Sequence[Evidence]) -> dict[str, str]:
+    """The metric by which each test whose commits are timed is judged first: their median, where it is known."""
+    found: dict[str, str] = {}
+    for metric in COMMIT_METRICS:
+        for one in evidence:
+            if one.sample.metric == metric:
+                found.setdefault(one.sample.cell, metric)
+    return found
+
+
+def _is_headline(sample: Sample, fixed_rate: Collection[str], committed: Mapping[str, str]) -> bool:
+    """Whether a test is judged by it first. `committed`: the metric of each test whose commits are timed."""
     if sample.cell in committed:
-        return sample.metric in COMMIT_METRICS
+        return sample.metric == committed[sample.cell]
     if sample.cell in fixed_rate:
         return sample.metric.startswith("latency")
     return sample.metric in HEADLINE_METRICS and (

@@ -816,7 +816,8 @@ def _metrics(measure: Measure, named: NamedWorkload, cell: Cell) -> tuple[Metric
         return tuple(word for word in METRICS if word in wanted and (commits or word not in _OF_COMMITS))
     if work is None or not commits or "time" in named.metrics:
         return named.metrics
-    own: list[MetricWord] = [word for word in named.metrics if word != "p99"]
+    # Reads keep their p99: no commit contains them.
+    own: list[MetricWord] = [word for word in named.metrics if word != "p99" or work.does.read > 0]
     # A run that ends before it has commits enough is not asked for their p99.
     needed = operations_needed(METRICS["commit_p99"].quantile) * max(1, work.sync_every)
     enough = work.stop.operations is None or work.stop.operations >= needed

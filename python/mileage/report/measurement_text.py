@@ -394,8 +394,8 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
 
 
 def _shown_kind(cells: Sequence[MeasuredCell]) -> str:
-    """The latencies of the columns: of commits where all cells have them, else of operations."""
-    if all("commit" in cell.latency for cell in cells):
+    """The latencies of the columns: of commits where all cells have them and only write, else of operations."""
+    if all("commit" in cell.latency and not cell.ops_read for cell in cells):
         return "commit"
     return "response" if any("response" in cell.latency for cell in cells) else "all"
 
