@@ -203,7 +203,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
                 let mut execution = Execution::new(workload, thread)?;
                 execution.look_further();
                 let (record, foretold) = (ThreadRecord::default(), Announcements::default());
-                let commits = CommitTimes::of_thread(workload.syncs_on_the_way(), durable);
+                let commits = CommitTimes::of_thread(workload.syncs_on_the_way(), workload.sync_every, durable);
                 Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns, commits })
             })
             .collect();

@@ -3,34 +3,63 @@
 use crate::Histogram;
 use serde::{Deserialize, Serialize};
 
+/// Writes of one commit whose starts are kept; durable writes of longer commits are not timed.
+const KEPT: u64 = 1 << 16;
+
 /// Collects the latencies of commits and of durable writes.
 ///
 /// A *commit* begins with the first write that no sync covers yet and ends when the sync that covers it returns: one
 /// sample for each sync that covers a write. A *durable write* ends with the same sync and begins with the write: one
 /// sample for each write. A write begins when it was submitted, in the open loop when it was due. Writes that no sync
 /// followed are in neither. Where each write is durable when it completes, each is a commit of its own.
+///
+/// Nothing grows while writes are recorded: in a run with a commit of more than 65,536 writes durable writes are not timed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommitTimes {
-    /// Starts of the writes that no sync covers yet, in nanoseconds.
+    /// Starts of the first writes that no sync covers yet, in nanoseconds.
     open_ns: Vec<u64>,
+    /// The earliest start of all of them.
+    first_ns: Option<u64>,
+    /// A commit had more writes than are kept.
+    is_cut: bool,
     /// Whether a write is durable when it completes.
     durable_at_once: bool,
-    /// Latencies of commits.
-    pub commit: Histogram,
-    /// Latencies of durable writes.
-    pub durable_write: Histogram,
+    commit: Histogram,
+    durable_write: Histogram,
 }
 
 impl CommitTimes {
-    /// For a thread that syncs between its writes, or whose writes are durable when they complete; `None` for others.
-    pub fn of_thread(syncs_between: bool, durable_at_once: bool) -> Option<Box<Self>> {
-        (syncs_between || durable_at_once).then(|| Box::new(Self { durable_at_once, ..Self::default() }))
+    /// For a thread that syncs between its writes, after `writes_between` of them (0: it varies), or whose writes are
+    /// durable when they complete; `None` for others.
+    pub fn of_thread(syncs_between: bool, writes_between: u64, durable_at_once: bool) -> Option<Box<Self>> {
+        let kept = match (durable_at_once, writes_between) {
+            (true, _) => 1,
+            (false, 0) => KEPT,
+            (false, writes) => writes.min(KEPT),
+        };
+        let open_ns = Vec::with_capacity(kept as usize);
+        (syncs_between || durable_at_once).then(|| Box::new(Self { open_ns, durable_at_once, ..Self::default() }))
+    }
+
+    /// Latencies of commits.
+    pub fn commit(&self) -> &Histogram {
+        &self.commit
+    }
+
+    /// Latencies of durable writes; `None` where a commit had more of them than are kept.
+    pub fn durable_write(&self) -> Option<&Histogram> {
+        (!self.is_cut).then_some(&self.durable_write)
     }
 
     /// A write that began at `began_ns` is complete.
     #[inline]
     pub fn written(&mut self, began_ns: u64, ended_ns: u64) {
-        self.open_ns.push(began_ns);
+        self.first_ns = Some(self.first_ns.map_or(began_ns, |first_ns| first_ns.min(began_ns)));
+        if (self.open_ns.len() as u64) < KEPT {
+            self.open_ns.push(began_ns);
+        } else {
+            self.is_cut = true;
+        }
         if self.durable_at_once {
             self.synced(ended_ns);
         }
@@ -38,8 +67,8 @@ impl CommitTimes {
 
     /// A sync has returned at `ended_ns`, which covers every write that was complete when it began.
     pub fn synced(&mut self, ended_ns: u64) {
-        if let Some(first_ns) = self.open_ns.iter().min() {
-            self.commit.record(ended_ns.saturating_sub(*first_ns));
+        if let Some(first_ns) = self.first_ns.take() {
+            self.commit.record(ended_ns.saturating_sub(first_ns));
         }
         for began_ns in self.open_ns.drain(..) {
             self.durable_write.record(ended_ns.saturating_sub(began_ns));
@@ -71,10 +100,22 @@ mod tests {
 
     #[test]
     fn where_a_write_is_durable_when_it_completes_each_is_a_commit() {
-        assert!(CommitTimes::of_thread(false, false).is_none());
-        let mut times = CommitTimes::of_thread(false, true).expect("its writes are durable");
+        assert!(CommitTimes::of_thread(false, 0, false).is_none());
+        let mut times = CommitTimes::of_thread(false, 0, true).expect("its writes are durable");
         times.written(100, 130);
         times.written(200, 210);
         assert_eq!((times.commit.quantile_ns(1.0), times.durable_write.mean_ns()), (Some(30), Some(20.0)));
+    }
+
+    #[test]
+    fn a_commit_of_very_many_writes_is_timed_and_its_durable_writes_are_not() {
+        let mut times = CommitTimes::of_thread(true, 0, false).expect("it syncs");
+        let room = times.open_ns.capacity();
+        for began_ns in 0..=KEPT {
+            times.written(1000 + began_ns, 0);
+        }
+        times.synced(1_000_000);
+        assert_eq!((times.commit().quantile_ns(1.0), times.durable_write().is_none()), (Some(999_000), true));
+        assert_eq!(times.open_ns.capacity(), room);
     }
 }

@@ -55,15 +55,19 @@ impl LatencyData {
         found
     }
 
-    /// These latencies with the commits and durable writes of all threads.
+    /// These latencies with the commits and durable writes of all threads; without the latter where a thread lacks some.
     #[must_use]
     pub fn with_commits<'a>(mut self, timed: impl IntoIterator<Item = &'a CommitTimes>) -> Self {
-        let (mut commit, mut durable_write) = (Histogram::default(), Histogram::default());
+        let (mut commit, mut durable_write) = (Histogram::default(), Some(Histogram::default()));
         for times in timed {
-            commit.merge(&times.commit);
-            durable_write.merge(&times.durable_write);
+            commit.merge(times.commit());
+            durable_write = durable_write.zip(times.durable_write()).map(|(mut all, own)| {
+                all.merge(own);
+                all
+            });
         }
-        (self.commit, self.durable_write) = (commit.to_data(), durable_write.to_data());
+        self.commit = commit.to_data();
+        self.durable_write = durable_write.unwrap_or_default().to_data();
         self
     }
 }
