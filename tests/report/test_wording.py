@@ -2,6 +2,7 @@
 
 import pytest
 
+from mileage.model.metrics import METRICS, Metric
 from mileage.report.wording import (
     digits,
     five_digits,
@@ -90,6 +91,13 @@ def test_a_measured_value_has_no_exponent(value: float, printed: str) -> None:
 )
 def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, printed: str) -> None:
     assert plain(quantity(metric, value)) == printed
+
+
+@pytest.mark.parametrize("row", METRICS.values(), ids=lambda row: row.word)
+def test_every_metric_has_a_unit(row: Metric) -> None:
+    """A metric that is new has one too: its own name is no unit."""
+    unit = plain(quantity(row.figure, 2e6)).partition(" ")[2]
+    assert unit == ("ms" if row.quantile else {"throughput": "MB/s", "iops": "IOPS", "time": "s"}[row.word])
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ CHECK_WORDS: Final[dict[CheckState, str]] = {
 }
 
 METRIC_WORDS: Final = {row.figure: row.title for row in METRICS.values()}
+_SHORT_WORDS: Final = METRIC_WORDS | {
+    row.figure: row.word.replace("_", " ") for row in METRICS.values() if row.latency not in ("", "judged")
+}
+"""The same where a label has little room: "commit p50"."""
 
 MULTIPLE_FROM: Final = 2.0
 """Ratios from here on are written as "2.4 times", below as a percentage."""
@@ -234,7 +238,7 @@ def scale_of(metric: str, values: Sequence[float]) -> Scale:
         return Scale("IOPS", 1.0)
     if metric == "elapsed_s":
         return Scale("s", 1.0)
-    if metric.startswith("latency"):
+    if metric.endswith("_ns"):
         largest = max(values, default=0.0)
         per_unit, unit = max((u for u in _LATENCY_UNITS if u[0] <= largest), default=_LATENCY_UNITS[0])
         return Scale(unit, per_unit)
@@ -279,7 +283,7 @@ def row_name(cell: CellVerdict) -> str:
     """The cell's label, with the metric where it is not the rate that the label implies."""
     if cell.metric in HEADLINE_METRICS:
         return cell.cell
-    return f"{cell.cell}, {METRIC_WORDS.get(cell.metric, cell.metric)}"
+    return f"{cell.cell}, {_SHORT_WORDS.get(cell.metric, cell.metric)}"
 
 
 def shortened(text: str, most: int) -> str:
@@ -348,7 +352,7 @@ def barely_words(cell: CellVerdict) -> str:
 
 def verdict_word(cell: CellVerdict) -> str:
     """The verdict on a cell in a word that suits its metric: a latency is not "slower" but higher."""
-    if cell.metric.startswith("latency"):
+    if cell.metric.endswith("_ns"):
         return {"slower": "higher", "faster": "lower"}.get(cell.verdict, cell.verdict)
     return cell.verdict
 
