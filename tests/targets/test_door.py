@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -106,6 +107,19 @@ def test_what_a_killed_command_left_in_work_is_written_again(tmp_path: Path) -> 
     os.write(descriptor, b"half")
     os.close(descriptor)
     assert refusal(path) is None
+
+
+def test_a_directory_of_a_command_killed_before_marking_it_is_removed_if_empty(tmp_path: Path) -> None:
+    (tmp_path / "older").mkdir()
+    time.sleep(0.05)
+    door = Door("killed")
+    for name in ("older", "younger", "used"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        door.passing(str(tmp_path / name), NAMES)
+    (tmp_path / "used" / "file.1").write_bytes(b"mine")
+    door.list_passing()
+    door.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["older", "used"]
 
 
 def test_a_mark_in_the_folder_of_the_ledgers_stands_for_one_on_the_file(

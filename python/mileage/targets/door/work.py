@@ -445,8 +445,8 @@ def _replaced(where: str, path: str) -> RunFailed:
 # Scope: one file for each command that has such files, in the folder of the ledgers, locked as long as one of its
 # processes lives, and removed at its end. An entry is a file, a directory of names with their pattern, or one that is
 # removed if it is empty.
-# What it refuses: to remove what is not marked as in work by that command, but for an empty file that is younger than
-# the command (it was killed between making and marking it), and lists that other users may have written.
+# What it refuses: to remove what is not marked as in work by that command, but for an empty file or directory that is
+# younger than the command (it was killed between making and marking it), and lists that other users may have written.
 
 _END: Final = ".open.json"
 _OF_STUDIES: Final = ".mileage-"
@@ -521,7 +521,7 @@ def remove_passing(token: int, began_ns: int, entries: Sequence[tuple[str, str]]
             elif kind == "file":
                 _remove_file(path, token, began_ns)
             else:
-                _remove_names(path, kind, token)
+                _remove_names(path, kind, token, began_ns)
     return later
 
 
@@ -541,7 +541,7 @@ def _remove_file(path: str, token: int, began_ns: int) -> None:
         os.close(folder)
 
 
-def _remove_names(path: str, pattern: str, token: int) -> None:
+def _remove_names(path: str, pattern: str, token: int, began_ns: int) -> None:
     from mileage.targets.door.directories import NameDirectory
 
     base = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -551,6 +551,11 @@ def _remove_names(path: str, pattern: str, token: int) -> None:
         mark = read_mark(folder.descriptor)
         if mark is not None and mark.token == token:
             folder.remove()
+        if (
+            mark.token == token
+            if mark is not None
+            else began_ns <= (_core.birth_time_ns(folder.descriptor) or 0)
+        ):
             folder.remove_if_empty()
         folder.close()
     finally:
