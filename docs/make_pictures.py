@@ -1,8 +1,8 @@
 """`python docs/make_pictures.py [FOLDER]`: the pictures of docs/pictures, from runs of the built-in studies.
 
-Every study runs as shipped, on its virtual drive; that of two kernels needs a reboot and is skipped. Of each, some of
-its figures are kept and, where Chromium is installed, the report's first screen. FOLDER holds the studies (a new
-temporary one); a study that is there already is not run again.
+Every study runs as shipped, on its virtual drive. Of each, the figure that a page shows is kept and, of two where
+Chromium is installed, the report's first screen. FOLDER holds the studies (a new temporary one); a study that is there
+already is not run again.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 KEPT: Final = {
-    "drive-or-host": ("effects",),
-    "degradation": ("forest", "before_after", "over_time"),
-    "compressibility": ("forest", "changes_map"),
-    "drives": ("forest", "levels"),
-    "sustained": ("forest", "torture"),
+    "drive-or-host": "effects",
+    "degradation": "over_time",
+    "compressibility": "changes_map",
+    "drives": "levels",
+    "sustained": "torture",
 }
-SCREENS: Final = {"screen": (1280, 1010), "summary": (1280, 528), "phone": (390, 844)}
+SCREENS: Final = ("drive-or-host", "degradation")
 
 
 def packed(png: bytes) -> bytes:
@@ -49,14 +49,13 @@ def main() -> None:
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="mileage-pictures-"))
     pictures = ROOT / "docs" / "pictures"
     pictures.mkdir(exist_ok=True)
-    for study, names in KEPT.items():
+    for study, name in KEPT.items():
         folder = place / study
         if not (folder / "report.html").exists():
             subprocess.run([sys.executable, "-m", "mileage", "run", study, "--out", str(folder)], check=True)
-        for name in names:
-            (pictures / f"{study}_{name}.png").write_bytes(
-                packed((folder / "figures" / f"{name}.png").read_bytes())
-            )
+        (pictures / f"{study}_{name}.png").write_bytes(packed((folder / "figures" / f"{name}.png").read_bytes()))
+        if study not in SCREENS:
+            continue
         if chromium.PROGRAM is None:
             sys.stderr.write("chromium is not installed: the first screens are left as they are\n")
             continue
@@ -65,9 +64,8 @@ def main() -> None:
             chromium.Chromium(Path(profile)) as browser,
         ):
             browser.do("Emulation.setScrollbarsHidden", hidden=True)
-            for name, size in SCREENS.items():
-                browser.open(folder / "report.html", *size)
-                browser.picture(pictures / f"{study}_{name}.png")
+            browser.open(folder / "report.html", 1280, 1010)
+            browser.picture(pictures / f"{study}_screen.png")
 
 
 if __name__ == "__main__":

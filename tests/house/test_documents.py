@@ -42,8 +42,21 @@ def test_the_readme_names_the_two_commands(target: str) -> None:
     assert re.search(rf"^{target}:.*## ", read("Makefile"), re.MULTILINE)
 
 
-def test_the_readme_is_read_in_a_sitting() -> None:
-    assert len(read("README.md").splitlines()) <= 110
+@pytest.mark.parametrize(("name", "lines"), [("README.md", 110), ("ARCHITECTURE.md", 150)])
+def test_a_paper_of_the_house_is_read_in_a_sitting(name: str, lines: int) -> None:
+    assert len(read(name).splitlines()) <= lines
+
+
+def test_a_version_takes_120_lines_of_the_changelog() -> None:
+    versions = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    assert max(len(text.splitlines()) for text in versions) <= 120
+
+
+@pytest.mark.parametrize(
+    "picture", sorted((ROOT / "docs" / "pictures").iterdir()), ids=lambda path: path.name
+)
+def test_every_picture_is_on_a_page(picture: Path) -> None:
+    assert any(picture.name in path.read_text(encoding="utf-8") for path in files(".md"))
 
 
 def test_the_architecture_names_every_crate_and_every_room() -> None:
