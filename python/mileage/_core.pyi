@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "birth_time_ns", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "VERSION", "Drive", "DriveServer", "Host", "StartBarrier", "TaskFile", "array_data_loss", "beta_quantile", "binomial_tails", "birth_time_ns", "check_workload", "chi_square_below", "clock_ns", "content_saved", "cpus_of_node", "drive_alternatives", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "host_figures", "host_title", "iozone_differences", "iozone_duplicates", "iozone_steps", "latency_quantile_ns", "library_random", "make_start_barrier", "merge_iozone_shares", "merge_metadata_shares", "merge_shares", "metadata_problem", "noncentral_t_above", "parse_bytes", "record_schema", "remove_iozone_files", "run_file", "run_iozone", "run_iozone_share", "run_metadata", "run_metadata_share", "run_names", "run_share", "shuffled_offsets", "simulated_array_loss", "t_quantile", "t_two_sided", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -377,6 +377,16 @@ def array_data_loss(profile: str, years: SupportsFloat | SupportsIndex, arrays: 
     `mileage.errors.Refused` when the text is no profile.
     """
 
+def beta_quantile(one: SupportsFloat | SupportsIndex, other: SupportsFloat | SupportsIndex, probability: SupportsFloat | SupportsIndex) -> float:
+    """
+    The value that a beta distribution does not exceed with `probability` (0..1): bounds of a share.
+    """
+
+def binomial_tails(counts: SupportsGetItem[int, SupportsFloat | SupportsIndex], totals: SupportsGetItem[int, SupportsFloat | SupportsIndex], probability: SupportsFloat | SupportsIndex) -> list[float]:
+    """
+    The probabilities of `counts` (each 1 or more) or more successes in `totals` trials.
+    """
+
 def birth_time_ns(descriptor: SupportsIndex) -> int | None:
     """
     When a file came into being, in nanoseconds since 1970; None where the file system does not record it.
@@ -387,6 +397,11 @@ def check_workload(workload: str, options: str | None = None) -> str | None:
     Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. With `options` (JSON), as
     `run_file` takes them, also why a real target cannot be reached in that way. Raises `ValueError` when the text is no
     workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+    """
+
+def chi_square_below(freedom: SupportsFloat | SupportsIndex, value: SupportsFloat | SupportsIndex) -> float:
+    """
+    The probability that chi-square with `freedom` degrees of freedom is at most `value`.
     """
 
 def clock_ns() -> int:
@@ -517,6 +532,11 @@ def metadata_problem(metadata: str) -> tuple[str, str] | None:
     As `workload_problem`, of an operation on names and inodes (JSON). Raises `ValueError` where it is none.
     """
 
+def noncentral_t_above(freedom: SupportsFloat | SupportsIndex, shift: SupportsFloat | SupportsIndex, value: SupportsFloat | SupportsIndex) -> float:
+    """
+    The probability that noncentral t with `freedom` degrees of freedom, shifted by `shift`, is above `value`.
+    """
+
 def parse_bytes(text: str) -> int:
     """
     Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
@@ -605,6 +625,16 @@ def simulated_array_loss(level: SupportsIndex, members: SupportsIndex, failures_
     Simulated probability that an array loses data within `hours`, and the ends of its 95 % interval, over `arrays` histories.
     Members fail independently at `failures_per_h`, and each is restored after an exponential time of mean `repair_h`. `level`
     is 0, 1, 10, 5 or 6. Raises `ValueError` for another level, fewer members than it needs, and times or rates not above 0.
+    """
+
+def t_quantile(freedom: SupportsFloat | SupportsIndex, probability: SupportsFloat | SupportsIndex) -> float:
+    """
+    The value that Student's t with `freedom` degrees of freedom does not exceed with `probability` (0..1).
+    """
+
+def t_two_sided(freedom: SupportsFloat | SupportsIndex, t: SupportsFloat | SupportsIndex) -> float:
+    """
+    The probability that Student's t with `freedom` degrees of freedom is at least as far from 0 as `t`.
     """
 
 def toml_faults(text: str) -> list[tuple[int, int, str]]:

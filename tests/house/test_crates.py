@@ -25,7 +25,7 @@ CLOCK_BANNED = {"mileage-workload", "mileage-profile", "mileage-drive", "mileage
 PUBLIC = ("mileage-units", "mileage-measure", "mileage-workload", "mileage-drive")
 PUBLISHED = {*PUBLIC, "mileage-memory", "mileage-profile"}
 EXAMPLES_MIN = 2
-PURE_DEPENDENCIES = {"serde", "thiserror", "rand", "rand_xoshiro"}
+PURE_DEPENDENCIES = {"serde", "spec_math", "thiserror", "rand", "rand_xoshiro"}
 LINES_PER_FUNCTION_MAX = 70
 
 

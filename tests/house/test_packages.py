@@ -28,6 +28,7 @@ PURE_ROOMS = ("model", "plan", "judge")
 PURE_FUNCTIONS = {
     *("latency_quantile_ns", "library_random", "metadata_problem", "shuffled_offsets"),
     *("toml_faults", "toml_lines", "workload_problem"),
+    *("binomial_tails", "chi_square_below", "noncentral_t_above", "t_quantile", "t_two_sided"),
 }
 #: The one module that reads the package's own study files.
 PURE_EXCEPT = {PACKAGE / "plan" / "builtin.py"}

@@ -45,7 +45,10 @@ mod _core {
     #[pymodule_export]
     use crate::tool_calls::{PyTaskFile, birth_time_ns, library_random, run_names, shuffled_offsets};
     #[pymodule_export]
-    use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
+    use crate::values::{
+        beta_quantile, binomial_tails, chi_square_below, format_bytes, latency_quantile_ns, noncentral_t_above,
+        parse_bytes, record_schema, t_quantile, t_two_sided,
+    };
     #[pymodule_export]
     use crate::workload::{check_workload, content_saved, iozone_duplicates, metadata_problem, workload_problem};
 

@@ -37,3 +37,43 @@ pub fn latency_quantile_ns(histogram: &str, q: f64) -> PyResult<Option<u64>> {
 pub fn record_schema() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     mileage_measure::schema().map(|(name, fields)| (name, fields.to_vec())).to_vec()
 }
+
+/// The value that Student's t with `freedom` degrees of freedom does not exceed with `probability` (0..1).
+#[pyfunction]
+pub fn t_quantile(freedom: f64, probability: f64) -> f64 {
+    mileage_measure::t_quantile(freedom, probability)
+}
+
+/// The probability that Student's t with `freedom` degrees of freedom is at least as far from 0 as `t`.
+#[pyfunction]
+pub fn t_two_sided(freedom: f64, t: f64) -> f64 {
+    mileage_measure::t_two_sided(freedom, t)
+}
+
+/// The probabilities of `counts` (each 1 or more) or more successes in `totals` trials.
+#[pyfunction]
+pub fn binomial_tails(counts: Vec<f64>, totals: Vec<f64>, probability: f64) -> Vec<f64> {
+    counts
+        .into_iter()
+        .zip(totals)
+        .map(|(count, total)| mileage_measure::binomial_tail(count, total, probability))
+        .collect()
+}
+
+/// The probability that chi-square with `freedom` degrees of freedom is at most `value`.
+#[pyfunction]
+pub fn chi_square_below(freedom: f64, value: f64) -> f64 {
+    mileage_measure::chi_square_below(freedom, value)
+}
+
+/// The probability that noncentral t with `freedom` degrees of freedom, shifted by `shift`, is above `value`.
+#[pyfunction]
+pub fn noncentral_t_above(freedom: f64, shift: f64, value: f64) -> f64 {
+    mileage_measure::noncentral_t_above(freedom, shift, value)
+}
+
+/// The value that a beta distribution does not exceed with `probability` (0..1): bounds of a share.
+#[pyfunction]
+pub fn beta_quantile(one: f64, other: f64, probability: f64) -> f64 {
+    mileage_measure::beta_quantile(one, other, probability)
+}

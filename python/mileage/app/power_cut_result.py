@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mileage._core import beta_quantile
 from mileage.app.power_cut_process import CutAnswer
 from mileage.plan.sizes import counted
 
@@ -161,9 +162,7 @@ class CampaignResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def loss_bound(failed: int, cuts: int) -> float:
     """The share of cuts that may fail at most, with 95 % confidence (Clopper and Pearson 1934, one-sided)."""
-    from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
-
-    return 1.0 if failed >= cuts else float(betaincinv(failed + 1, cuts - failed, 0.95))
+    return 1.0 if failed >= cuts else beta_quantile(failed + 1, cuts - failed, 0.95)
 
 
 def sentence_of(campaign: CampaignResult) -> str:

@@ -20,8 +20,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
+from mileage._core import beta_quantile
 from mileage.analysis.journal_reader import samples_of
 from mileage.analysis.steady_state_checks import Courses, RunCourse, changing
 from mileage.app.answer import planned_answer
@@ -82,11 +82,9 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
         return self._interval(0.05)
 
     def _interval(self, alpha: float) -> tuple[float, float]:
-        low = (
-            0.0 if self.count == 0 else float(betaincinv(self.count, self.total - self.count + 1, alpha / 2))
-        )
+        low = 0.0 if self.count == 0 else beta_quantile(self.count, self.total - self.count + 1, alpha / 2)
         full = self.count == self.total
-        high = 1.0 if full else float(betaincinv(self.count + 1, self.total - self.count, 1 - alpha / 2))
+        high = 1.0 if full else beta_quantile(self.count + 1, self.total - self.count, 1 - alpha / 2)
         return low, high
 
     @property

@@ -20,8 +20,8 @@ from typing import Final
 
 import msgspec
 
+from mileage._core import t_quantile
 from mileage.errors import Refused
-from mileage.plan.quantiles import t_quantile
 from mileage.targets.door import ResultLog
 
 BATCHES_MAX: Final = 20

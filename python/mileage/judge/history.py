@@ -22,8 +22,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mileage._core import t_two_sided
 from mileage.judge.correction import benjamini_hochberg, holm
-from mileage.judge.distributions import t_two_sided
 from mileage.judge.samples import RATE_METRICS, Sample
 from mileage.judge.sessions import spread_of
 from mileage.model.caveat import Caveat, limit, note

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mileage._core import t_quantile, t_two_sided
 from mileage.judge.correction import holm
-from mileage.judge.distributions import t_quantile, t_two_sided
 from mileage.judge.ratio import exp, welch
 
 RESAMPLES: Final = 2000

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from mileage.judge.distributions import t_two_sided
+from mileage._core import t_two_sided
 
 ALPHA: Final = 0.01
 """The chance that a value is called odd where none is."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mileage.judge.distributions import t_quantile
+from mileage._core import t_quantile
 
 _EXPONENT_MAX = 700.0
 

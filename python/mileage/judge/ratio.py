@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.judge.distributions import t_quantile, t_two_sided
+from mileage._core import t_quantile, t_two_sided
 
 LOG_RESOLUTION: Final = 1e-12
 """Log differences and standard deviations up to this are rounding of the logarithm, taken as zero: no clock

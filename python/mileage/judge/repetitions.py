@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mileage.judge.distributions import binomial_tail, chi_square_below
+from mileage._core import binomial_tails, chi_square_below
 from mileage.judge.outlier import odd_one
 from mileage.judge.ratio import Estimate, Moments, moments
 
@@ -120,7 +120,7 @@ def _is_crowded(ordered: Floats, step: float) -> bool:
     looked_at = (counts >= _COPY_GROUPS) & (reach <= spread / 2)
     counts, reach = counts[looked_at], reach[looked_at]
     around = np.searchsorted(distances, reach, side="right")
-    rare = counts[binomial_tail(counts, around, 1 / _COPY_SCALE) < COPY_ALPHA]
+    rare = counts[np.asarray(binomial_tails(counts, around, 1 / _COPY_SCALE)) < COPY_ALPHA]
     return any(_groups(ordered, float(distances[count - 1])) >= _COPY_GROUPS for count in rare)
 
 

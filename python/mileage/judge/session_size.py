@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.judge.distributions import noncentral_t_above, t_quantile
+from mileage._core import noncentral_t_above, t_quantile
 from mileage.judge.sessions import SPREAD_MIN
 
 LOSSES: Final = (0.02, 0.05, 0.10)

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mileage.judge.distributions import t_quantile
+from mileage._core import t_quantile
 
 PTS_WINDOW: Final = 5
 PTS_RANGE_MAX: Final = 0.20

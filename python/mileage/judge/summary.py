@@ -15,8 +15,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage._core import t_quantile
 from mileage.judge.ratio import exp
-from mileage.plan.quantiles import t_quantile
 
 MEDIAN_RUNS_MIN: Final = 6
 """Fewest runs for which two order statistics enclose the median with 95 %: 1 - 2 x 0.5^6 = 96.9 %."""

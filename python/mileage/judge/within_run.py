@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from mileage.judge.distributions import t_quantile
+from mileage._core import t_quantile
 from mileage.judge.regimes import Floats, mean_of
 
 BATCHES_MIN: Final = 20

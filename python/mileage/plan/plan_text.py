@@ -12,13 +12,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
+from mileage._core import t_quantile
 from mileage.model.target_kind import SCALE, capabilities_of
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.external_program import Program
 from mileage.plan.factors import at_setting, kind_of, named_levels
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
-from mileage.plan.quantiles import t_quantile
 from mileage.plan.resolver import PrivilegedStep, steps_of
 from mileage.plan.scale import LIMITS
 from mileage.plan.sizes import duration, format_bytes
