@@ -212,7 +212,6 @@ def test_the_last_mix_counts() -> None:
         ("--rw=write", "--buffer_pattern='file'"),
         ("--rw=write", "--verify=md5", "--buffer_pattern=0xaa"),
         ("--exit_what=some",),
-        ("--rw=write", "--offset=1000"),
         ("--verify_state_save=2",),
         ("--rw=randread", "--percentage_random=120"),
         ("--rw=write", "--fsync=4", "--fdatasync=4"),
@@ -267,6 +266,11 @@ def test_percentiles_are_printed_in_ascending_order() -> None:
 
 def test_random_places_of_blocks_of_several_sizes_are_multiples_of_the_least() -> None:
     words = ("--size=1m", "--rw=randrw", "--bssplit=4k/50:16k/50,8k/100", "--rwmixread=50")
+    listed = work(*words)
+    assert listed.rule is not None
+    assert listed.rule.blocks == (((4096, 50), (16384, 50)), ((8192, 100),))
+    # What is repeated until a time is over is not listed.
+    words = (*words, "--time_based", "--runtime=9")
     pattern = work(*words).workload.pattern
     assert isinstance(pattern, PatternTable)
     assert pattern.access is not None

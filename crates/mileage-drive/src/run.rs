@@ -76,8 +76,7 @@ pub fn run_driven<S: RunnerDevice, O: Observer>(
         return Err(Error::SpanBehindDrive { end_bytes, capacity_bytes });
     }
     let (record_bytes, sector_bytes) = (workload.record_bytes, device.sector_bytes());
-    let starts_in_one = !workload.span_start_bytes.is_multiple_of(u64::from(sector_bytes));
-    if starts_in_one || !workload.lengths_are_multiples_of(sector_bytes) {
+    if !workload.is_aligned_to(sector_bytes) {
         return Err(Error::RecordNotSectors { record_bytes, sector_bytes });
     }
     if workload.verify != Verify::Off {

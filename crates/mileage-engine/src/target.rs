@@ -319,6 +319,9 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
     if let Some((what, found)) = sizes.into_iter().find(|(_, found)| !found.is_multiple_of(of)) {
         return misaligned(what, found);
     }
+    if !workload.is_aligned_to(align_bytes) {
+        return misaligned("the unit of sizes and places", u64::from(workload.operations_unit_bytes()));
+    }
     let parts = if let Api::Vectored { parts } = options.api { parts } else { 1 };
     if !workload.lengths_are_multiples_of(parts.saturating_mul(align_bytes)) {
         return misaligned("one of the parts of a record", u64::from(workload.record_bytes / parts));

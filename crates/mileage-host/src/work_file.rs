@@ -142,7 +142,7 @@ pub fn run<O: Observer>(
     workload.check().map_err(mileage_drive::Error::from)?;
     host.make_work_file(workload.span_start_bytes + workload.span_bytes)?;
     let sector_bytes = host.device().sector_bytes();
-    if opening.direct && !workload.lengths_are_multiples_of(sector_bytes) {
+    if opening.direct && !workload.is_aligned_to(sector_bytes) {
         return Err(WorkFileError::NotSectors { record_bytes: workload.record_bytes, sector_bytes });
     }
     if let Some(content) = host.content_of(workload) {

@@ -82,12 +82,11 @@ pub struct Workload {
     /// operation, seeded.
     pub read_percent: u8,
     /// Size of every operation in bytes (of the largest, where they differ), 1 to 1 GiB. A device, and direct access, need
-    /// multiples of a sector; where operations differ in size they are multiples of 512.
+    /// multiples of a sector.
     pub record_bytes: u32,
-    /// First byte of the span; a multiple of 512 bytes where operations differ in size, and of a sector on a device.
+    /// First byte of the span; a multiple of a sector on a device.
     pub span_start_bytes: u64,
-    /// Length of the span, a multiple of the record (of 512 bytes where operations differ in size): at most 2^40 records,
-    /// and at least one, for each thread if the pattern divides the span among them.
+    /// Length of the span, a multiple of the record (any where operations differ in size): at most 2^40 records, and at least one, for each thread if the pattern divides the span among them.
     pub span_bytes: u64,
     /// Operations outstanding per thread, 1 to 4096, held constant (closed loop).
     pub depth: u32,
@@ -160,7 +159,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// Unit of places and lengths in bytes, where operations differ in size; and what direct access needs at the least.
+    /// What direct access needs at the least, in bytes; and the largest unit of operations that differ in size.
     pub const SECTOR_BYTES: u32 = 512;
     /// Largest record, in bytes.
     pub const RECORD_BYTES_MAX: u32 = 1 << 30;

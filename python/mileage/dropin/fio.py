@@ -31,7 +31,9 @@ from mileage.execute.fio_jobs.link import Requests
 from mileage.execute.fio_jobs.run import FioResult, ReportTimer, run_group
 from mileage.formats import fio_print
 from mileage.formats.fio_results import KINDS, PERCENTILES, JobResult
+from mileage.model.operation_kind import OperationKind
 from mileage.plan.fio_work import FioOptions, FioWorkload
+from mileage.plan.pattern import PatternTable, Trace, TraceOp
 from mileage.plan.workload import Stop
 from mileage.targets.door import Door, check_result, result_file, write_result
 
@@ -361,8 +363,21 @@ def check_engine(works: Sequence[Sequence[JobWork]]) -> None:
             options = work.options
             if work.drops_cache:
                 options = msgspec.structs.replace(options, drop_cache_every_bytes=file.span)
-            if problem := _problem(work.on_file(file, stop), options):
+            changes: dict[str, Any] = {}
+            if work.rule is not None:
+                changes, stop = _in_short(work), Stop(operations=1)
+            if problem := _problem(work.on_file(file, stop, **changes), options):
                 raise Refused(f"fio: [{work.job.name}]", problem, code="not-built")
+
+
+def _in_short(work: JobWork) -> dict[str, Any]:
+    """The fewest operations that keep or break the engine's rules as all that are listed do."""
+    record = work.workload.record_bytes
+    kinds: list[OperationKind] = ["read"] if work.reads else []
+    kinds += ["write"] if work.writes else []
+    kinds += ["discard"] if work.rule is not None and work.rule.trims else []
+    trace = Trace(tuple(TraceOp(0, kind, 0, record) for kind in kinds))
+    return {"pattern": PatternTable(trace=trace), "read_percent": 100}
 
 
 def _problem(workload: FioWorkload, options: FioOptions) -> str | None:

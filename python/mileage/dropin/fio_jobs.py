@@ -258,7 +258,7 @@ _ANY_VALUE: Final = ("bssplit", "cpus_allowed", "cpuload", "wait_for", "offset",
 """Options of which fio takes, or reads in its own way, what Mileage refuses."""
 _SWITCHES: Final = (
     *("thread", "group_reporting", "stonewall", "new_group", "time_based", "zero_buffers"),
-    *("refill_buffers", "norandommap", "exitall"),
+    *("refill_buffers", "norandommap", "exitall", "bs_unaligned"),
 )
 """Options that any number turns on."""
 

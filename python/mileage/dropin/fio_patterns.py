@@ -130,10 +130,9 @@ def sizes_of(job: FioJob) -> tuple[Sizes, Sizes, Sizes]:
         for side in job.text("bsrange").split(","):
             low, _, high = side.partition("-")
             least, most = one("bsrange", low), one("bsrange", high or low)
-            count = max(most // least, 1)
-            step = -(-count // 100)
-            sizes = [least * at for at in range(1, count + 1, step)]
-            ranges.append(_even(sizes))
+            unit = 1 if job.is_on("bs_unaligned") else least
+            step = -(-((most - least) // unit + 1) // 100) * unit
+            ranges.append(_even([*range(least, most + 1, step)]))
         return _three(ranges)
     parts = job.text("bs", "4k").split(",")
     return _three([[(one("bs", part or "4k"), 100)] for part in parts])
@@ -156,7 +155,9 @@ def _split(job: FioJob, text: str, one: Any) -> list[tuple[int, int]]:
     ]
     if sum(share for _, share in found) != 100:
         raise job.refuse("bssplit", "the shares are not 100 percent")
-    return [(size, share) for size, share in found if share]
+    # As fio: a block is a multiple of the smallest one, unless it need not be aligned.
+    least = 1 if job.is_on("bs_unaligned") else min(sizes)
+    return [(size - size % least, share) for size, share in found if share]
 
 
 def pattern_of(job: FioJob, reads: int, sizes: _BlockSizes) -> tuple[Pattern, int, int]:

@@ -132,27 +132,17 @@ def _work(job: FioJob, number: int) -> JobWork:
     if trims:
         check_trims(job, sides, timed=timed)
     wanted = wanted_sizes(sizes, reads)
-    if trims == "pairs":
-        pattern: Pattern = "sequential"
-        record, read_percent = max(wanted), 0
-        is_random = job.text("rw").startswith("rand")
-        rule: PlaceRule | None = PlaceRule(
-            trims=tuple(sizes[1]), is_random=is_random, comes_again=job.is_on("norandommap")
-        )
-        files = files_of(job, number, min(wanted), min(wanted), timed=timed)
-    else:
-        pattern, record, read_percent = pattern_of(job, reads, sizes)
-        rule = rule_of(job, reads, record, timed=timed)
-        files = files_of(job, number, record, min(wanted), timed=timed)
+    files = files_of(job, number, min(wanted), min(wanted), timed=timed)
+    order, rule = _order(job, reads, sizes, is_listed=is_listable(files, min(wanted)) and not timed)
+    if rule is None and trims != "pairs":
+        rule = rule_of(job, reads, order[1], timed=timed)
         if rule is not None and len(set(wanted)) > 1:
             raise job.refuse("rw", "is not built with blocks of several sizes", code="not-built")
     if trims:
         check_targets(job, [file.path for file in files])
     verification, notes = verification_of(job, reads, timed=timed)
     seed = _seed(job, number, is_compared=bool(verification.kind))
-    workload = _workload(
-        job, (pattern, record, read_percent), load_of(job, reads, wanted), verification, seed
-    )
+    workload = _workload(job, order, load_of(job, reads, wanted), verification, seed)
     if verification.kind and visits_once(workload) and not timed:
         # As fio: a pass ends with the file, and a job that only reads makes one.
         passes = 1 if reads == 100 else _loops(job)
@@ -173,13 +163,45 @@ def _work(job: FioJob, number: int) -> JobWork:
         iolog=job.text("write_iolog"),
     )
     if rule is not None:
-        check_count(job, files, min(wanted) // (2 if trims else 1))
+        if not is_listable(files, min(wanted) // (2 if trims else 1)):
+            raise job.refuse(
+                "rw", f"is not built for more than {_MOST} operations of a file", code="too-large"
+            )
         work.rule = rule
     work.sizes = _bounds(sides)
+    if reads == 0 and rule is None:
+        _set_last_syncs(work)
     if len(files) > 1:
         work.notes.insert(0, "nrfiles: files are worked on one after the other")
     _set_cache_drop(work)
     return work
+
+
+def _order(
+    job: FioJob, reads: int, sizes: tuple[Sizes, Sizes], *, is_listed: bool
+) -> tuple[tuple[Pattern, int, int], PlaceRule | None]:
+    """The engine's pattern, record and percent of reads, and the rule of blocks that are cut. Raises Refused."""
+    is_random = job.text("rw", "read").startswith("rand")
+    again = job.is_on("norandommap")
+    if trims_of(job) == "pairs":
+        rule = PlaceRule(trims=tuple(sizes[1]), is_random=is_random, comes_again=again)
+        return ("sequential", max(wanted_sizes(sizes, reads)), 0), rule
+    pattern, record, read_percent = pattern_of(job, reads, sizes)
+    # As fio: blocks of one size for each direction are not cut.
+    is_cut = (reads > 0 and len(sizes[0]) > 1) or (reads < 100 and len(sizes[1]) > 1)
+    if not (is_cut and is_listed):
+        return (pattern, record, read_percent), None
+    rule = PlaceRule(blocks=(tuple(sizes[0]), tuple(sizes[1])), is_random=is_random, comes_again=again)
+    return ("sequential", record, reads), rule
+
+
+def _set_last_syncs(work: JobWork) -> None:
+    """Sync after the last write where fio does: a rest behind it is a round, which begins with the sync that is due."""
+    every = work.workload.sync_every
+    for file in work.files if every and not work.timed else ():
+        has_rest = file.span < file.end - file.start and file.amount % file.span == 0
+        count = file.amount // work.workload.record_bytes
+        file.syncs_last = has_rest and file.operations is None and count % every == 0
 
 
 def _workload(
@@ -242,7 +264,7 @@ def _common(job: FioJob, number: int, reads: int) -> dict[str, Any]:
         "invalidates": job.is_on("invalidate", True),
         "removes": job.is_on("unlink"),
         "layout": FioLayout(
-            fills=reads > 0 or job.is_on("overwrite"),
+            fills=reads > 0 or job.is_on("overwrite") or job.text("ioengine") == "mmap",
             allocates=allocates,
             syncs=job.is_on("create_fsync", True),
         ),
@@ -334,7 +356,8 @@ def _set_cache_drop(work: JobWork) -> None:
     """Drop the page cache before each pass, as fio does, where the engine can."""
     job, api = work.job, work.options.api
     has_passes = work.is_visited_once or (
-        work.rule is None and work.has_sizes and not job.is_on("norandommap")
+        (work.has_sizes or (work.rule is not None and bool(work.rule.blocks)))
+        and not job.is_on("norandommap")
     )
     if not (work.invalidates and not is_direct(job) and work.has_files and has_passes):
         return
@@ -490,12 +513,13 @@ def files_of(job: FioJob, number: int, record: int, least: int, *, timed: bool) 
         return found
     loops = max(job.number("loops", 1), 1)
     share, amount = job.percent_or_size("io_size")
+    # As fio: a limit is reached with the block in which it lies, and the last block of a file ends inside it.
     if amount:
-        for file, blocks in zip(found, _dealt(max(amount // record, 1), len(found)), strict=True):
+        for file, blocks in zip(found, _dealt(-(-amount // record), len(found)), strict=True):
             file.amount = blocks * record * loops
     else:
         for file in found:
-            part = file.span if share is None else file.span * share // 100 // record * record
+            part = file.span if share is None else -(-file.span * share // 100 // record) * record
             file.amount = max(part, record) * loops
         _cut(job, found, record * loops)
     if "number_ios" in job.options and (count := job.number("number_ios", 0)):
@@ -511,7 +535,7 @@ def _cut(job: FioJob, files: list[FioFile], block: int) -> None:
         return
     loops = max(job.number("loops", 1), 1)
     if size * loops < sum(file.amount for file in files):
-        for file, blocks in zip(files, _dealt(max(size * loops // block, 1), len(files)), strict=True):
+        for file, blocks in zip(files, _dealt(-(-size * loops // block), len(files)), strict=True):
             file.amount = blocks * block
 
 
@@ -569,10 +593,6 @@ def _part(job: FioJob, path: str, number: int, record: int, least: int, place: t
         span = min((span + start) * percent // 100, span)
     if span < record:
         raise job.refuse("size", f"is smaller than a block in {path}", code="out-of-range")
-    if start % (record if record == least else 512):
-        raise job.refuse(
-            "offset", f"{start} is no multiple of the block, which is not built", code="not-built"
-        )
     return FioFile(path, start, span // record * record, start + span)
 
 
@@ -654,10 +674,9 @@ def _zones(job: FioJob) -> PlaceRule | None:
     return PlaceRule(zones=tuple(zip(*columns, strict=True))) if len(parts) > 2 else None
 
 
-def check_count(job: FioJob, files: list[FioFile], record: int) -> None:
-    """Refuse a list that would be too long. Raises Refused."""
-    if any(min(file.amount // record, file.operations or _MOST) > _MOST for file in files):
-        raise job.refuse("rw", f"is not built for more than {_MOST} operations of a file", code="too-large")
+def is_listable(files: list[FioFile], record: int) -> bool:
+    """Whether the operations on each file, in blocks of at least `record` bytes, fit into a list."""
+    return all(min(file.amount // record, file.operations or _MOST) <= _MOST for file in files)
 
 
 # Limits of the rate, think time and warm-up of a fio job as the engine's load.

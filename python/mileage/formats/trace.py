@@ -8,8 +8,7 @@ Scope: the operations in the order of their times, each with a time in nanosecon
 * fio's iolog, version 2 (times come from its `wait` lines, in microseconds) and version 3 (a time in microseconds at
   the head of every line). Lines that add, open and close the file are ignored.
 
-Refuses lines that it does not understand, with their number, traces of several files, and operations that are not
-whole sectors of 512 bytes.
+Refuses lines that it does not understand, with their number, traces of several files, and operations of no bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from mileage.regular_file import open_regular, read_on
 BYTES_MAX: Final = 1 << 30
 """Size of a trace file at most."""
 _FIRST_LINE_MAX: Final = 4096
-_SECTOR_BYTES: Final = 512
 _UNIT_MAX: Final = 1 << 20
 _KINDS: Final[dict[str, OperationKind]] = {
     word: name for name, kind in OPERATION_KINDS.items() for word in (name, *kind.aliases)
@@ -90,7 +88,7 @@ def trace_file(path: Path, operations: tuple[TraceOp, ...]) -> TraceFile:
         writes=sum(op.kind == "write" for op in moved),
         syncs=len(operations) - len(moved),
         bytes=sum(op.length_bytes for op in moved if op.kind != "discard"),
-        largest_bytes=max((op.length_bytes for op in moved), default=_SECTOR_BYTES),
+        largest_bytes=max((op.length_bytes for op in moved), default=1),
         end_bytes=max((op.offset_bytes + op.length_bytes for op in moved), default=0),
         unit_bytes=unit,
         duration_ns=operations[-1].at_ns,
@@ -190,18 +188,11 @@ def _operation(
     if kind == "sync":
         return TraceOp(at_ns, kind, 0, 0)
     offset_bytes, length_bytes = (_whole(path, number, text) for text in (offset, length))
-    for what, found in (("offset", offset_bytes), ("length", length_bytes)):
-        if found % _SECTOR_BYTES:
-            raise Refused(
-                f"{path}: line {number}",
-                f"{what} {found} is not a multiple of {_SECTOR_BYTES} bytes",
-                code="malformed",
-            )
     if length_bytes == 0:
         raise Refused(
             f"{path}: line {number}",
             f"a {kind} of 0 bytes",
-            expected=f"{_SECTOR_BYTES} or more",
+            expected="1 or more",
             code="malformed",
         )
     return TraceOp(at_ns, kind, offset_bytes, length_bytes)

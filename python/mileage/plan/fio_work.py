@@ -56,6 +56,8 @@ class FioFile(msgspec.Struct):
     """Bytes to move; 0 for no limit."""
     operations: int | None = None
     """Operations at most; None for no limit."""
+    syncs_last: bool = False
+    """With syncs between writes: whether the last write is synced too."""
 
 
 class PlaceRule(msgspec.Struct, frozen=True):
@@ -73,8 +75,10 @@ class PlaceRule(msgspec.Struct, frozen=True):
     """Whether a random place may come again before all were drawn."""
     trims: tuple[tuple[int, int], ...] = ()
     """Sizes with percents of blocks that are trimmed and then written."""
+    blocks: tuple[tuple[tuple[int, int], ...], ...] = ()
+    """Sizes with percents of blocks that are read, and of those that are written, where they differ in size."""
     is_random: bool = False
-    """Whether those blocks are in random order."""
+    """Whether blocks of `trims` or `blocks` are in random order."""
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -180,7 +184,8 @@ class FioWork(msgspec.Struct, kw_only=True):
 
     def on_file(self, file: FioFile, stop: Stop, **changes: Any) -> FioWorkload:
         """The workload on one of its files until a limit."""
-        own = {"span_start_bytes": file.start, "span_bytes": file.span, "stop": stop}
+        own: dict[str, Any] = {"span_start_bytes": file.start, "span_bytes": file.span, "stop": stop}
+        own["sync_last"] = self.workload.sync_last or file.syncs_last
         return msgspec.structs.replace(self.workload, **{**own, **changes})
 
     def places_of_reads(self) -> Any:

@@ -65,7 +65,7 @@ class AccessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of an IOMeter access specification."""
 
     size_bytes: int
-    """Size of a transfer, a multiple of 512."""
+    """Size of a transfer, 1 byte to 1 GiB."""
     share_percent: int
     """Share of the specification, 1..100 percent."""
     read_percent: int
@@ -77,7 +77,7 @@ class AccessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     burst: int = 1
     """Operations in a burst, 1 or more."""
     align_bytes: int = 0
-    """Random places are multiples of this; 0 for the sector."""
+    """Places are multiples of this; 0 for the sector, or what it has in common with odd sizes."""
 
 
 class Access(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -148,7 +148,7 @@ class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of an IOMeter access specification, in the words of a study file."""
 
     size: Size
-    """Size of a transfer, a multiple of 512 bytes."""
+    """Size of a transfer, 1 byte to 1 GiB."""
     share: SharePercent = 100
     """Share of the specification, 1..100 percent; the lines add up to 100."""
     reads: Percent = 100
@@ -160,7 +160,7 @@ class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     burst: Burst = 1
     """Operations in a burst, 1 or more."""
     align: Size = 0
-    """Random places are multiples of this; 0 for the sector."""
+    """Places are multiples of this; 0 for the sector, or what it has in common with odd sizes."""
 
 
 class OwnWorkload(IoOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):

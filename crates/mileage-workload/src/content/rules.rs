@@ -2,8 +2,12 @@
 
 use super::Content;
 use crate::error::{Error, in_range};
-use crate::pattern::{PatternKind, unequal_pass};
+use crate::pattern::{AccessLine, PatternKind, unequal_pass};
 use crate::workload::{Verify, Workload};
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
 
 impl Workload {
     /// Operations of a thread after which a new lap begins: the records that it visits in a pass.
@@ -11,12 +15,39 @@ impl Workload {
         unequal_pass(self, thread).map_or(self.share_of(thread).1, |pass| pass.max(1))
     }
 
-    /// Length in bytes of which every operation is a multiple, and at a multiple of which from the span's start it lies.
+    /// Length in bytes of which every operation is a multiple, and at a multiple of which from the span's start it lies:
+    /// the record; where operations differ in size, the greatest common divisor of their sizes and places, a sector at
+    /// most.
     pub fn operations_unit_bytes(&self) -> u32 {
-        match self.pattern {
-            PatternKind::Access { .. } | PatternKind::Trace { .. } => Self::SECTOR_BYTES,
-            _ => self.record_bytes,
-        }
+        let sector = u64::from(Self::SECTOR_BYTES);
+        let divisor = match &self.pattern {
+            PatternKind::Access { lines } => {
+                // Places are aligned from byte 0 of the target.
+                let start = gcd(sector, self.span_start_bytes);
+                let figures = lines.iter().flat_map(|line| [line.size_bytes, line.align_bytes]);
+                figures.fold(start, |divisor, figure| gcd(divisor, u64::from(figure)))
+            }
+            PatternKind::Trace { operations, .. } => operations
+                .iter()
+                .fold(sector, |divisor, op| gcd(gcd(divisor, op.offset_bytes), u64::from(op.length_bytes))),
+            _ => return self.record_bytes,
+        };
+        // No more than the sector that it divides.
+        divisor as u32
+    }
+
+    /// Common divisor of the places of an access line.
+    pub(crate) fn alignment_of(&self, line: &AccessLine) -> u64 {
+        u64::from(if line.align_bytes == 0 { self.operations_unit_bytes() } else { line.align_bytes })
+    }
+
+    /// Whether every operation begins at a multiple of `of` bytes of the target and has a multiple of it as its length.
+    /// Where operations differ in size, places are examined up to a sector.
+    pub fn is_aligned_to(&self, of: u32) -> bool {
+        let places = if self.pattern.is_own_master() { of.min(Self::SECTOR_BYTES) } else { of };
+        self.lengths_are_multiples_of(of)
+            && self.span_start_bytes.is_multiple_of(u64::from(of))
+            && self.operations_unit_bytes().is_multiple_of(places)
     }
 
     /// Check that the content, and the requested comparison, are possible.

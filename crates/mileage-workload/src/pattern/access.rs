@@ -30,6 +30,8 @@ pub(crate) struct Access {
     start_bytes: u64,
     end_bytes: u64,
     line: AccessLine,
+    /// Alignment of lines that give none.
+    common_bytes: u32,
     /// Operations left in the burst.
     left: u32,
     /// End of the transfer before.
@@ -48,6 +50,7 @@ impl Access {
             start_bytes: workload.span_start_bytes,
             end_bytes: workload.span_start_bytes + workload.span_bytes,
             line: lines[0],
+            common_bytes: workload.operations_unit_bytes(),
             left: 0,
             position_bytes: workload.span_start_bytes,
             lines: Generator(seed),
@@ -86,7 +89,7 @@ impl Access {
         } else {
             self.position_bytes
         };
-        let align = alignment(align_bytes);
+        let align = u64::from(if align_bytes == 0 { self.common_bytes } else { align_bytes });
         let mut offset_bytes = wanted.next_multiple_of(align);
         if offset_bytes + u64::from(size_bytes) > self.end_bytes {
             offset_bytes = self.start_bytes.next_multiple_of(align);
@@ -95,11 +98,6 @@ impl Access {
         let kind = if reads { OpKind::Read } else { OpKind::Write };
         Op { kind, length_bytes: size_bytes, offset_bytes }
     }
-}
-
-/// Common divisor of all positions.
-pub(crate) fn alignment(align_bytes: u32) -> u64 {
-    u64::from(if align_bytes == 0 { Workload::SECTOR_BYTES } else { align_bytes })
 }
 
 /// Whether any line asks for a pause.

@@ -110,7 +110,7 @@ pub enum PatternKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessLine {
-    /// Size of a transfer in bytes, a multiple of 512.
+    /// Size of a transfer in bytes, 1 to 1 GiB.
     pub size_bytes: u32,
     /// Share of the specification, 1 to 100 percent.
     pub share_percent: u8,
@@ -123,8 +123,8 @@ pub struct AccessLine {
     pub delay_ms: u32,
     /// Operations in a burst, 1 or more; a line is drawn for each burst.
     pub burst: u32,
-    /// Every place is moved up to a multiple of this, in bytes, itself a multiple of 512; 0 for the sector. What would
-    /// end behind the span goes to its start instead.
+    /// Every place is moved up to a multiple of this, in bytes; 0 for the sector, or for the common divisor of sector,
+    /// sizes and start of the span where that is less. What would end behind the span goes to its start instead.
     #[serde(default)]
     pub align_bytes: u32,
 }
@@ -154,8 +154,8 @@ pub struct TraceOp {
     pub at_ns: u64,
     /// Kind of the operation.
     pub kind: OpKind,
-    /// First byte, from the span's start; a multiple of 512.
+    /// First byte, from the span's start.
     pub offset_bytes: u64,
-    /// Size in bytes, a multiple of 512; 0 for a sync.
+    /// Size in bytes, 1 to 1 GiB; 0 for a sync.
     pub length_bytes: u32,
 }

@@ -1,6 +1,6 @@
 //! Validate access patterns: their parameters, and whether these fit the span and the rest of the workload.
 
-use super::access::{alignment, pauses};
+use super::access::pauses;
 use super::{AccessLine, IorOrder, PatternKind, TraceOp, ior, iozone};
 use crate::error::{Error, in_range, multiple};
 use crate::operation::OpKind;
@@ -8,7 +8,6 @@ use crate::workload::{Files, Sync, Workload};
 
 const LINES_MAX: u64 = 100;
 const DAY_MS: u64 = 24 * 3600 * 1000;
-const SECTOR: u64 = Workload::SECTOR_BYTES as u64;
 
 fn refused(what: &'static str, found: &dyn std::fmt::Display, expected: &'static str) -> Error {
     Error::Refused { what, found: found.to_string(), expected }
@@ -49,10 +48,7 @@ impl Workload {
     pub(crate) fn check_span(&self) -> Result<(), Error> {
         let (record, threads) = (u64::from(self.record_bytes), u64::from(self.threads));
         let own = self.pattern.is_own_master();
-        if own {
-            multiple("span_start_bytes", self.span_start_bytes, SECTOR)?;
-        }
-        multiple("span_bytes", self.span_bytes, if own { SECTOR } else { record })?;
+        multiple("span_bytes", self.span_bytes, if own { 1 } else { record })?;
         let (what, least) = if self.pattern.divides() && self.files == Files::Shared {
             ("span_bytes, in records, one for each thread at least,", threads)
         } else {
@@ -145,16 +141,14 @@ impl Workload {
     fn check_line(&self, line: &AccessLine) -> Result<(), Error> {
         let (size, align) = (u64::from(line.size_bytes), u64::from(line.align_bytes));
         let largest = u64::from(Self::RECORD_BYTES_MAX);
-        in_range("size_bytes", size, SECTOR, largest)?;
-        multiple("size_bytes", size, SECTOR)?;
+        in_range("size_bytes", size, 1, largest)?;
         in_range("share_percent", u64::from(line.share_percent), 1, 100)?;
         in_range("read_percent", u64::from(line.read_percent), 0, 100)?;
         in_range("random_percent", u64::from(line.random_percent), 0, 100)?;
         in_range("delay_ms", u64::from(line.delay_ms), 0, DAY_MS)?;
         in_range("burst", u64::from(line.burst), 1, u64::from(u32::MAX))?;
         in_range("align_bytes", align, 0, largest)?;
-        multiple("align_bytes", align, SECTOR)?;
-        let first = self.span_start_bytes.checked_next_multiple_of(alignment(line.align_bytes));
+        let first = self.span_start_bytes.checked_next_multiple_of(self.alignment_of(line));
         let end_bytes = self.span_start_bytes + self.span_bytes;
         if first.and_then(|first| first.checked_add(size)).is_none_or(|last| last > end_bytes) {
             let expected = "an aligned transfer does not fit: choose a larger span_bytes or a smaller align_bytes";
@@ -200,7 +194,7 @@ impl Workload {
         if self.sync == Sync::None && operations.iter().any(|op| op.kind == OpKind::Sync) {
             return Err(refused("sync", &"none", "the trace has syncs: choose sync fsync or fdatasync"));
         }
-        let largest = operations.iter().map(|op| u64::from(op.length_bytes)).max().unwrap_or(0).max(SECTOR);
+        let largest = operations.iter().map(|op| u64::from(op.length_bytes)).max().unwrap_or(0).max(1);
         in_range("record_bytes, the largest length of the trace,", u64::from(self.record_bytes), largest, largest)?;
         let (load, plain) = (&self.load, crate::Load::default());
         if timed && (load.open != plain.open || load.cap != plain.cap || load.think != plain.think) {
@@ -220,11 +214,9 @@ impl Workload {
         if op.kind == OpKind::Sync {
             return in_range("length_bytes, of a sync,", length, 0, 0);
         }
-        in_range("length_bytes", length, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
-        multiple("length_bytes", length, SECTOR)?;
-        multiple("offset_bytes", op.offset_bytes, SECTOR)?;
+        in_range("length_bytes", length, 1, u64::from(Self::RECORD_BYTES_MAX))?;
         let last = self.span_bytes.saturating_sub(length);
         in_range("offset_bytes, inside the span,", op.offset_bytes, 0, last)?;
-        in_range("length_bytes, inside the span,", length, SECTOR, self.span_bytes)
+        in_range("length_bytes, inside the span,", length, 1, self.span_bytes)
     }
 }

@@ -74,9 +74,9 @@ fn each_refusal_has_the_path_of_a_field() {
                 align_bytes: 0,
             };
             w.read_percent = 100;
-            w.pattern = PatternKind::Access { lines: [line, AccessLine { size_bytes: 100, ..line }].into() };
+            w.pattern = PatternKind::Access { lines: [line, AccessLine { size_bytes: 0, ..line }].into() };
         }),
-        owned("pattern.access.lines[1].size_bytes", "100: expected 512 to 1073741824")
+        owned("pattern.access.lines[1].size_bytes", "0: expected 1 to 1073741824")
     );
     assert_eq!(parts(|w| w.stop = Stop::default()).0, "stop");
 }

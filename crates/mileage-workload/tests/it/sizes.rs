@@ -102,6 +102,48 @@ fn a_byte_limit_ends_with_the_operation_that_reaches_it() {
     }
 }
 
+/// Lines of odd sizes follow each other without gaps, and random places are multiples of what all have in common, or of
+/// the alignment that a line gives.
+#[test]
+fn odd_sizes_have_a_common_unit_and_no_gaps() {
+    let in_order = |size, share| AccessLine { random_percent: 0, ..line(size, share) };
+    let unit = |lines: &[AccessLine], span_start_bytes| {
+        let workload = Workload { span_start_bytes, span_bytes: 1 << 20, ..specified(lines, 500) };
+        assert_eq!(workload.check(), Ok(()));
+        workload.operations_unit_bytes()
+    };
+    let lines = [in_order(1000, 50), in_order(2300, 50)];
+    assert_eq!((unit(&lines, 0), unit(&lines, 8), unit(&lines, 7), unit(&[line(4096, 100)], 512)), (4, 4, 1, 512));
+    let workload = Workload { span_start_bytes: 7, span_bytes: 1 << 20, ..specified(&lines, 500) };
+    let log = simulate(&workload, |_| 0).0;
+    let mut next = 7;
+    for it in &log {
+        if next + u64::from(it.op.length_bytes) > 7 + (1 << 20) {
+            next = 7;
+        }
+        assert_eq!(it.op.offset_bytes, next);
+        next += u64::from(it.op.length_bytes);
+    }
+    let random = [AccessLine { align_bytes: 100, ..line(1000, 50) }, line(2300, 50)];
+    let log = simulate(&Workload { span_start_bytes: 0, span_bytes: 1 << 20, ..specified(&random, 500) }, |_| 0).0;
+    let unit = |it: &Completion| if it.op.length_bytes == 1000 { 100 } else { 4 };
+    assert!(log.iter().all(|it| it.op.offset_bytes.is_multiple_of(unit(it))));
+    assert!(log.iter().any(|it| !it.op.offset_bytes.is_multiple_of(8)));
+    assert!(!workload.is_aligned_to(512) && workload.is_aligned_to(1));
+}
+
+#[test]
+fn a_trace_of_odd_places_is_replayed_as_it_is() {
+    let at = |offset_bytes, length_bytes| TraceOp { at_ns: 0, kind: OpKind::Write, offset_bytes, length_bytes };
+    let operations = [at(3, 2300), at(2303, 1), at(5000, 65_537)];
+    let workload =
+        Workload { record_bytes: 65_537, span_bytes: 100_001, span_start_bytes: 9, ..traced(&operations, false) };
+    assert_eq!((workload.check(), workload.operations_unit_bytes()), (Ok(()), 1));
+    let log = simulate(&workload, |_| 0).0;
+    let found = log.iter().filter(|it| it.op.kind == OpKind::Write).map(|it| (it.op.offset_bytes, it.op.length_bytes));
+    assert_eq!(found.collect::<Vec<_>>(), [(12, 2300), (2312, 1), (5009, 65_537)]);
+}
+
 fn op(at_us: u64, kind: OpKind, record: u64) -> TraceOp {
     let sync = kind == OpKind::Sync;
     TraceOp { at_ns: at_us * 1000, kind, offset_bytes: record * 4096, length_bytes: if sync { 0 } else { 4096 } }

@@ -24,7 +24,6 @@ IOLOG: Final = "fio-iolog"
 """Kind of a result: the operations of a job."""
 Targets = Mapping[str, WorkPath]
 """The files by their paths, as the door has checked them."""
-_LAYOUT_BYTES: Final = 1 << 20
 
 
 def check_files(works: Sequence[FioWork], door: Door) -> Targets:
@@ -94,32 +93,33 @@ def lay_out(works: Sequence[FioWork], targets: Targets, say: Callable[[str], Non
 
 
 def _fill(length: int, target: WorkPath, block: int, *, syncs: bool) -> None:
-    """Write a file as fio does: in the job's largest blocks of writes, as far as they divide it, and a sync.
+    """Write a file as fio does: in the job's largest blocks of writes, the last one as short as the rest, and a sync.
 
     Raises OSError and RunFailed.
     """
-    record = block if length % block == 0 else max(min(_LAYOUT_BYTES, length & -length), 512)
-    whole = -(-length // record) * record
-    workload = FioWorkload(
-        pattern="sequential",
-        read_percent=0,
-        record_bytes=record,
-        span_start_bytes=0,
-        span_bytes=whole,
-        depth=1,
-        threads=1,
-        stop=Stop(bytes=whole),
-        seed=1,
-        sync="fsync" if syncs else "none",
-    )
-    options = FioOptions(create=True, **target.engine_options(writes=True))
-    done = json.loads(_core.run_file(target.engine_path, workload.to_json(), options.to_json(), None))
-    if error := done.get("error"):
-        raise RunFailed(
-            f"fio: {target.path}: {error.get('message', error)}", cause=error.get("kind") or "EIO"
-        )
-    # Written in whole records, which may end behind the length.
+    rest = length % block
     target.resize(length)
+    for start, span, record in ((0, length - rest, block), (length - rest, rest, rest)):
+        if not span:
+            continue
+        workload = FioWorkload(
+            pattern="sequential",
+            read_percent=0,
+            record_bytes=record,
+            span_start_bytes=start,
+            span_bytes=span,
+            depth=1,
+            threads=1,
+            stop=Stop(bytes=span),
+            seed=1,
+            sync="fsync" if syncs and start + span == length else "none",
+        )
+        options = FioOptions(create=True, **target.engine_options(writes=True))
+        done = json.loads(_core.run_file(target.engine_path, workload.to_json(), options.to_json(), None))
+        if error := done.get("error"):
+            raise RunFailed(
+                f"fio: {target.path}: {error.get('message', error)}", cause=error.get("kind") or "EIO"
+            )
 
 
 def length_of(path: str) -> int | None:

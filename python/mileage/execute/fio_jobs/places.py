@@ -1,9 +1,10 @@
 """Operations of a fio job whose places no pattern of the engine has, listed one by one as a trace.
 
 Scope: places after a skip, by fio's rule for its next place (io_u.c); runs from random places; random places in several
-zones; trims with a write after each. Of runs one place in N is random, none of these comes again unless the rule says
-so, and the others follow the one before of their direction, or are equal to it. Places of a zone are uniform and may
-come again. Random blocks of trims are cut where one begins that was trimmed before, unless they may come again.
+zones; blocks of several sizes; trims with a write after each. Of runs one place in N is random, none of these comes
+again unless the rule says so, and the others follow the one before of their direction, or are equal to it. Places of a
+zone are uniform and may come again. Random blocks of several sizes, and those of trims, are cut where one begins that
+was done before, unless they may come again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ def operations_of(work: FioWork, file: FioFile, held: int) -> list[TraceOp]:
     """The operations on a file of `held` bytes, in order."""
     assert work.rule is not None
     record, seed = work.workload.record_bytes, work.workload.seed
+    if work.rule.blocks:
+        return blocks_of(work.rule, file, work.reads, random.Random(seed))
     if work.rule.trims:
         found = pairs_of(work.rule, file.span, work.loops, random.Random(seed))
         # Limits of the job hold for writes and trims alike.
@@ -114,6 +117,24 @@ def pairs_of(rule: PlaceRule, span: int, loops: int, draw: random.Random) -> lis
         while (block := places.next_block(draw.choices(blocks, shares)[0])) is not None:
             offset, length = block
             found += [TraceOp(0, "discard", offset, length), TraceOp(0, "write", offset, length)]
+    return found
+
+
+def blocks_of(rule: PlaceRule, file: FioFile, reads: int, draw: random.Random) -> list[TraceOp]:
+    """Blocks of several sizes on a file until its limits, pass after pass; `reads`: percent of reads."""
+    found: list[TraceOp] = []
+    sides = [([size for size, _ in side], [share for _, share in side]) for side in rule.blocks]
+    least = min(size for blocks, _ in sides[reads == 0 : 1 + (reads < 100)] for size in blocks)
+    moved, places = 0, _Places(rule, least, file.span, draw)
+    while moved < file.amount and len(found) != file.operations:
+        kind: OperationKind = "read" if draw.randrange(100) < reads else "write"
+        blocks, shares = sides[kind == "write"]
+        block = places.next_block(draw.choices(blocks, shares)[0])
+        if block is None:
+            places = _Places(rule, least, file.span, draw)
+            continue
+        moved += block[1]
+        found.append(TraceOp(0, kind, *block))
     return found
 
 
