@@ -31,7 +31,7 @@ from mileage.plan.io_options import IoOptions, Reach, load_of, merged, reach_of,
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.named_workloads import Kind, NamedWorkload, as_done, on_target
 from mileage.plan.page_cache_state import read_cache
-from mileage.plan.pattern import SECTOR_BYTES, pattern_word, unit_bytes
+from mileage.plan.pattern import SECTOR_BYTES, is_own_master, lengths_of, pattern_word, unit_bytes
 from mileage.plan.planned_runs import READ_BACK, Arm, Cell, PlannedRun, Role
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.run_action import FileJob
@@ -641,7 +641,6 @@ class _WorkloadMaker:
 
     def _span(self, path: str, table: Measure | Torture, unit: int) -> tuple[int, int]:
         """First byte and length of what is visited, in bytes; the length is a multiple of `unit`."""
-        # Records of one size may begin anywhere; where operations differ in size the core asks for whole sectors.
         start = self._area(path, "span_start", table.span_start, 1) if table.span_start else 0
         room = self._work_bytes - start
         if room < unit:
@@ -665,15 +664,16 @@ class _WorkloadMaker:
     def _check_blocks(self, path: str, workload: Workload, reach: Reach | None) -> None:
         """Refuse what is no whole number of logical blocks where no page cache makes it one."""
         block_bytes = self._facts.block_bytes
-        found = {"record": workload.record_bytes, "span_start": workload.span_start_bytes}
-        odd = next((key for key, size in found.items() if size % block_bytes), None)
-        if odd is None or not (reach is None or reach.options.direct):
+        found = [("record", size) for size in lengths_of(workload.pattern, workload.record_bytes)]
+        found.append(("span_start", workload.span_start_bytes))
+        key, size = next(((key, size) for key, size in found if size % block_bytes), ("", 0))
+        if not key or not (reach is None or reach.options.direct):
             return
         block = f"the logical block of {self._study.target}, {words(block_bytes)}"
         refuse(
             self._study,
-            f"{path}.{odd}",
-            f"{words(found[odd])} is not a multiple of {block}, which direct access needs",
+            f"{path}.{'workload' if key == 'record' and is_own_master(workload.pattern) else key}",
+            f"{words(size)} is not a multiple of {block}, which direct access needs",
             advice='choose a multiple, or go through the page cache (cache = "warm", --no-direct)'
             if reach is not None
             else "choose a multiple, or put a host above the drive: virtual:NAME@HOST",

@@ -215,10 +215,17 @@ def is_own_master(pattern: Pattern) -> bool:
 def unit_bytes(pattern: Pattern, record_bytes: int) -> int:
     """Common divisor of all offsets and lengths of a workload: the record, unless operations differ in size."""
     if isinstance(pattern, PatternTable) and pattern.access is not None:
-        return math.gcd(*(line.size_bytes for line in pattern.access.lines))
+        return math.gcd(*lengths_of(pattern, record_bytes))
     if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
         return pattern.trace_file.unit_bytes
     return record_bytes
+
+
+def lengths_of(pattern: Pattern, record_bytes: int) -> tuple[int, ...]:
+    """The sizes of a workload's operations; of a trace the common divisor of its sizes and places."""
+    if isinstance(pattern, PatternTable) and pattern.access is not None:
+        return tuple(line.size_bytes for line in pattern.access.lines)
+    return (unit_bytes(pattern, record_bytes),)
 
 
 class OperationShares(msgspec.Struct, frozen=True):
