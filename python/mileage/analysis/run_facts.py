@@ -7,7 +7,7 @@ A journal without runs has no facts.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from mileage.analysis.drive_state import Beginnings, DriveState
@@ -15,6 +15,7 @@ from mileage.analysis.steady_state_checks import Courses
 from mileage.analysis.unwritten_reads import UnwrittenReads
 from mileage.execute.machine_monitor import BACKING_READ, GROUP
 from mileage.judge.audit import RunFacts
+from mileage.judge.comparison import CutLoss
 from mileage.judge.samples import SHAM
 from mileage.model.journal_entries import Run
 from mileage.model.metrics import QUANTILES, MetricWord
@@ -43,6 +44,8 @@ class RunReading:
     """Share of what it read that nothing had written, on virtual flash."""
     began: DriveState | None = None
     """The state of the target before it."""
+    cut_loss: CutLoss | None = None
+    """What a power cut after it lost."""
 
     def tests(self) -> set[str]:
         """The cells that it measured."""
@@ -138,8 +141,14 @@ class FactCollector:
                 ),
                 unwritten_share=self._unwritten.share(entry),
                 began=began,
+                cut_loss=_cut_loss(entry.record.counters),
             )
         )
+
+
+def _cut_loss(counters: Mapping[str, int]) -> CutLoss | None:
+    lost = counters.get("power_cut_writes_lost")
+    return None if lost is None else CutLoss(1, lost, counters.get("power_cut_writes_synced"))
 
 
 def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:

@@ -53,7 +53,7 @@ from mileage.app.answer_side import NO_PAST, AnswerSide, Past, StudyReading, in_
 from mileage.app.notebook_view import shown
 from mileage.formats.number_parser import fio_size
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
-from mileage.judge.comparison import Work, cells_without
+from mileage.judge.comparison import CutLoss, Work, cells_without
 from mileage.judge.history import level_caveats
 from mileage.judge.model_band import ModelBand
 from mileage.judge.overload import ACHIEVED_MIN
@@ -342,6 +342,7 @@ def _described(found: Comparison, sides: tuple[AnswerSide, AnswerSide], kind: Ki
         wear_bytes=wear_bytes,
         wear_order=order,
         work=_work(sides),
+        cut_losses=_cut_losses(sides),
         groups=groups(found, baseline.plan, baseline.cells),
         band=_band(sides, kind),
     )
@@ -352,6 +353,30 @@ def _work(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, Work]:
     """What each cell does, where both sides do the same."""
     one, other = (work_of(side.plan, side.cells) for side in sides)
     return {label: work for label, work in one.items() if other.get(label) == work}
+
+
+def _cut_losses(sides: tuple[AnswerSide, AnswerSide]) -> dict[str, tuple[CutLoss, CutLoss]]:
+    """What power cuts lost in each cell that both sides cut."""
+    one, other = (_cut_losses_of(side) for side in sides)
+    return {label: (loss, other[label]) for label, loss in one.items() if label in other}
+
+
+def _cut_losses_of(side: AnswerSide) -> dict[str, CutLoss]:
+    found: dict[str, list[CutLoss]] = {}
+    for part in side.parts:
+        if part.study is None or part.is_imported:
+            continue
+        for label, runs in runs_by_test(part.study.reading().seen, part.cells, part.stage).items():
+            found.setdefault(label, []).extend(run.cut_loss for run in runs if run.cut_loss is not None)
+    return {
+        label: CutLoss(
+            sum(one.cuts for one in losses),
+            sum(one.lost for one in losses),
+            sum(one.of or 0 for one in losses) if all(one.of is not None for one in losses) else None,
+        )
+        for label, losses in found.items()
+        if losses
+    }
 
 
 def _band(sides: tuple[AnswerSide, AnswerSide], kind: Kind) -> ModelBand | None:

@@ -52,6 +52,16 @@ HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
 }
 
 
+class CutLoss(msgspec.Struct, frozen=True):
+    """What the power cuts after the runs of one cell lost."""
+
+    cuts: int
+    lost: int
+    """Writes that are missing after them."""
+    of: int | None = None
+    """Synced writes that must not be lost; None where a drive only knows which writes it lost."""
+
+
 class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one metric of one cell, which is a workload at one record size, thread count and queue depth.
 
@@ -156,6 +166,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """"sequential" or "random"; empty: mixed, or not known."""
     work: dict[str, Work] = {}
     """What each cell does, for cells of which that is one plain thing that no other cell does."""
+    cut_losses: dict[str, tuple[CutLoss, CutLoss]] = {}
+    """What power cuts lost in each cell that was cut, of the baseline and of the candidate."""
     groups: dict[str, MeanRatio] = {}
     """Combined ratio of the headline cells of each workload.
 

@@ -34,6 +34,7 @@ from mileage.report.cell_estimates import (
 )
 from mileage.report.measurement_setup import headed, labels_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
+from mileage.report.wording import lost_of
 from mileage.store import Latency, MeasuredCell
 from mileage.store.cell_measurements import SHARES
 
@@ -209,7 +210,7 @@ def lost_words(cell: MeasuredCell) -> str:
         return ""
     cuts = counted(cell.runs, "cut")
     if (synced := cell.counters.get("power_cut_writes_synced")) is not None:
-        return f"{lost:,} of {counted(synced, 'synced write')} lost by {cuts}"
+        return f"{lost_of(lost, synced)} lost by {cuts}"
     size = cell.counters.get("power_cut_bytes_lost", 0)
     return f"{counted(lost, 'write')} lost, {size / 1024:,.1f} KiB, by {cuts}"
 

@@ -21,7 +21,15 @@ from mileage.report.caveat_words import caveat_words, each_in_words, listed
 from mileage.report.quantity import duration
 from mileage.report.session_words import number_word, session_units
 from mileage.report.standings import ranking_words
-from mileage.report.wording import METRIC_WORDS, MULTIPLE_FROM, groups_words, plain, verdict_word
+from mileage.report.wording import (
+    METRIC_WORDS,
+    MULTIPLE_FROM,
+    counted,
+    groups_words,
+    lost_of,
+    plain,
+    verdict_word,
+)
 
 _DASH: Final = "\N{EN DASH}"
 _WHOLE_PERCENT: Final = 9.95
@@ -131,7 +139,7 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
         words = _counts(family) if len(family) > 1 else "undecided"
         opening = _whether(comparison, f"{emphasis}{words}{emphasis}")
         opening += _interval(family[0]) if len(family) == 1 else ""
-        return opening + _detectable(family)
+        return opening + _detectable(family) + _worst_cut(comparison, family)
     if counts["undecided"]:
         number = f"undecided in {counts['undecided']} of {len(family)} tests"
         rest = [cell for cell in family if cell.verdict in _WITHIN]
@@ -139,7 +147,7 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
         return f"{_whether(comparison, f'{emphasis}{number}{emphasis}')}; {others} {_margins(rest)}"
     like = than.replace("than", "as", 1)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
-    return f"{opening} ({_counts(family)})"
+    return f"{opening} ({_counts(family)}){_worst_cut(comparison, family)}"
 
 
 def _within_sessions(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
@@ -310,6 +318,30 @@ def _detectable_words(change: float) -> str:
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
+    return _change_at(comparison, lead, emphasis) + _cut_words(comparison, lead.cell)
+
+
+def _cut_words(comparison: Comparison, cell: str) -> str:
+    """What power cuts lost in a cell, on both sides; empty where there was none."""
+    if cell not in comparison.cut_losses:
+        return ""
+    one, other = comparison.cut_losses[cell]
+    cuts = counted(other.cuts, "power cut")
+    verb = "loses" if other.cuts == 1 else "lose"
+    sides = f"{lost_of(other.lost, other.of)} with {comparison.candidate}, "
+    return f"; {cuts} {verb} {sides}{lost_of(one.lost, one.of)} with {comparison.baseline}"
+
+
+def _worst_cut(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
+    """What power cuts lost in the cell that lost most on either side; empty where there was none."""
+    cells = [cell.cell for cell in family if cell.cell in comparison.cut_losses]
+    if not cells:
+        return ""
+    worst = max(cells, key=lambda cell: max(loss.lost for loss in comparison.cut_losses[cell]))
+    return f"{_cut_words(comparison, worst)} at {worst}"
+
+
+def _change_at(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
     if statement := _both_values(comparison, lead, emphasis):
         return statement
     first, subject, than = _scene(comparison)
