@@ -149,6 +149,10 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
             ops_per_s=values_of("ops_per_s"),
             elapsed_s=values_of("elapsed_s"),
             quantiles_ns={name: tuple(values) for name, values in quantiles.items()},
+            latencies_ns={
+                name: tuple(r.reported.latencies_ns[name] for r in records if name in r.reported.latencies_ns)
+                for name in (row.figure for row in QUANTILES.values())
+            },
             failed=sum(_is_lost(record) for record in records),
         )
 

@@ -23,6 +23,7 @@ from mileage.formats.fio_options import (
     READS,
     WRITES,
     FioOptions,
+    judge_syncs,
     leave_verification,
     note_concurrent,
     note_reports,
@@ -35,8 +36,6 @@ from mileage.formats.json_documents import Document, documents
 from mileage.formats.number_parser import number, rounded, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.model.cell_key import CellKey
-from mileage.model.metrics import METRICS
-from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import counted
 
 LAYOUT: Final = "fio-json"
@@ -212,6 +211,8 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     _latencies(run, done, most)
     _total_latency(run, done, options.waits)
     _syncs(run, jobs)
+    if options.is_durable and active == ["write"] and not run.latencies_ns and not everything:
+        run.keep_quantiles("commit", run.quantiles_ns, ops["write"])
     _errors(run, jobs)
     if verified:
         leave_verification(run, ops["read"])
@@ -384,27 +385,14 @@ def _total_latency(run: ToolRun, done: dict[str, list[dict[str, Any]]], waits: b
 
 
 def _syncs(run: ToolRun, jobs: list[dict[str, Any]]) -> None:
-    """Quantiles of the syncs of one job; the time that a job waits for its syncs is part of its operations' latency.
-
-    The buckets behind fio's percentiles are 1/64 of an octave wide (1.6 %).
-    """
+    """Quantiles of the syncs of one job; the time that a job waits for its syncs is part of its operations' latency."""
     found = [
         latency for job in jobs if whole((latency := _dict(_dict(job.get("sync")).get("lat_ns"))).get("N"))
     ]
     if run.latency_sum_ns is not None:
         run.latency_sum_ns += sum(_sum_ns({"lat_ns": latency}, "lat_ns") or 0.0 for latency in found)
-    if not found or len(jobs) > 1:
-        return
-    count = whole(found[0].get("N")) or 0
-    quantiles = _quantiles(found[0])
-    for name in ("p50", "p99"):
-        row = METRICS["sync_p50" if name == "p50" else "sync_p99"]
-        if name in quantiles and quantile_is_supported(count, row.quantile):
-            run.latencies_ns[row.figure] = quantiles[name]
-    if run.latencies_ns:
-        run.notes.append(
-            f"{run.cell} synced {count:,} times: its syncs are judged, and not the writes before them"
-        )
+    if found and len(jobs) == 1:
+        judge_syncs(run, _quantiles(found[0]), whole(found[0].get("N")))
 
 
 def _sum_ns(part: dict[str, Any], name: str) -> float | None:

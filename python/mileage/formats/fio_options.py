@@ -69,6 +69,11 @@ class FioOptions(msgspec.Struct, frozen=True):
         return self.values.get("rw", "").partition(":")[0]
 
     @property
+    def is_durable(self) -> bool:
+        """Whether writes are durable when they complete: the file is open with O_SYNC or O_DSYNC."""
+        return self.values.get("sync", "none") not in ("none", "0")
+
+    @property
     def verifies(self) -> bool:
         """Whether written data is read back and compared."""
         return self.values.get("verify", "0") not in ("0", "null")
@@ -188,6 +193,8 @@ READS: Final = ("read", "randread")
 """Patterns without writes."""
 WRITES: Final = ("write", "randwrite")
 """Patterns whose reads are those of `verify`, after the writes or between them."""
+_BUCKETS: Final = 64
+"""Buckets of fio's histograms in each octave."""
 _UNEQUAL_MIN: Final = 1.05
 _UNEQUAL_MS: Final = 100
 """Difference of the run times of reads and writes that no mix has."""
@@ -220,6 +227,20 @@ def note_reports(run: ToolRun, reports: int) -> None:
 def note_unjoined(run: ToolRun, jobs: int) -> None:
     """Record that the percentiles of several jobs side by side are none of the run."""
     run.notes.append(f"percentiles of {jobs} jobs cannot be joined; group_reporting or JSON+ keeps them")
+
+
+def judge_syncs(run: ToolRun, quantiles_ns: Mapping[str, float], count: int | None) -> None:
+    """Keep the quantiles of the syncs of one job that `count` syncs support; None: fio does not state it.
+
+    The buckets behind fio's percentiles divide each octave by 64 (`FIO_IO_U_PLAT_BITS`), and a percentile is the middle
+    of one.
+    """
+    if run.keep_quantiles("sync", quantiles_ns, count):
+        done = "an unknown number of times" if count is None else f"{count:,} times"
+        run.notes.append(
+            f"{run.cell} synced {done}: its syncs are judged, and not the writes before them; fio's percentiles are "
+            f"the middles of buckets that are up to {100 / _BUCKETS:.1f} % wide"
+        )
 
 
 def leave_verification(run: ToolRun, ops: int | None) -> None:

@@ -31,6 +31,11 @@ _FIELDS: Final = {3: (2, 41), 4: (3, 41), 5: (3, 47)}
 _PERCENTILES: Final = 20
 _TAIL: Final = 34
 """Fields between the last direction and the disks: CPU, depths, latencies."""
+_CPU: Final = 5
+"""Fields of the CPU, before those of the depths."""
+_DEPTHS: Final = 7
+_SYNCED_MIN: Final = 101.0
+"""Least sum of the shares of depths, in percent, which are rounded, that syncs explain and nothing else."""
 _DISK: Final = 9
 _ENDING: Final = 3
 """Fields that may follow without a disk."""
@@ -65,6 +70,8 @@ class _Job(msgspec.Struct, frozen=True):
     group: int
     error: int
     parts: dict[str, _Part]
+    outstanding_percent: float
+    """Operations at each depth, together, in percent of reads, writes and trims; above 100 % there were syncs too."""
     disks: str
     """Statistics of the first disk; empty where there are none, or all are 0, as they distinguish no runs then."""
 
@@ -135,7 +142,9 @@ def _job(at: int, line: str, version: int, *, cut: bool) -> _Job | None:
         if part is None:
             return None
         parts[name] = part
-    return _Job(at, fields[2], group, error, parts, disks if is_disk else "")
+    shares = fields[end - _TAIL + _CPU : end - _TAIL + _CPU + _DEPTHS]
+    outstanding = sum(number(field.removesuffix("%")) or 0.0 for field in shares)
+    return _Job(at, fields[2], group, error, parts, outstanding, disks if is_disk else "")
 
 
 def _part(fields: list[str]) -> _Part | None:
@@ -256,6 +265,11 @@ def _run(call: int, jobs: list[_Job]) -> ToolRun:
     _latencies(run, done)
     if {"read", "write"} <= done.keys():
         drop_unmixed(run, *(max(part.runtime_ms for part in done[name]) for name in ("read", "write")))
+    if any(job.outstanding_percent >= _SYNCED_MIN for job in jobs):
+        run.notes.append(
+            f"{run.cell} synced its writes, and terse output has no times of syncs: percentiles are of the writes "
+            "before them; fio's JSON and its normal output have both"
+        )
     if failed := sorted({job.error for job in jobs if job.error}):
         run.error = f"fio ended with error {', '.join(map(str, failed))}"
     return run

@@ -24,6 +24,7 @@ from mileage.formats.fio_options import (
     WRITES,
     FioOptions,
     drop_unmixed,
+    judge_syncs,
     leave_verification,
     note_concurrent,
     note_reports,
@@ -72,7 +73,8 @@ _PERCENTILES: Final = re.compile(r"\s+(?P<kind>[sc]?lat|sync) percentiles \((?P<
 _PERCENTILE_LINE: Final = re.compile(r"\s+\|(?:\s*[0-9.]+th=\[\s*[0-9]+\],?)+")
 _PERCENTILE: Final = re.compile(r"([0-9.]+)th=\[\s*([0-9]+)\]")
 _ISSUED: Final = re.compile(
-    r"\s+issued rwts: total=([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18}),[0-9]+ short=[0-9,]+ dropped=[0-9,]+"
+    r"\s+issued rwts: total=([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18}) "
+    r"short=([0-9]{1,18}),[0-9,]+ dropped=[0-9,]+"
 )
 _OTHER: Final = re.compile(
     r"\s+(?P<name>bw \(\s*[kKMG]i?B/s\)|iops|lat \([num]sec\)|cpu|IO depths|submit|complete|latency|errors|sync)\s*:"
@@ -116,6 +118,8 @@ class JobLines:
         self.pid, self.date = int(found["pid"]), found["date"] or ""
         self.parts: dict[str, Part] = {}
         self.issued: tuple[int, ...] | None = None
+        self.syncs: int | None = None
+        """Calls of fsync or fdatasync; None where fio does not state their number."""
         self.printed: list[tuple[str, float]] = []
         self._direction = ""
         self._percentiles = ("", 0.0)
@@ -129,6 +133,8 @@ class JobLines:
             return self._add_direction(found)
         if found := _ISSUED.fullmatch(line):
             self.issued = int(found[1]), int(found[2]), int(found[3])
+            # fio counts its calls of fdatasync behind its table of four, which is where short reads are.
+            self.syncs = int(found[4]) or (int(found[5]) if not self.issued[0] else 0) or None
             return True
         if found := _PERCENTILES.fullmatch(line):
             kind, part = found["kind"], self.parts.get(self._direction)
@@ -420,6 +426,7 @@ def _run(blocks: list[JobLines], values: dict[str, str], others: list[str]) -> T
     )
     _rates(run, done, moved, issued)
     _latencies(run, done, issued)
+    _syncs(run, blocks)
     if verified:
         leave_verification(run, issued["read"])
     elif (
@@ -499,6 +506,18 @@ def _latencies(run: ToolRun, done: dict[str, list[Part]], issued: dict[str, int 
         **most[0].quantiles_ns.get(kind, {}),
     }
     run.latency_p99_ns = run.quantiles_ns.get("p99")
+
+
+def _syncs(run: ToolRun, blocks: list[JobLines]) -> None:
+    """Quantiles of the syncs of one job, and the time that it waited for them."""
+    parts = [part for block in blocks for part in block.parts.values() if "sync" in part.means_ns]
+    if len(blocks) > 1 or not parts:
+        return
+    count = blocks[0].syncs
+    if run.latency_sum_ns is not None:
+        waited_ns = None if count is None else count * parts[0].means_ns["sync"]
+        run.latency_sum_ns = None if waited_ns is None else run.latency_sum_ns + waited_ns
+    judge_syncs(run, parts[0].quantiles_ns.get("sync", {}), count)
 
 
 # Reports in fio's normal output: a call prints one at its end, and with `--status-interval` several before it.

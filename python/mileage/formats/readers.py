@@ -53,6 +53,7 @@ LAYOUTS: Final = {
     "diskspd-xml": "DiskSpd's XML output: -Rxml",
     "iometer-csv": "IOMeter's result file",
     "sysbench": "sysbench 1.0: fileio",
+    "pg-test-fsync": "pg_test_fsync of PostgreSQL",
     "bonnie": "bonnie++ 1.9x and 2.0: its line of figures, and its table",
     "crystaldiskmark": "CrystalDiskMark 3 to 9: the text that it saves",
     "vdbench": "vdbench 5.04: console output, logfile, totals.html, summary.html",

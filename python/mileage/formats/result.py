@@ -7,6 +7,7 @@ Readers refuse a file as a whole, and name lines that they do not understand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -15,6 +16,8 @@ from mileage.errors import Refused
 from mileage.model.cell_key import CellKey
 from mileage.model.histogram import Histogram
 from mileage.model.imported_record import ImportedSeries
+from mileage.model.metrics import QUANTILES
+from mileage.plan.quantiles import quantile_is_supported
 
 Kind = Literal["throughput", "iops", "time"]
 
@@ -104,10 +107,23 @@ class ToolRun(msgspec.Struct, kw_only=True):
     invalid: str | None = None
     """The tool's own statement that the figures are invalid for comparisons; the figures are still shown."""
 
+    def keep_quantiles(self, latency: str, quantiles_ns: Mapping[str, float], count: int | None) -> bool:
+        """Keep the judged quantiles of commits or syncs that `count` of them support; None: their number is not known.
+
+        Returns whether there was one.
+        """
+        for row in QUANTILES.values():
+            name = f"p{100 * row.quantile:g}"
+            if row.latency != latency or name not in quantiles_ns:
+                continue
+            if count is None or quantile_is_supported(count, row.quantile):
+                self.latencies_ns[row.figure] = quantiles_ns[name]
+        return bool(self.latencies_ns)
+
     @property
     def measured(self) -> bool:
         """Whether the run has a figure that can be judged."""
-        return any(getattr(self, name) is not None for name in SAMPLE_METRICS)
+        return bool(self.latencies_ns) or any(getattr(self, name) is not None for name in SAMPLE_METRICS)
 
 
 class Result(msgspec.Struct, kw_only=True):

@@ -2,7 +2,8 @@
 
 Scope: each call is a run; operations are reads and writes together, and fsyncs stand in `printed`. Bytes per second are
 operations times the block size where this agrees with the rounded MiB/s (2^20 bytes). Latencies are milliseconds with
-two digits, of reads, writes and fsyncs alike.
+two digits, of reads, writes and fsyncs alike; where each event is a write that is durable when it ends, they are times
+of commits.
 The version may be missing, as its line is the first one, and of 1.0 alone is "File operations".
 What it refuses: sysbench before 1.0, which prints Mb, and output of other tests than fileio.
 """
@@ -215,9 +216,31 @@ def _run(call: _Call) -> ToolRun:
     names["99th percentile"] = "p99"
     run.quantiles_ns = {key: 1e6 * figures[name] for name, key in names.items() if figures.get(name)}
     run.latency_p99_ns = run.quantiles_ns.get("p99")
+    _commits(run, settings, figures)
     if figures.get("sum"):
         run.latency_sum_ns = 1e6 * figures["sum"]
     return run
+
+
+def _commits(run: ToolRun, settings: dict[str, str], figures: dict[str, float]) -> None:
+    """Quantiles of commits, where each event of sysbench is one: a write with its sync, or a durable write.
+
+    Periodic syncs are events of their own, and sysbench has one latency for all events (`sb_fileio.c`).
+    """
+    syncs_each = "fsync after each write" in settings
+    periodic = "fsync" in settings
+    flags = settings.get("open flags", "").split()
+    waits = settings.get("I/O mode") == "synchronous"
+    writes_only = figures.get("reads/s") == 0 and bool(figures.get("writes/s"))
+    if writes_only and waits and (syncs_each or (not periodic and not {"sync", "dsync"}.isdisjoint(flags))):
+        events = figures.get("total number of events")
+        run.keep_quantiles("commit", run.quantiles_ns, None if events is None else round(events))
+    elif figures.get("fsyncs/s"):
+        run.notes.append(
+            f"{run.cell}: sysbench states {figures['fsyncs/s']:g} fsyncs a second and one latency of reads, writes and "
+            "fsyncs together: times of syncs and commits are not stated (with --file-fsync-all, writes only, each "
+            "event is a commit)"
+        )
 
 
 def _sum(figures: dict[str, float], *names: str) -> float | None:

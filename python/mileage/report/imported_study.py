@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.judge import Summary, summarise
+from mileage.model.metrics import QUANTILES
 from mileage.report.aspects import MOST_TESTS
 from mileage.report.cell_estimates import (
     METHOD,
@@ -48,8 +49,12 @@ _WIDE: Final = (
     "±: half the 95 % interval of the mean, or, where half of it is more than the mean, the interval itself in MiB/s "
     "(in IOPS without bytes, as a time without both)."
 )
-_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "time", "mean", "p50", "p99", "max")
-_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8, 8)
+_OF_COMMITS: Final = {
+    row.word.replace("_", " "): row for row in QUANTILES.values() if row.latency != "judged"
+}
+"""Heads of the quantiles of commits and syncs."""
+_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "time", "mean", "p50", "p99", "max", *_OF_COMMITS)
+_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8, 8, *(len(head) + 2 for head in _OF_COMMITS))
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Checks that stand before the figures when they warn: what the figures are of is in question."""
 _FILE_LENGTH: Final = 40
@@ -70,6 +75,8 @@ class ReportedCell(msgspec.Struct, frozen=True):
     elapsed_s: tuple[float, ...]
     quantiles_ns: dict[str, tuple[float, ...]]
     """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
+    latencies_ns: dict[str, tuple[float, ...]] = {}
+    """Quantiles of commits and syncs, by the names in `model.metrics`, of each run that has them."""
     failed: int = 0
     """Runs that failed, so that their figures are those of a part of the work, or missing."""
 
@@ -117,7 +124,7 @@ def imported_text(page: ImportedPage, width: int = 80, *, verbose: bool = False)
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
     first, rest = _split_checks(page.trust)
     lines += ["", *_check_lines(first, width)] if first else []
-    if found := answer(page.cells):
+    if found := _answer(page.cells):
         lines += ["", *textwrap.wrap(cleaned_text(found), width)]
     lines += ["", *_table(page.cells[:ROWS_SHOWN], width)]
     if len(page.cells) > ROWS_SHOWN:
@@ -139,6 +146,19 @@ def imported_text(page: ImportedPage, width: int = 80, *, verbose: bool = False)
     if seal and (verbose or seal.startswith("none")):
         lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _answer(cells: Sequence[ReportedCell]) -> str:
+    """What commits or syncs take, where the files say so, and then the rates."""
+    found = []
+    for row in _OF_COMMITS.values():
+        times = {cell.cell: summarise(cell.latencies_ns.get(row.figure, ())).geometric_mean for cell in cells}
+        known = sorted((time_ns, name) for name, time_ns in times.items() if time_ns is not None)
+        if known:
+            low, high = (f"{duration(time_ns)} at {name}" for time_ns, name in (known[0], known[-1]))
+            found.append(f"the {row.title} is {low}" + (f", up to {high}" if len(known) > 1 else ""))
+    first = "; ".join(found)
+    return " ".join(filter(None, (f"T{first[1:]}." if first else "", answer(cells))))
 
 
 def _file_lines(files: Sequence[ReportedFile], width: int) -> list[str]:
@@ -240,6 +260,7 @@ def _figures(cell: ReportedCell) -> list[str]:
             point(summarise(cell.quantiles_ns.get(name, ())), duration)
             for name in ("mean", "p50", "p99", "max")
         ),
+        *(point(summarise(cell.latencies_ns.get(row.figure, ())), duration) for row in _OF_COMMITS.values()),
     ]
 
 
@@ -268,14 +289,19 @@ def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
     """
     names = ("mean", "min", "p50", "p90", "p99", "p99_9", "max")
     bytes_head, ops_head = estimate_columns("rate", "bytes_per_s"), estimate_columns("ops", "per_s")
+    of_commits = [row.figure for row in _OF_COMMITS.values()]
     rows = []
     for cell in cells:
         rates = (*estimate_row(rate_of(cell, "rate_bytes_per_s")), *estimate_row(rate_of(cell, "ops_per_s")))
-        others = [cell.elapsed_s, *(cell.quantiles_ns.get(name, ()) for name in names)]
+        others = [
+            cell.elapsed_s,
+            *(cell.quantiles_ns.get(name, ()) for name in names),
+            *(cell.latencies_ns.get(name, ()) for name in of_commits),
+        ]
         means = (summarise(values).geometric_mean for values in others)
         rows.append((cell.cell, cell.runs, *rates, *means, cell.failed))
     head = ("cell", "runs", *bytes_head, *ops_head, "elapsed_s")
-    return csv_text((*head, *(f"latency_{name}_ns" for name in names), "failed"), rows)
+    return csv_text((*head, *(f"latency_{name}_ns" for name in names), *of_commits, "failed"), rows)
 
 
 def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> None:
@@ -352,7 +378,7 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
         .render(
             page=page,
             runs=_runs(page),
-            answer=cleaned_text(answer(page.cells)),
+            answer=cleaned_text(_answer(page.cells)),
             method=_method_words(page.cells),
             heads=[_HEADS[at] for at in columns],
             rows=[
