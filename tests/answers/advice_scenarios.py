@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mileage.plan import builtin_text
+from mileage.plan.builtin import purpose_text
 from tests.answers.question import ask
 from tests.dropin.test_iometer import ICF
 from tests.execute.test_factors import KERNELS, written
@@ -70,6 +71,12 @@ def as_used_drive(place: Path) -> None:
     (place / "used.toml").write_text(found.replace("[state]\n", '[state]\nprecondition = "snia-dependent"\n'))
 
 
+def near_its_limit(place: Path) -> None:
+    """A purpose that five runs cannot judge, and the advised number of runs can."""
+    limit = '[purpose]\nat_most = "323 us"\nsource = { title = "our own" }'
+    (place / "own purpose.toml").write_text(purpose_text("swap").replace("[purpose]", limit))
+
+
 def no_plan(place: Path) -> None:
     study("a study")(place)
     plan = place / "a study" / "plan.json"
@@ -112,6 +119,17 @@ def kernels_apart(place: Path) -> None:
 _OF_A_STUDY: Final = ("plan FILE", "run FILE", "plan --schema", "list workloads", "list drives")
 MEASURED: Final = {"TARGET": "virtual:plain-64gib --operations 100"}
 SCENARIOS: Final = (
+    Scenario(
+        "check virtual:intel-x25e-64gb --for zfs-intent-log",
+        ("app/fitness.py: mileage measure {} --power-cut",),
+        status=0,
+    ),
+    Scenario(
+        "check virtual:samsung-960-pro-512gb --for 'own purpose.toml'",
+        ("app/fitness.py: mileage check {}",),
+        near_its_limit,
+        status=5,
+    ),
     Scenario(
         "drive run intel-x25e-64gb -w random_read --fill --passes 0.001",
         ("cli/drive.py: mileage drive show {}",),
@@ -184,9 +202,14 @@ SCENARIOS: Final = (
         "list workloads --show x",
         (
             "cli/listing.py: mileage list studies --show NAME",
+            "cli/listing.py: mileage list purposes --show NAME",
             "cli/listing.py: mileage list datasheets --show NAME",
         ),
-        placeholders={"datasheets --show NAME": "datasheets --show intel-600p-512gb", "NAME": "degradation"},
+        placeholders={
+            "datasheets --show NAME": "datasheets --show intel-600p-512gb",
+            "purposes --show NAME": "purposes --show etcd",
+            "NAME": "degradation",
+        },
     ),
     Scenario("new datasheet", ("cli/new.py: mileage new datasheet my-drive.toml",)),
     Scenario("new my sheet-2.toml", ("cli/new.py: mileage new datasheet {}",)),

@@ -112,6 +112,16 @@ def test_the_drive_that_hdparm_is_asked_about_is_examined(loop_device: Path, tmp
         run_as_printed(command, tmp_path, {"DEVICE": str(loop_device)})
 
 
+@SERVES
+@pytest.mark.thorough
+@pytest.mark.timeout(3600)
+def test_the_power_cuts_that_a_check_for_a_purpose_advises_run(tmp_path: Path) -> None:
+    text = ask("check", str(tmp_path), "--for", "ceph-journal", *SHORT, cwd=tmp_path, status=5)
+    check_printed(printed(text), "app/fitness.py: mileage powercut --app fsync-loop --fs ext4")
+    for command in printed(text):
+        run_as_printed(command, tmp_path)
+
+
 def leave_behind(place: Path) -> None:
     """What a killed process leaves: a step in the ledger, and a work file."""
     child = os.fork()

@@ -259,6 +259,8 @@ def _targets() -> list[Case]:
         Case("study Study.target", "run s.toml --out {w}", files={"s.toml": study}),
         Case("check <targets>", "check file:{p} --quick", limit_s=60),
         Case("check <targets>", "check {p} --quick", limit_s=60),
+        Case("check <targets>", "check file:{p} --for sqlite-wal --seconds 0.05", limit_s=60),
+        Case("check <targets>", "check {p} --for ceph-journal --seconds 0.05", limit_s=60),
         Case("iometer -t", "iometer -t file:{p} --seconds 1 {icf}", limit_s=60),
         Case("iometer -t", "iometer -t {p} --seconds 1 {icf}", limit_s=60),
         *(

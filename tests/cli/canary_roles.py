@@ -79,7 +79,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "run": "--out",
     },
     "read": {
-        "check": "--datasheet",
+        "check": "--datasheet --destroy --for",
         "compare": "--against --published --spread --table <studies>",
         "dd": "--destroy if",
         "doctor": "<target>",
@@ -124,7 +124,7 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "study": "OwnWorkload.before OwnWorkload.cleanup OwnWorkload.command",
     },
     "none": {
-        "check": "--json --max-writes --quick --seconds",
+        "check": "--json --max-writes --quick --runs --seconds",
         "compare": """
 --allow-missing --allow-unjudged --fail-if --format --history --json --margin --runs --stage --workloads
         """,

@@ -18,6 +18,7 @@ from mileage.execute.machine_monitor import BACKING_READ, GROUP
 from mileage.judge.audit import MEMORY_MAX
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
+from mileage.model.caveat import Caveat, veto
 from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.model.write_amplification import FLASH
@@ -63,6 +64,18 @@ def cautions(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
     names = labels_of(plan.cells) if plan.cells else {}
     found = [*_of_medium(plan, pairs), *_of_rates(plan, pairs, names), *_of_state(plan, content, pairs)]
     return (*found, *_of_machine(content, names))
+
+
+def certain_memory(plan: Plan, cells: Sequence[MeasuredCell]) -> Iterator[Caveat]:
+    """A caveat against any conclusion from each cell that was to bypass memory and is as fast as only memory is."""
+    planned = {cell.label: cell for cell in plan.cells}
+    names = labels_of(plan.cells) if plan.cells else {}
+    for cell in cells:
+        own = planned.get(cell.cell)
+        if own is not None and _bypasses(own) and _facts(plan, own).capabilities.is_real:
+            found = memory_rate(_rate_facts(cell, own, names[cell.cell]))
+            if found is not None and found.certain:
+                yield veto("from-memory", tests=(cell.cell,), what=audit_words(found))
 
 
 def with_cautions(cells: Sequence[MeasuredCell], found: Sequence[Caution]) -> tuple[MeasuredCell, ...]:

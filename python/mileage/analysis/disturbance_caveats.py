@@ -57,6 +57,24 @@ def disturbance_caveats(found: Comparison, baseline: RunsByTest, candidate: Runs
     return caveats
 
 
+def alone_disturbed(runs: RunsByTest) -> tuple[list[Caveat], float]:
+    """What disturbed the runs of one side that is compared with none, as limits, and their bound.
+
+    The bound is that of `disturbance_bound`, over all runs.
+    """
+    every = _each(runs.values())
+    caveats = []
+    for kind in KIND_LIMITS:
+        tests = {test for test, found in runs.items() if _is_disturbed(found, kind)}
+        if tests:
+            sides: dict[Side, RunsByTest] = {"baseline": runs}
+            caveats.append(_caveat(kind, "limits", tuple(sorted(tests)), sides, {"baseline": tests}))
+    limits = next((run.facts.group_limits for run in every if run.facts and run.facts.group_limits), {})
+    if limits:
+        caveats.append(limit("group-limit", tests=tuple(runs), **limits))
+    return caveats, disturbance_bound(_disturbed(every))
+
+
 def _severities(found: Comparison, sides: Mapping[Side, RunsByTest]) -> dict[str, Severity]:
     """What the disturbances of both sides do to each test, the heaviest of its verdicts."""
     severities: dict[str, Severity] = {}

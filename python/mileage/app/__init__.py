@@ -2,7 +2,8 @@
 
 - `study` runs a study, `session` brings its plan to the target, `stop_decisions` says when enough was measured, `sweep`
   runs a study per factor combination.
-- `check` is one minute on a drive: its health, its rates, its class; `new_study` writes a study file to begin with.
+- `check` is one minute on a drive: its health, its rates, its class; `fitness` is whether it is fit for a purpose;
+  `new_study` writes a study file to begin with.
 - `measurement`, `measure_call` and `rate_search` measure without a study file; `temporary_studies` keeps their
   temporary study folders.
 - `result` answers questions about one study folder; `comparison_report` and `multi_study` compare or rank studies;

@@ -49,7 +49,7 @@ from mileage.judge import Comparison
 from mileage.model.caveat import veto
 from mileage.model.data_sheet import DataSheet
 from mileage.model.target_kind import capabilities_of
-from mileage.plan import Plan, Study
+from mileage.plan import MeasurementRequest, Plan, Study
 from mileage.plan.estimate import bytes_written
 from mileage.plan.io_options import unused_keys
 from mileage.plan.one_off_study import one_off
@@ -61,7 +61,7 @@ from mileage.store.block_device import bus_facts
 from mileage.store.drive_facts import drive_facts
 from mileage.store.study_folder import CHECK_TEXT
 from mileage.targets.data_sheets import data_sheet_of
-from mileage.targets.filesystem import look_at
+from mileage.targets.filesystem import Ground, look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.io_uring import has_io_uring
 
@@ -109,23 +109,7 @@ def plan_of(target: str, wanted: CheckOptions) -> Plan:
     Raises:
         Refused: the target cannot be used, or has no drive that could be checked.
     """
-    if not capabilities_of(target).moves_bytes:
-        raise Refused(
-            target,
-            "stores nothing, so there is no drive to check",
-            expected="a path or virtual:NAME",
-            code="unsupported",
-        )
-    asked = asked_of(target, None, None)
-    place = place_of(target)
-    ground = look_at(place) if place is not None else None
-    if ground is not None and ground.is_memory:
-        raise Refused(
-            target,
-            f"is a {ground.memory_file_system}, which is memory: there is no drive to check",
-            expected="a directory on a drive (df -h lists where drives are mounted)",
-            code="unsupported",
-        )
+    asked, ground = drive_at(target)
     least = ROOM_MIN if not asked.kept else 1 << 20
     if asked.room_bytes < least:
         what = "has" if asked.kept else "has room for"
@@ -144,6 +128,32 @@ def plan_of(target: str, wanted: CheckOptions) -> Plan:
         size = min(size, max(asked.room_bytes // 4 // (1 << 20), 1) << 20)
     asked = msgspec.structs.replace(asked, size=None if size is None else exact_bytes(size), record="1MiB")
     return planned(_study(one_off(asked), wanted, writes=writes), None)
+
+
+def drive_at(target: str, destroy: str | None = None) -> tuple[MeasurementRequest, Ground | None]:
+    """How a target is used by default, and the file system or device below it; None for a simulated one.
+
+    Raises:
+        Refused: it stores nothing, or in memory: there is no drive to check.
+    """
+    if not capabilities_of(target).moves_bytes:
+        raise Refused(
+            target,
+            "stores nothing, so there is no drive to check",
+            expected="a path or virtual:NAME",
+            code="unsupported",
+        )
+    asked = asked_of(target, destroy, None)
+    place = place_of(target)
+    ground = look_at(place) if place is not None else None
+    if ground is not None and ground.is_memory:
+        raise Refused(
+            target,
+            f"is a {ground.memory_file_system}, which is memory: there is no drive to check",
+            expected="a directory on a drive (df -h lists where drives are mounted)",
+            code="unsupported",
+        )
+    return asked, ground
 
 
 def _study(base: Study, wanted: CheckOptions, *, writes: bool) -> Study:
@@ -255,7 +265,7 @@ def check(
         Refused: the folder cannot be made; nothing was written.
         RunFailed: a run failed; what Mileage put on the target is removed.
     """
-    parts = _parts(plan)
+    parts = parts_of(plan)
     if progress is not None and (most := 0 if plan.facts.virtual else bytes_written(plan.runs)):
         where = " and ".join(part.target for part in parts)
         progress.note(f"writes {format_bytes(most)} at most to {where}, and removes its work file")
@@ -314,7 +324,7 @@ def _compared(result: StudyResult, seen: Sequence[TargetFindings]) -> Comparison
     return msgspec.structs.replace(found, cells=cells, headline=headline, caveats=caveats)
 
 
-def _parts(plan: Plan) -> list[Plan]:
+def parts_of(plan: Plan) -> list[Plan]:
     """The plan as each target has it."""
     return [
         msgspec.structs.replace(

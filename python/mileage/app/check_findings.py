@@ -187,22 +187,7 @@ def _is_direct(plan: Plan) -> bool:
 def findings(seen: TargetFindings) -> Iterator[Finding]:
     """Influences on the rates, the most serious first."""
     plan = seen.plan
-    place = place_of(plan.target)
-    if place is not None:
-        yield from (Finding(text, disturbs=True) for text in io_limits(place))
-    if above := seen.after.get("above"):
-        words = (
-            f"{above} lies on {disk_in(seen.after)}: encryption or a volume manager has a part in the rates"
-        )
-        yield Finding(words, disturbs=True)
-    if memory := memory_below(disk_in(seen.after)):
-        yield Finding(f"{memory}, which is memory: no drive is measured", disturbs=True)
-    elif read_word(ROOT / "sys/block" / disk_in(seen.after) / "loop/dio") == "0":
-        words = f"{disk_in(seen.after)} is a loop device that goes through the page cache of this machine (dio is 0)"
-        yield Finding(f"{words}: direct I/O on it need not reach the drive below", disturbs=True)
-    if (ground := look_at(place) if place is not None else None) is not None and ground.is_served:
-        words = f"{ground.fs_type} is served by a program or another machine, which may answer from its own memory"
-        yield Finding(words, disturbs=True)
+    yield from ground_findings(plan.target, seen.after)
     if not _is_direct(plan):
         words = "this file system does not support direct I/O: the rates include the page cache"
         yield Finding(words, disturbs=True)
@@ -220,6 +205,26 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
     yield from (Finding(text, disturbs=True) for text in falls(seen))
     yield from (Finding(text, disturbs=False) for text in _warm(seen.before, seen.after))
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
+
+
+def ground_findings(target: str, known: dict[str, str]) -> Iterator[Finding]:
+    """What lies between a target and its drive, or limits it. `known`: the facts about the drive."""
+    place = place_of(target)
+    if place is not None:
+        yield from (Finding(text, disturbs=True) for text in io_limits(place))
+    if above := known.get("above"):
+        words = f"{above} lies on {disk_in(known)}: encryption or a volume manager has a part in the rates"
+        yield Finding(words, disturbs=True)
+    if memory := memory_below(disk_in(known)):
+        yield Finding(f"{memory}, which is memory: no drive is measured", disturbs=True)
+    elif read_word(ROOT / "sys/block" / disk_in(known) / "loop/dio") == "0":
+        words = (
+            f"{disk_in(known)} is a loop device that goes through the page cache of this machine (dio is 0)"
+        )
+        yield Finding(f"{words}: direct I/O on it need not reach the drive below", disturbs=True)
+    if (ground := look_at(place) if place is not None else None) is not None and ground.is_served:
+        words = f"{ground.fs_type} is served by a program or another machine, which may answer from its own memory"
+        yield Finding(words, disturbs=True)
 
 
 def memory_below(disk: str, root: Path = ROOT) -> str:

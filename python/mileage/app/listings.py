@@ -1,4 +1,4 @@
-"""Lists of everything that can be chosen: built-in studies, workloads, drives, tortures, data sheets.
+"""Lists of everything that can be chosen: built-in studies, workloads, drives, tortures, data sheets, purposes.
 
 Studies on this machine.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def listing(what: str) -> list[dict[str, str]]:
-    """Names and titles of the built-in `studies`, `workloads`, `drives`, `tortures` or `datasheets`."""
+    """Names and titles of the built-in `studies`, `workloads`, `drives`, `tortures`, `datasheets` or `purposes`."""
     return _LISTINGS[what]()
 
 
@@ -71,6 +71,15 @@ def _drives() -> list[dict[str, str]]:
     return [{"name": name, "title": _core.drive_title(load_profile(name))} for name in drive_names()]
 
 
+def _purposes() -> list[dict[str, str]]:
+    from mileage.plan.builtin import purpose_names, purpose_text
+    from mileage.plan.purpose import parse_purpose
+    from mileage.report.fitness import limit_words
+
+    found = [parse_purpose(purpose_text(name), name, name) for name in purpose_names()]
+    return [{"name": one.name, "title": f"{one.head.title}; {limit_words(one)}"} for one in found]
+
+
 def _datasheets() -> list[dict[str, str]]:
     from mileage.targets.data_sheets import all_data_sheets
 
@@ -83,4 +92,5 @@ _LISTINGS: dict[str, Callable[[], list[dict[str, str]]]] = {
     "drives": _drives,
     "tortures": _tortures,
     "datasheets": _datasheets,
+    "purposes": _purposes,
 }

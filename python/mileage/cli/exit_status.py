@@ -2,7 +2,7 @@
 
 Scope: 0 done; 1 a judged failure that the user asked for (`JudgedFailure`, nothing else); 2 wrong usage or
 refused; 3 the run or Mileage itself failed, which includes an output that could not be written; 4 a gate that could not
-judge (`NoJudgement`); 130 interrupted before
+judge (`NoJudgement`); 5 a check for a purpose that cannot say (`report.fitness.CANNOT_SAY`); 130 interrupted before
 a run began (128 + SIGINT); 141 nobody reads the output any more (128 + SIGPIPE).
 What it refuses: a traceback, unless MILEAGE_DEBUG asks for one: an uncaught exception would make Python return 1.
 """

@@ -11,15 +11,17 @@ from mileage.cli.json_output import print_json
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures", "datasheets"]))
+@click.argument(
+    "what", type=click.Choice(["studies", "workloads", "drives", "tortures", "datasheets", "purposes"])
+)
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--show", metavar="NAME", help="With studies: print a study file; with datasheets: a data sheet."
+    "--show", metavar="NAME", help="With studies or purposes: print the file; with datasheets: a data sheet."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: bool) -> None:
-    """List the built-in studies, workloads, drives, tortures or data sheets;
-    with FOLDERs the studies that were made in them.
+    """List the built-in studies, workloads, drives, tortures, data sheets or
+    purposes (of `mileage check --for`); with FOLDERs the studies in them.
 
     \b
     mileage list studies
@@ -31,14 +33,14 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
         _show_data_sheet(show, as_json)
         return
     if show is not None:
-        if what != "studies" or folders or as_json:
+        if what not in ("studies", "purposes") or folders or as_json:
             raise click.UsageError(
-                "--show prints a study file (`mileage list studies --show NAME`) or a data sheet "
-                "(`mileage list datasheets --show NAME`)"
+                "--show prints a study file (`mileage list studies --show NAME`), a purpose "
+                "(`mileage list purposes --show NAME`) or a data sheet (`mileage list datasheets --show NAME`)"
             )
-        from mileage.plan.builtin import builtin_text
+        from mileage.plan.builtin import builtin_text, purpose_text
 
-        click.echo(builtin_text(show), nl=False)
+        click.echo(builtin_text(show) if what == "studies" else purpose_text(show), nl=False)
         return
     from mileage import app
 

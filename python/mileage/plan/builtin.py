@@ -1,6 +1,6 @@
-"""The studies that ship with Mileage, as text.
+"""The studies and purposes that ship with Mileage, as text.
 
-Scope: package data, one TOML file per study. This is the one module of the package that reads a
+Scope: package data, one TOML file for each. This is the one module of the package that reads a
 file; it reads only package data; every other module of the package receives text.
 What it refuses: names that are not shipped, with the closest one that is.
 """
@@ -20,10 +20,30 @@ _ON_FILES: Final = "on_files"
 
 def builtin_names() -> tuple[str, ...]:
     """Names of the built-in studies, sorted."""
-    folder = resources.files("mileage.plan").joinpath("studies")
+    return _names("studies")
+
+
+def purpose_names() -> tuple[str, ...]:
+    """Names of the purposes that ship, sorted."""
+    return _names("purposes")
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    entries = resources.files("mileage.plan").joinpath(folder).iterdir()
     return tuple(
-        sorted(entry.name.removesuffix(_SUFFIX) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX))
+        sorted(entry.name.removesuffix(_SUFFIX) for entry in entries if entry.name.endswith(_SUFFIX))
     )
+
+
+def purpose_text(name: str) -> str:
+    """The TOML text of a purpose that ships. Raises Refused for a name that is none."""
+    names = purpose_names()
+    if name not in names:
+        close = closest(name, names)
+        hint = f"did you mean {close!r}? " if close else ""
+        advice = f"{hint}Known: {', '.join(names)}; or the path of a file that ends in .toml"
+        raise Refused("--for", f"there is no purpose {name!r}", advice=advice, code="unknown-name")
+    return resources.files("mileage.plan").joinpath("purposes", name + _SUFFIX).read_text(encoding="utf-8")
 
 
 def template_text(name: str = "new_study") -> str:

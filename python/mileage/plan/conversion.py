@@ -185,7 +185,7 @@ def study_from(raw: dict[str, Any], faults: Faults) -> Study:
     workloads = _tables(faults, raw, "workload", OwnWorkload)
     measures = _tables(faults, raw, "measure", Measure)
     tortures = _tables(faults, raw, "torture", Torture)
-    study = _converted(faults, "", {key: value for key, value in raw.items() if key not in _GROUPS}, Study)
+    study = converted(faults, "", {key: value for key, value in raw.items() if key not in _GROUPS}, Study)
     if study is None:
         faults.refuse_any()
     assert study is not None
@@ -216,7 +216,7 @@ def _tables(faults: Faults, raw: dict[str, Any], group: str, struct: type[S]) ->
         faults.add(group, found=shown(tables), expected="a table", code="wrong-type")
         faults.mark(group)
     found = {
-        name: _converted(faults, join(group, name), table, struct) for name, table in named_tables(raw, group)
+        name: converted(faults, join(group, name), table, struct) for name, table in named_tables(raw, group)
     }
     return {name: table for name, table in found.items() if table is not None}
 
@@ -227,7 +227,7 @@ def named_tables(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
     return list(tables.items()) if isinstance(tables, dict) else []
 
 
-def _converted(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
+def converted(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
     """A table as a struct. What has the wrong type is reported and skipped; None where nothing is left to read."""
     seen: set[str] = set()
     while True:

@@ -50,16 +50,24 @@ def parse_study(text: str, source: str, target_of: Callable[[str], str] | None =
 
     Raises BrokenStudy with everything that is wrong.
     """
-    raw = parse_toml(text, source)
-    faults = Faults(source)
+    return study_of_values(parse_toml(text, source), Faults(source), target_of)
+
+
+def study_of_values(
+    raw: dict[str, Any], faults: Faults, target_of: Callable[[str], str] | None = None
+) -> Study:
+    """The study that the values of a TOML text describe; `faults` has those that are known already.
+
+    Raises BrokenStudy with everything that is wrong.
+    """
     if target_of is not None:
         _give_schemes(raw, target_of, faults)
     if "target" not in raw and (first := _first_target(raw)) is not None:
         raw["target"] = first
     for path, table, struct in _tables(raw):
-        _check_keys(faults, path, table, struct)
+        check_keys(faults, path, table, struct)
     study = with_profiles(study_from(raw, faults))
-    check_study(study, source, faults)
+    check_study(study, faults.source, faults)
     return study
 
 
@@ -156,7 +164,7 @@ def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct
         yield "compare.relevance", compare.get("relevance"), Relevance
 
 
-def _check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
+def check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
     """Report unknown keys; a table is then read as if each had the name of the known key that is close."""
     if not isinstance(table, dict):
         return

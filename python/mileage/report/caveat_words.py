@@ -192,6 +192,14 @@ def _text(template: str, both: str = "") -> Callable[[Caveat, Sides], str]:
 
 _DIFFERS: Final = _text("{key} is {baseline} in {low} and {candidate} in {high}{place}")
 WORDS: Final[Mapping[str, Callable[[Caveat, Sides], str]]] = {
+    # A purpose.
+    "few-runs": _text("{runs} runs have the figure, and {needed} are needed"),
+    "disturbed": _text(
+        "something else may have slowed the runs by up to {slower_share:.0%}, which reaches the limit"
+    ),
+    "within-resolution": _text(
+        "the limit is nearer to the interval than a figure is exact ({resolution_share:.1%})"
+    ),
     # The state of the study.
     "running": _text("the study is still running ({left})"),
     "failed": _text("the study stopped at a failure ({message})"),

@@ -43,7 +43,7 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     title = first.title.partition(": ")[2] or first.title if one else ""
     # The target `null:` ends in a colon already; a second one would read as a mistake.
     if plan.study.state.carryover == PURGE_EACH and sum(run.role == "measure" for run in plan.runs) > 1:
-        shared.append("a new drive for each run")
+        shared.append(f"a new {'drive' if plan.facts.capabilities.simulated else 'work file'} for each run")
     if served := served_words(plan):
         shared.append(served)
     colon = "" if not title else " " if str(plan.target).endswith(":") else ": "
