@@ -11,7 +11,7 @@ from mileage.analysis.ior_layouts import planned_layouts, reported_layouts
 from mileage.app.comparison_report import pair_view
 from mileage.app.importer import make_study, read_files
 from mileage.app.result import load_plan
-from mileage.report.evidence import Layout
+from mileage.report.chart_data import Layout
 from mileage.report.imported_study import render_imported
 from mileage.report.ior_layout_chart import layout_names, layout_words
 from mileage.store import StudyFolder

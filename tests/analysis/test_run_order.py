@@ -6,7 +6,7 @@ from mileage.analysis.view import run_order
 from mileage.judge import Sample
 from mileage.plan import parse_study
 from mileage.plan.resolver import resolve
-from mileage.report.evidence import OrderedRun
+from mileage.report.chart_data import OrderedRun
 from mileage.report.run_order import run_order_chart
 from tests.plan.conftest import SMALL, drive_facts
 

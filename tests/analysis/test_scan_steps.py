@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mileage.analysis.scan_steps import landmarks_of, step_lines
-from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.chart_data import Landmark, ScanPoint
 from mileage.report.scan_chart import scan_chart
 
 KIB = 1024

@@ -10,7 +10,7 @@ import pytest
 
 from mileage.errors import RunFailed
 from mileage.execute.cycle import RankLoss
-from mileage.model.journal_entries import FailedRun, Study
+from mileage.model.journal_entries import FailedRun, StudyHead
 from mileage.store import FORMAT, Journal
 from mileage.store.journal import read_journal
 
@@ -34,7 +34,9 @@ def test_a_loss_between_two_runs_is_journalled(tmp_path: Path, monkeypatch: pyte
     ranks = Ranks()
     monkeypatch.setattr("mileage.execute.cycle.ranks_here", lambda: ranks)
     journal = Journal(tmp_path / "journal.jsonl")
-    journal.append(Study(format=FORMAT, plan="ab", mileage="1", command="c", started="2030-01-01T00:00:00Z"))
+    journal.append(
+        StudyHead(format=FORMAT, plan="ab", mileage="1", command="c", started="2030-01-01T00:00:00Z")
+    )
     loss = RankLoss(journal, 3)
     loss.raise_if_lost()
     with loss.journalled():

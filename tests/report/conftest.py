@@ -8,7 +8,7 @@ import pytest
 from mileage.judge import Comparison, Sample, compare_stages
 from mileage.model.caveat import veto
 from mileage.report import StudyView, ValidityCheck, render_html
-from mileage.report.evidence import AMPLIFICATION, RunTrace
+from mileage.report.chart_data import AMPLIFICATION, RunTrace
 from tests.judge.conftest import arm, sample, stages
 
 __all__ = ["arm", "sample", "stages"]

@@ -14,8 +14,8 @@ import pytest
 from mileage.judge import Sample, compare_stages
 from mileage.report import StudyView, render_html, render_text
 from mileage.report.aspects import axes_of, drawn_tests, grouped_tests
+from mileage.report.chart_data import ChartData
 from mileage.report.difference_tables import difference_tables, differences_csv, printed_table
-from mileage.report.evidence import Evidence
 from mileage.report.paired_bars import paired_bars
 from mileage.report.workload_charts import bar_pictures, change_pictures, map_picture
 from tests.report.conftest import example
@@ -50,7 +50,7 @@ def sources_view() -> StudyView:
                     )
                 )
     judged = compare_stages(found, baseline="before", candidate="after", relevance={})
-    return example(comparison=judged, evidence=Evidence(places=places))
+    return example(comparison=judged, evidence=ChartData(places=places))
 
 
 VIEW = sources_view()

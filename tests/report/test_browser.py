@@ -11,7 +11,7 @@ import pytest
 from mileage.app.published_means_report import judged_table, printed_view
 from mileage.judge.model_band import BandChoice, ModelBand
 from mileage.report import StudyView, render_html
-from mileage.report.evidence import RunTrace
+from mileage.report.chart_data import RunTrace
 from mileage.report.glossary import MEANINGS
 from tests.house.repository import ROOT
 from tests.report import chromium

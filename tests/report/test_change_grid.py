@@ -21,7 +21,7 @@ from mileage.report.change_grid import (
     most_changed,
     number_of,
 )
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from tests.report.conftest import comparison
 
 CELL = comparison().headline[0]

@@ -13,9 +13,9 @@ from jsonschema import ValidationError
 from mileage.judge import Sample, compare_stages
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.aspects import drawn_tests
+from mileage.report.chart_data import AMPLIFICATION, ChartData, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.charts import before_after_svg
 from mileage.report.effects_apart import first_sentence
-from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.figures import CAPTIONS
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
@@ -97,7 +97,7 @@ def hostile_view(hostile: str) -> StudyView:
         cuts=[2],
     )
     tail = Tail(arm=hostile, kind="service", runs=1, operations=9, latency_ns=[1e5, 1e6], above=[1.0, 0.2])
-    evidence = Evidence(
+    evidence = ChartData(
         cell=hostile,
         runs=[trace],
         tails=[tail],

@@ -13,7 +13,7 @@ from mileage.analysis.view import measured_page
 from mileage.app import run
 from mileage.app.result import load
 from mileage.plan.iozone_suite import IOZONE, Suite
-from mileage.report.evidence import Evidence, ScanPoint
+from mileage.report.chart_data import ChartData, ScanPoint
 from mileage.report.measurement_charts import measured_pictures
 from mileage.report.measurement_page import MeasuredPage, render_measured
 from mileage.report.measurement_text import ROWS_SHOWN, answer, measured_text
@@ -109,7 +109,7 @@ def test_a_scan_has_its_rate_with_intervals_above_its_latency() -> None:
     lines = [layer["data"]["values"] for layer in latencies["layer"] if layer["mark"]["type"] == "line"]
     assert [[row["y"] for row in line] for line in lines] == [[0.09] * 3, [1.0] * 2]
     assert scan_chart(points[:2], factor="depth", width=400) is None
-    pictures = measured_pictures(Evidence(scan=points), "depth")
+    pictures = measured_pictures(ChartData(scan=points), "depth")
     assert [picture.name for picture in pictures] == ["scan", "scan_narrow"]
     # Its axis is logarithmic: the page's script reads linear axes alone.
     assert [picture.axes for picture in pictures] == ["", ""]
@@ -213,7 +213,7 @@ def test_tests_of_names_have_their_wall_time_in_text_and_table(tmp_path: Path) -
         assert duration(1e9 * seconds) in line
 
 
-def figures_over_tasks(place: Path, workloads: str, tasks: str) -> tuple[Evidence, str]:
+def figures_over_tasks(place: Path, workloads: str, tasks: str) -> tuple[ChartData, str]:
     """What is drawn of a study of metarates on a modelled host, and its factor."""
     study = place / "np.toml"
     study.write_text(

@@ -33,7 +33,7 @@ from mileage.judge import Sample, compare_arms
 from mileage.judge.published_means import PrintedArm, PrintedCell, compare_printed
 from mileage.model.data_sheet import DataSheet, QuotedFigure, QuotedRate
 from mileage.report.cell_estimates import error_bar, with_estimates
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from mileage.report.imported_study import (
     ImportedPage,
     ReportedCell,

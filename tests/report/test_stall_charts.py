@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from mileage import app
-from mileage.analysis.evidence import course_of
+from mileage.analysis.chart_data import course_of
 from mileage.app.result import StudyResult
 from mileage.model.run_record import RunRecord, Series
 from mileage.report import vega

@@ -4,7 +4,7 @@ import pytest
 
 from mileage.judge.steady_state import pts_line, pts_window
 from mileage.report import render_html
-from mileage.report.evidence import Evidence, SteadyRounds
+from mileage.report.chart_data import ChartData, SteadyRounds
 from mileage.report.steady_rounds import steady_chart, steady_words
 from tests.report.conftest import example
 
@@ -43,6 +43,6 @@ def test_the_figure_has_rounds_window_slope_and_limits() -> None:
     )
     assert steady_words([ROUNDS]) == expected
     assert steady_chart([]) is None
-    page = render_html(example(evidence=Evidence(steady=[ROUNDS])))
+    page = render_html(example(evidence=ChartData(steady=[ROUNDS])))
     assert "steady-state-title" in page
     assert expected in page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from mileage.report.level_charts import levels_chart
 from mileage.report.value_axis import log_words, value_scale
 

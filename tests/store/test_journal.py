@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from mileage.errors import Refused
-from mileage.model.journal_entries import End, Entry, MergedFolder, Rank, RankList, Study
+from mileage.model.journal_entries import End, Entry, MergedFolder, Rank, RankList, StudyHead
 from mileage.store import FORMAT, Journal, journal, read_journal
 from mileage.store.journal_line_check import LineCheck
 from tests import entries
 
-HEAD = Study(format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', started="2030-01-01T00:00:00Z")
+HEAD = StudyHead(
+    format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', started="2030-01-01T00:00:00Z"
+)
 ENTRIES: list[Entry] = [
     HEAD,
     RankList(ranks=[Rank(0, "here", 1)], at="2030-01-01T00:00:00Z"),

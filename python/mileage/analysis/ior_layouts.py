@@ -13,7 +13,7 @@ from mileage.model.journal_entries import ImportedRun
 from mileage.plan import Plan
 from mileage.plan.sizes import whole_number
 from mileage.plan.task_jobs import IorRun
-from mileage.report.evidence import Layout
+from mileage.report.chart_data import Layout
 
 _ACCESS: Final = {"single-shared-file": True, "file-per-process": False}
 """IOR's names of its two kinds of file, and whether all tasks share it."""

@@ -14,7 +14,7 @@ from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
 from mileage.report.cell_estimates import RatedCell, rate_of
 from mileage.report.change_grid import number_of
-from mileage.report.evidence import RateCurve, ScanPoint
+from mileage.report.chart_data import RateCurve, ScanPoint
 from mileage.report.scan_chart import LEVELS_MIN
 
 _LINES_MAX: Final = 4

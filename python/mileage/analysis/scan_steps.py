@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from mileage.plan.sizes import format_bytes, whole_number
-from mileage.report.evidence import Landmark, RateCurve, ScanPoint
+from mileage.report.chart_data import Landmark, RateCurve, ScanPoint
 from mileage.report.scan_chart import scan_series
 from mileage.report.wording import percent, plain, quantity
 

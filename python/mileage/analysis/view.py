@@ -11,9 +11,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from mileage.analysis.cautions import cautions, with_cautions
+from mileage.analysis.chart_data import evidence_of, picked, places_of, tails_of, torture_traces, traces_of
 from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
-from mileage.analysis.evidence import evidence_of, picked, places_of, tails_of, torture_traces, traces_of
 from mileage.analysis.ior_layouts import planned_layouts
 from mileage.analysis.journal_reader import JournalContents
 from mileage.analysis.planned_comparison import arm_name, compares_cells, places
@@ -34,7 +34,7 @@ from mileage.plan.run_length import with_found_counts
 from mileage.report import StudyView
 from mileage.report.aspects import level_words
 from mileage.report.caveat_words import caveat_words, listed
-from mileage.report.evidence import Evidence, LevelRuns, OrderedRun, ScanPoint, SteadyRounds
+from mileage.report.chart_data import ChartData, LevelRuns, OrderedRun, ScanPoint, SteadyRounds
 from mileage.report.measurement_page import MeasuredPage
 from mileage.report.measurement_setup import setting_lines
 from mileage.report.measurement_text import answer
@@ -100,8 +100,8 @@ def measured_page(plan: Plan, folder: StudyFolder, caveats: Sequence[Caveat] = (
 
 
 def _with_steps(
-    plan: Plan, found: Evidence, factor: str, environments: list[tuple[str, Environment]]
-) -> Evidence:
+    plan: Plan, found: ChartData, factor: str, environments: list[tuple[str, Environment]]
+) -> ChartData:
     """The evidence with the steps of a scan of record sizes; of a real target with the machine's own sizes."""
     if not found.curves and (factor != "record" or not found.scan):
         return found
@@ -354,7 +354,7 @@ CELLS_MAX: Final = 4
 """Cells whose lines are drawn in one picture, with room for their names."""
 
 
-def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Evidence, str]:
+def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[ChartData, str]:
     """Return the data of the charts, and the property that distinguishes the cells most often, such as threads."""
     shown = [cell.cell for cell in cells][:CELLS_MAX]
     found: dict[str, list[Run]] = {cell: [] for cell in shown}
@@ -372,7 +372,7 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
     levels = _levels(plan, cells, by)
     curves = rate_curves(cells, _short_places(places_of(plan))) if len(cells) > MOST_BARS else ()
     many = len(curves) > 1
-    evidence = Evidence(
+    evidence = ChartData(
         runs=[trace for own in traces.values() for trace in (own if alone else own[:1])],
         tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
         levels=[] if many else levels,

@@ -24,8 +24,8 @@ from mileage.errors import Refused
 from mileage.model.journal_entries import FailedRun
 from mileage.report import StudyView, ValidityCheck, render_html, write_figures
 from mileage.report.caveat_words import listed
+from mileage.report.chart_data import ChartData, Layout
 from mileage.report.difference_tables import write_differences
-from mileage.report.evidence import Evidence, Layout
 from mileage.report.sentence import notes_of, sides_sentence
 from mileage.report.tables import write_tables
 from mileage.report.view import CheckState
@@ -67,7 +67,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
             f"{one.folder.path.name}:\n\n{method_of(one.plan, one.content())}" for one in results
         ),
         notes=[*_differences(first, second), *notes_of(comparison)],
-        evidence=Evidence(
+        evidence=ChartData(
             device_classes=_classes(sides),
             places={**_tests(second), **_tests(first)},
             layouts=each_layout_once([layout for result in results for layout in _layouts(result)]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mileage.analysis.evidence import course_of
+from mileage.analysis.chart_data import course_of
 from mileage.app.comparison_report import new_folder
 from mileage.model.run_record import RunRecord
 from mileage.report.datasheet import DRAWN_COUNTERS

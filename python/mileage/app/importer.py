@@ -29,8 +29,7 @@ from mileage.formats.result import Kind, Result, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_record import ImportedRecord, ImportedSeries, ReportedFigures
 from mileage.model.imported_settings import INCIDENTAL, NO_SETTINGS
-from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
-from mileage.model.journal_entries import Study as JournalHead
+from mileage.model.journal_entries import End, ImportedRun, SourceFile, StudyHead, UnreadLine
 from mileage.model.metrics import METRICS, QUANTILES, MetricWord
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
@@ -428,11 +427,11 @@ def _toml(plan: Plan) -> str:
 
 def _head(
     plan: Plan, found: Sequence[tuple[Source, Result]], command: str, files: dict[str, str]
-) -> JournalHead:
+) -> StudyHead:
     from mileage import __version__
 
     began = next((result.began for _, result in found if result.began), None)
-    return JournalHead(
+    return StudyHead(
         format=FORMAT,
         mileage=__version__,
         plan=plan.hash,

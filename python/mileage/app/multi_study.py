@@ -21,8 +21,7 @@ from mileage.judge import Comparison, Sample
 from mileage.judge.mean_over_cells import Rank, ranking
 from mileage.judge.sessions import SPREAD_MIN
 from mileage.model.cell_key import alike
-from mileage.model.journal_entries import End
-from mileage.model.journal_entries import Study as StudyEntry
+from mileage.model.journal_entries import End, StudyHead
 from mileage.plan import Plan
 from mileage.report.caveat_words import Names, caveat_words
 from mileage.store.study_folder import is_study
@@ -167,7 +166,7 @@ def _finished(folders: Sequence[Path], warn: Callable[[str], None]) -> Iterator[
 
 def _started(result: StudyResult) -> tuple[str, str]:
     """When a study began, and its name."""
-    head = result.content().of_kind(StudyEntry)
+    head = result.content().of_kind(StudyHead)
     return (head[0].started or "" if head else ""), result.folder.path.name
 
 

@@ -16,7 +16,7 @@ from mileage.formats.published_table import prints_arms, read_arms, read_differe
 from mileage.judge import Comparison
 from mileage.judge.published_means import PrintedCell, PrintedDifference, compare_differences, compare_printed
 from mileage.report import StudyView, ValidityCheck
-from mileage.report.evidence import Evidence
+from mileage.report.chart_data import ChartData
 from mileage.report.sentence import notes_of
 
 Cells = Sequence[PrintedCell | PrintedDifference]
@@ -103,5 +103,5 @@ def printed_view(table: Path, cells: Cells, comparison: Comparison, options: Seq
         runs_failed=0,
         method=_ARMS if prints_arms else _DIFFERENCES,
         notes=notes_of(comparison),
-        evidence=Evidence(places={cell.name: cell.places for cell in cells}),
+        evidence=ChartData(places={cell.name: cell.places for cell in cells}),
     )

@@ -308,7 +308,7 @@ class StudyResult:
         """
         from concurrent.futures import ThreadPoolExecutor
 
-        from mileage.analysis.evidence import with_files
+        from mileage.analysis.chart_data import with_files
         from mileage.report import render_html, write_figures
         from mileage.report.gallery import gallery
         from mileage.report.render_pool import get_ready

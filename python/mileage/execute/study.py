@@ -21,7 +21,7 @@ from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, StopState
 from mileage.execute.workers import ranks_here
-from mileage.model.journal_entries import End, PartEnd, Rank, RankList, StageEnd, Study
+from mileage.model.journal_entries import End, PartEnd, Rank, RankList, StageEnd, StudyHead
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import FORMAT, Journal, StudyFolder
 from mileage.store.durations import spent_s
@@ -78,7 +78,7 @@ def execute_study(
         try:
             if not content.entries:
                 journal.append(
-                    Study(
+                    StudyHead(
                         format=FORMAT,
                         plan=plan.hash,
                         mileage=mileage.__version__,

@@ -18,11 +18,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage._core import t_quantile
 from mileage.judge.summary import summarise
 from mileage.model.caveat import Caveat, veto
 from mileage.model.histogram import SUB_BITS
 from mileage.model.metrics import Metric, MetricWord
-from mileage._core import t_quantile
 
 Outcome = Literal["fit", "not fit", "cannot say", "no limit"]
 

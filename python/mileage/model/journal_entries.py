@@ -92,7 +92,7 @@ class DidNotFinish(Run, frozen=True, kw_only=True, tag="dnf"):
     left_out: Count
 
 
-class Study(Entry, frozen=True, kw_only=True, tag="study"):
+class StudyHead(Entry, frozen=True, kw_only=True, tag="study"):
     """First journal line: which study this is, and the version that started it."""
 
     format: int
@@ -292,7 +292,7 @@ class MergedFolder(Entry, frozen=True, kw_only=True, tag="merged"):
     """A folder that runs were taken from."""
 
     folder: str
-    head: Study
+    head: StudyHead
 
 
 class UnreadLine(msgspec.Struct, frozen=True):
@@ -324,7 +324,7 @@ class SourceFile(Entry, frozen=True, kw_only=True, tag="file"):
 
 
 ENTRY_TYPES: Final[tuple[type[Entry], ...]] = (
-    *(Study, Files, Run, DidNotFinish, FailedRun, StageEnd, SavedPoint, Rewrite, Look, LengthFactor),
+    *(StudyHead, Files, Run, DidNotFinish, FailedRun, StageEnd, SavedPoint, Rewrite, Look, LengthFactor),
     *(PartEnd, End, Choice, AcceptedChange, EnvironmentChange, RankList, MergedFolder, SourceFile),
 )
 """The type of each kind of line; of an imported study, `ImportedRun` takes the place of `Run`."""

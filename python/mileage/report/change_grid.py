@@ -20,7 +20,7 @@ import msgspec
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import axis_title, level_words
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from mileage.report.legend import Entry, legend, legend_height
 from mileage.report.level_axis import level_axis
 from mileage.report.text_width import room_px

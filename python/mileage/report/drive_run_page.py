@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mileage.report.chart_data import RunTrace
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import RunTrace
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, NARROW_PANEL, WHOLE, Picture
 from mileage.report.html import script_of, templates

@@ -15,6 +15,7 @@ import msgspec
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.before_after_chart import before_after_chart
+from mileage.report.chart_data import AMPLIFICATION
 from mileage.report.charts import (
     MOST_PANELS,
     before_after_svg,
@@ -26,7 +27,6 @@ from mileage.report.charts import (
     variant_ranges,
 )
 from mileage.report.effects_chart import effects_chart, effects_words
-from mileage.report.evidence import AMPLIFICATION
 from mileage.report.forest_plot import narrow_forest_chart
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart

@@ -26,8 +26,8 @@ from mileage.report.cell_estimates import (
     point,
     rate_of,
 )
+from mileage.report.chart_data import Layout, LevelRuns, RateCurve
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import Layout, LevelRuns, RateCurve
 from mileage.report.gallery import NARROW, NARROW_WIDTH, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words

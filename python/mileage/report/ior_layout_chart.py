@@ -12,7 +12,7 @@ from typing import Any, Final
 from mileage.plan.sizes import format_bytes
 from mileage.report import vega
 from mileage.report.aspects import file_name
-from mileage.report.evidence import Layout
+from mileage.report.chart_data import Layout
 from mileage.report.text_width import room_px
 from mileage.report.theme import INK, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 

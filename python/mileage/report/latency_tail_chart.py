@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import Tail
+from mileage.report.chart_data import Tail
 from mileage.report.legend import Entry, legend
 from mileage.report.theme import ARM_COLOURS, PALE_COLOURS, marks
 

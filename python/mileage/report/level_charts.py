@@ -13,7 +13,7 @@ from typing import Final
 from mileage.judge import summarise
 from mileage.report import vega
 from mileage.report.cell_estimates import completed_words
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from mileage.report.text_width import fitted
 from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
 from mileage.report.value_axis import value_scale

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mileage.report import vega
-from mileage.report.evidence import Evidence
+from mileage.report.chart_data import ChartData
 from mileage.report.gallery import NARROW, NARROW_PANEL, NARROW_WIDTH, WHOLE, Picture
 from mileage.report.ior_layout_chart import layout_chart, layout_names, layout_title, layout_words
 from mileage.report.latency_tail_chart import tail_chart
@@ -26,7 +26,7 @@ from mileage.report.value_axis import log_words
 from mileage.report.wording import plain
 
 
-def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
+def measured_pictures(found: ChartData, factor: str) -> list[Picture]:
     """The charts of a measurement that have data, each in two widths: for a page and for a phone.
 
     The curves of tests come first; they are as wide as a phone.
@@ -51,7 +51,7 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
     return curves + [Picture(name, svg.result(), caption, axes) for name, svg, caption, axes in asked]
 
 
-def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spec | None]:
+def _charts(found: ChartData, factor: str, *, narrow: bool) -> dict[str, vega.Spec | None]:
     """The charts by name, in the order of the page."""
     width = NARROW_PANEL if narrow else WHOLE - 60
     scan = scan_chart(found.scan, factor=factor, width=width, landmarks=found.landmarks)
@@ -69,7 +69,7 @@ def _charts(found: Evidence, factor: str, *, narrow: bool) -> dict[str, vega.Spe
     }
 
 
-def _words(found: Evidence, factor: str) -> dict[str, tuple[str, str]]:
+def _words(found: ChartData, factor: str) -> dict[str, tuple[str, str]]:
     """Title and caption of each chart."""
     runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
     n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"

@@ -13,8 +13,8 @@ import msgspec
 
 from mileage.judge import summarise
 from mileage.report.cell_estimates import estimate_columns, estimate_row, partial_words, rate_of
+from mileage.report.chart_data import ChartData
 from mileage.report.dark_mode import night_style
-from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import NARROW, Picture
 from mileage.report.html import environment_rows, note_lines, script_of, templates
@@ -44,7 +44,7 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     """First sentence: the measured rate and its certainty; empty where nothing was measured."""
     unfinished: tuple[str, ...] = ()
     """Sentences about weaknesses of the figures: missing or failed runs, disturbances."""
-    evidence: Evidence = Evidence()
+    evidence: ChartData = ChartData()
     environments: list[tuple[str, dict[str, str]]] = []
     """One (stage, facts) pair for each snapshot of the machine."""
     factor: str = ""

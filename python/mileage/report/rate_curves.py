@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from mileage.report.aspects import MOST_TESTS, free_name
-from mileage.report.evidence import Landmark, RateCurve
+from mileage.report.chart_data import Landmark, RateCurve
 from mileage.report.gallery import Picture
 from mileage.report.render_pool import svg_of
 from mileage.report.scan_chart import scan_chart

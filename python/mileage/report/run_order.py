@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.report import vega
-from mileage.report.evidence import OrderedRun
+from mileage.report.chart_data import OrderedRun
 from mileage.report.forest_plot import CHANGE_LABEL, change_ticks
 from mileage.report.legend import Entry, legend
 from mileage.report.theme import ARM_COLOURS, MUTED, marks

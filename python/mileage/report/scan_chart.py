@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.chart_data import Landmark, ScanPoint
 from mileage.report.legend import Entry, legend, legend_height
 from mileage.report.theme import ARM_COLOURS, INK, MUTED, SMALL_FONT_SIZE, marks, texts
 from mileage.report.value_axis import value_scale

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import SteadyRounds
+from mileage.report.chart_data import SteadyRounds
 from mileage.report.theme import CANDIDATE, FAINT, INK, MUTED, marks
 from mileage.report.wording import plain, quantity, shortened
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mileage.report import vega
-from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
+from mileage.report.chart_data import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
 from mileage.report.legend import Entry, legend
 from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits

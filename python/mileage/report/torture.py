@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import AMPLIFICATION, RunTrace
+from mileage.report.chart_data import AMPLIFICATION, RunTrace
 from mileage.report.theme import INK, MEDIAN, PAGE_WIDTH, marks
 from mileage.report.timeline import equal_places, rates_between, stair_values
 

@@ -14,7 +14,7 @@ from mileage.judge import CellVerdict, Comparison
 from mileage.judge.effects_apart import EffectsApart
 from mileage.judge.published_score import PublishedComparison
 from mileage.judge.standings import CellStandings
-from mileage.report.evidence import Evidence, RunTrace
+from mileage.report.chart_data import ChartData, RunTrace
 from mileage.terminal import harmless
 
 CheckState = Literal["ok", "warn", "bad", "unknown"]
@@ -86,7 +86,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     """The source that the study repeats, next to what was found."""
     apart: EffectsApart | None = None
     """Of two causes: their separate effects, which lead the report in place of the comparison."""
-    evidence: Evidence = Evidence()
+    evidence: ChartData = ChartData()
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:
@@ -134,9 +134,9 @@ def cleaned(view: StudyView) -> StudyView:
     return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison), harmless=True)
 
 
-def cleaned_evidence(evidence: Evidence) -> Evidence:
+def cleaned_evidence(evidence: ChartData) -> ChartData:
     """The same evidence with its texts replaced as in `cleaned`."""
-    return msgspec.convert(_clean(msgspec.to_builtins(evidence)), Evidence)
+    return msgspec.convert(_clean(msgspec.to_builtins(evidence)), ChartData)
 
 
 def cleaned_text(text: str) -> str:

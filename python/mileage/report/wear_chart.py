@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import Wear
+from mileage.report.chart_data import Wear
 from mileage.report.text_width import fitted
 from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, SMALL_FONT_SIZE, marks, texts
 

@@ -14,7 +14,7 @@ from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.aspects import DrawnTest, axes_of, drawn_tests, file_name, grouped_tests
 from mileage.report.change_grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
-from mileage.report.evidence import LevelRuns
+from mileage.report.chart_data import LevelRuns
 from mileage.report.level_charts import MOST_CELLS, NARROW_BARS, levels_chart
 from mileage.report.paired_bars import paired_bars
 from mileage.report.value_axis import log_words

@@ -26,7 +26,7 @@ from mileage.model.journal_entries import (
     ImportedRun,
     Run,
     StageEnd,
-    Study,
+    StudyHead,
     kind_of,
 )
 from mileage.store.journal_line_check import LineCheck, PlannedRuns, brief, decoder_of
@@ -195,9 +195,9 @@ class JournalContent:
         return [head_of(entry) for entry in self.entries]
 
     @property
-    def study(self) -> Study | None:
+    def study(self) -> StudyHead | None:
         """The first line; None where it cannot be believed."""
-        return next(iter(self.of_kind(Study)), None)
+        return next(iter(self.of_kind(StudyHead)), None)
 
     def runs(self) -> Sequence[Run]:
         """The finished runs of a study that was measured, ordered by their number in the plan."""
@@ -302,7 +302,7 @@ class _LineReader:
             why = f"is damaged ({brief(cause)})"
         if is_edited:
             why = "was changed after it was written"
-        if why is None and isinstance(entry, Study | Files):
+        if why is None and isinstance(entry, StudyHead | Files):
             self._note(entry)
         self._follow(seal)
         if why is None:
@@ -312,8 +312,8 @@ class _LineReader:
         self._start += len(line)
         return True
 
-    def _note(self, entry: Study | Files) -> None:
-        if isinstance(entry, Study):
+    def _note(self, entry: StudyHead | Files) -> None:
+        if isinstance(entry, StudyHead):
             self._format = entry.format
             if self._after is None:
                 self._after = first_after(entry.plan)
@@ -423,7 +423,7 @@ class Journal:
             os.fsync(self._descriptor)
 
     def _line(self, entry: Entry) -> tuple[bytes, str | None]:
-        if self._after is None and isinstance(entry, Study):
+        if self._after is None and isinstance(entry, StudyHead):
             # The first line of folders of version 0.1.0 that are merged has no seal.
             self.is_sealed = entry.format != UNSEALED
             self._after = first_after(entry.plan)

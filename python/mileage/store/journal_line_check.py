@@ -30,7 +30,7 @@ from mileage.model.journal_entries import (
     Run,
     SavedPoint,
     StageEnd,
-    Study,
+    StudyHead,
     kind_of,
 )
 from mileage.model.run_record import RunRecord, Series
@@ -108,7 +108,7 @@ class LineCheck:
                 _check_times(entry, imported=self.imported)
         except (msgspec.DecodeError, OverflowError, RecursionError, ValueError) as cause:
             return None, f"is damaged ({brief(cause)})"
-        if isinstance(entry, Study):
+        if isinstance(entry, StudyHead):
             self.imported = self.imported or (self._plan is None and entry.imported_at is not None)
             if self._plan is not None and entry.plan != self._plan.hash:
                 return entry, f"is of another plan ({entry.plan[:16]} instead of {self._plan.hash[:16]})"
@@ -187,7 +187,7 @@ def _check_times(entry: Entry, *, imported: bool) -> None:
     is calculated.
     """
     is_local = (
-        imported if isinstance(entry, End) else isinstance(entry, Study) and entry.imported_at is not None
+        imported if isinstance(entry, End) else isinstance(entry, StudyHead) and entry.imported_at is not None
     )
     for name in _TIMES:
         text = getattr(entry, name, None)

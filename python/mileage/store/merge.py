@@ -30,7 +30,7 @@ from mileage.model.journal_entries import (
     PartEnd,
     Run,
     StageEnd,
-    Study,
+    StudyHead,
 )
 from mileage.plan import Plan
 from mileage.plan.run_length import shared_units
@@ -178,7 +178,7 @@ def _write_journal(
         journal.extend(
             MergedFolder(folder=str(source.path), head=head)
             for source, content in zip(sources, contents, strict=True)
-            for head in content.of_kind(Study)
+            for head in content.of_kind(StudyHead)
         )
         journal.extend(contents[number].entries[at] for _, (number, at) in sorted(owner.items()))
         added: list[Entry] = []

@@ -21,7 +21,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.file_lock import is_locked, take_lock
 from mileage.json_text import decode_json
-from mileage.model.journal_entries import Files, Study
+from mileage.model.journal_entries import Files, StudyHead
 from mileage.plan.planned_runs import hash_is_right
 from mileage.store.journal import Journal, JournalContent, read_journal
 from mileage.store.journal_line_check import PlannedRuns, brief
@@ -270,7 +270,7 @@ class StudyFolder:
                 found[name] = MISSING
             except OSError as error:
                 found[name] = f"cannot be read ({error.strerror})"
-        if content.seal is not None and content.of_kind(Study):
+        if content.seal is not None and content.of_kind(StudyHead):
             for path in [*self.environment.glob("*.json"), *self.environment.glob("raw/*.json")]:
                 if (name := str(path.relative_to(self.path))) not in content.files:
                     found[name] = "was added to the folder"

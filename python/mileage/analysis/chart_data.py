@@ -30,11 +30,11 @@ from mileage.plan.iozone_suite import Suite
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.report import StudyView
-from mileage.report.evidence import (
+from mileage.report.chart_data import (
     AMPLIFICATION,
     CACHE_FREE,
     FREE_BLOCKS,
-    Evidence,
+    ChartData,
     LevelRuns,
     RunTrace,
     Tail,
@@ -63,14 +63,14 @@ _WEAR: Final = {
 
 def evidence_of(
     plan: Plan, folder: StudyFolder, comparison: Comparison, samples: Sequence[Sample]
-) -> Evidence:
+) -> ChartData:
     """Collect it for a study that compares two arms."""
     content = folder.content(around_damage=True)
     # The cell of the sentence, or the first.
     lead = lead_of(comparison) or next(iter(comparison.family), None)
     cell = lead.cell if lead is not None else ""
     records = _records(plan, content, cell) if cell else {}
-    return Evidence(
+    return ChartData(
         cell=cell,
         runs=[trace for arm, found in records.items() for trace in traces_of(arm, found)],
         tails=[tail for arm, found in records.items() for tail in tails_of(arm, found)],

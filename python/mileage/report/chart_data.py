@@ -154,7 +154,7 @@ class Layout(msgspec.Struct, frozen=True):
     shared: bool
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     """The data of all pictures.
 
     `cell` is the one that the verdict sentence speaks of, whose runs and latencies are here.
