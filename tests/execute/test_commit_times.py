@@ -76,8 +76,8 @@ def test_the_histograms_are_those_of_the_log(tmp_path: Path, words: tuple[str, .
 
 
 @contextlib.contextmanager
-def traced(folder: Path) -> Iterator[Path]:
-    """An instance of the kernel's tracer that records the calls of fdatasync."""
+def traced(folder: Path, call: str) -> Iterator[Path]:
+    """An instance of the kernel's tracer that records the calls of fsync or of fdatasync."""
     folder.mkdir()
     if os.geteuid() or subprocess.call(["mount", "-t", "tracefs", "nodev", folder]):
         pytest.skip("tracefs cannot be mounted")
@@ -86,7 +86,7 @@ def traced(folder: Path) -> Iterator[Path]:
         own.mkdir()
         try:
             (own / "trace_clock").write_text("mono_raw")
-            for name in ("sys_enter_fdatasync", "sys_exit_fdatasync"):
+            for name in (f"sys_enter_{call}", f"sys_exit_{call}"):
                 event = own / "events" / "syscalls" / name / "enable"
                 if not event.exists():
                     pytest.skip("this kernel has no tracepoints of system calls")
@@ -98,49 +98,56 @@ def traced(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def syncs_seen(trace: str, tids: set[int]) -> list[int]:
-    """Nanoseconds of each fdatasync that the tracepoints saw of these threads."""
-    line = re.compile(r"-(\d+)\s+\[\d+\]\s+\S+\s+([0-9.]+): sys_fdatasync(\(| ->)")
-    entered: dict[str, float] = {}
-    found = []
-    for tid, at_s, what in line.findall(trace):
-        if int(tid) in tids and what == "(":
+def syncs_seen(trace: str, call: str, tids: list[int]) -> list[int]:
+    """Nanoseconds of each sync that the tracepoints saw of these threads, one thread after the other."""
+    line = re.compile(rf"-(\d+)\s+\[\d+\]\s+\S+\s+([0-9.]+): sys_{call}(\(| ->)")
+    entered: dict[int, float] = {}
+    found: dict[int, list[int]] = {tid: [] for tid in tids}
+    for number, at_s, what in line.findall(trace):
+        tid = int(number)
+        if tid in found and what == "(":
             entered[tid] = float(at_s)
-        elif int(tid) in tids:
-            found.append(round(1e9 * (float(at_s) - entered.pop(tid))))
-    return found
+        elif tid in found:
+            found[tid].append(round(1e9 * (float(at_s) - entered.pop(tid))))
+    return [one for tid in tids for one in found[tid]]
 
 
 @pytest.mark.xdist_group("devices")
-def test_syncs_are_those_of_the_kernel(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("call", "threads"), [("fdatasync", 1), ("fsync", 2)])
+def test_syncs_are_those_of_the_kernel(tmp_path: Path, call: str, threads: int) -> None:
     """The tracepoints print microseconds; a preempted thread is late on one side of the call only."""
     (tmp_path / "target").mkdir()
     log, saved = tmp_path / "log.csv", tmp_path / "saved"
-    words = (
-        "-t",
-        f"dir:{tmp_path / 'target'}",
-        "-w",
-        "random_write",
-        "-r",
-        "4KiB",
-        "--size",
-        "4MiB",
-        "--no-direct",
-    )
-    with traced(tmp_path / "tracing") as tracing:
-        ended = ("--sync-every", "1", "--operations", "400", "--log", str(log), "--save", str(saved))
-        measured(*words, *ended, cwd=tmp_path)
+    words = ("-w", "random_write", "-r", "2300", "--size", "4MiB", "--no-direct", "--threads", str(threads))
+    ended = ("--sync", call, "--sync-every", "1", "--operations", "400")
+    kept = ("--log", str(log), "--save", str(saved))
+    with traced(tmp_path / "tracing", call) as tracing:
+        (cell,) = measured("-t", f"dir:{tmp_path / 'target'}", *words, *ended, *kept, cwd=tmp_path)
         trace = (tracing / "trace").read_text()
     (run,) = [line for line in map(json.loads, (saved / "journal.jsonl").open()) if line.get("record")]
-    seen = syncs_seen(trace, {thread["tid"] for thread in run["record"]["threads"]})
+    seen = syncs_seen(trace, call, [thread["tid"] for thread in run["record"]["threads"]])
     logged = of_log(log)["sync"]
-    assert len(seen) == len(logged) == 400
-    far = [
-        pair
-        for pair in zip(seen, logged, strict=True)
-        if abs(pair[0] - pair[1]) > max(20_000, 0.05 * pair[1])
-    ]
+    assert len(seen) == len(logged) == cell["latency"]["sync"]["count"] == 400
+    pairs = list(zip(seen, logged, strict=True))
+    far = [pair for pair in pairs if abs(pair[0] - pair[1]) > max(20_000, 0.05 * pair[1])]
     assert len(far) <= 4, far
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("devices")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists(),
+    reason="serving a drive needs root, /dev/fuse and /dev/loop-control",
+)
+def test_each_sync_is_a_flush_of_a_served_drive_and_no_shorter(tmp_path: Path) -> None:
+    """The drive is a second witness, of the device's side: it counts its flushes, each of which takes 2 ms."""
+    drive = "served:intel-x25e-64gb,write_buffer_power=volatile,flush_us=2000"
+    words = ("-w", "fixed_write", "-r", "4KiB", "--size", "16MiB", "--direct", "--operations", "200")
+    (cell,) = measured("-t", drive, *words, "--sync-every", "1", cwd=tmp_path)
+    sync = cell["latency"]["sync"]
+    assert sync["count"] == cell["counters"]["flushes"] == 200
+    assert sync["min_ns"] >= 2_000_000
+    assert cell["latency"]["commit"]["min_ns"] >= sync["min_ns"]
 
 
 def test_a_block_that_is_overwritten_in_place_waits_a_revolution(tmp_path: Path) -> None:
