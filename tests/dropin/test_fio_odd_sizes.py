@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import mileage
 from tests.dropin.side_by_side import Outcome, outcome
 
 needs_tools = pytest.mark.skipif(
@@ -80,12 +81,17 @@ def test_sizes_that_need_not_be_aligned_are_those_that_are_named(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "line", ["--rw=write --bs=2300", "--rw=write --bssplit=512/50:1000/50 --bs_unaligned=1"]
+    ("option", "words"),
+    [
+        ("bs=2300", ("--bs=2300",)),
+        ("bssplit=512/50:1000/50", ("--bssplit=512/50:1000/50", "--bs_unaligned=1")),
+        ("offset=777", ("--bs=4k", "--offset=777")),
+    ],
 )
-def test_direct_access_is_refused_by_the_option(tmp_path: Path, line: str) -> None:
-    place = tmp_path / "mileage"
-    words = ["--name=a", "--filename=data", "--size=1m", "--direct=1", *line.split()]
-    if shutil.which("strace") is None:
-        pytest.skip("needs strace")
-    assert outcome([MILEAGE, "fio"], words, place).status == 2
-    assert not (place / "data").exists()
+def test_direct_access_is_refused_by_the_option(tmp_path: Path, option: str, words: tuple[str, ...]) -> None:
+    line = ("--name=a", "--filename=data", "--size=1m", "--rw=write", "--direct=1", *words)
+    done = mileage("fio", *line, cwd=tmp_path)
+    assert done.returncode == 2
+    assert option in done.stderr
+    assert "logical block" in " ".join(done.stderr.split())
+    assert not (tmp_path / "data").exists()

@@ -60,6 +60,7 @@ FILE_CALLS: Final = ("filecreate", "filestat", "filedelete")
 _RINGS: Final = ("libaio", "io_uring", "posixaio")
 _SEED: Final = 0x5EED
 _SECTOR: Final = 512
+_DIRECT_UNIT: Final = f"multiples of the logical block of {_SECTOR} bytes, which direct access needs"
 _DIGITS: Final = 5
 """Most digits of the number of a processor."""
 _KEEPING: Final = ("mmap",)
@@ -116,9 +117,8 @@ def _refuse_values(job: FioJob, sizes: list[int]) -> None:
             "blockalign", "other places than multiples of the block are not built", code="not-built"
         )
     if is_direct(job) and any(size % _SECTOR for size in sizes):
-        raise job.refuse(
-            "bs", expected=f"multiples of {_SECTOR} bytes, which direct access needs", code="does-not-divide"
-        )
+        key = next((key for key in ("bssplit", "bsrange") if key in job.options), "bs")
+        raise job.refuse(key, expected=_DIRECT_UNIT, code="does-not-divide")
 
 
 def _work(job: FioJob, number: int) -> JobWork:
@@ -593,6 +593,8 @@ def _part(job: FioJob, path: str, number: int, record: int, least: int, place: t
         span = min((span + start) * percent // 100, span)
     if span < record:
         raise job.refuse("size", f"is smaller than a block in {path}", code="out-of-range")
+    if is_direct(job) and start % _SECTOR:
+        raise job.refuse("offset", expected=_DIRECT_UNIT, code="does-not-divide")
     return FioFile(path, start, span // record * record, start + span)
 
 
