@@ -95,7 +95,7 @@ def with_limit(name: str, text: str) -> Purpose:
 
 def checked(purpose: Purpose, target: str) -> FitResult:
     (plan,) = plans_for(purpose, [target], FitOptions())
-    (found,) = check_fitness(plan, purpose).checked
+    (found,) = check_fitness([plan], purpose).checked
     return found
 
 
@@ -153,7 +153,7 @@ def test_a_purpose_as_it_ships(name: str) -> None:
 def test_two_drives_are_compared_on_the_figure_that_is_judged() -> None:
     purpose = load_purpose("ceph-journal")
     (plan,) = plans_for(purpose, [f"{DISK},rpm=15000", f"{DISK},rpm=6000"], FitOptions())
-    done = check_fitness(plan, purpose)
+    done = check_fitness([plan], purpose)
     assert done.comparison is not None
     (cell,) = done.comparison.cells
     assert cell.metric == "commit_p99_ns"

@@ -14,6 +14,7 @@ from mileage.report.sentence import verdict_sentence
 from mileage.terminal import wrapped
 
 WIDTH: Final = 72
+_HEADING: Final = "mileage check"
 _LABEL: Final = 9
 _HALF: Final = 14
 """Columns of the interval."""
@@ -21,7 +22,7 @@ _HALF: Final = 14
 
 def check_text(found: CheckResult) -> str:
     """Format one check as text."""
-    lines = ["mileage check".ljust(WIDTH - 20) + found.date_utc.rjust(20), "-" * WIDTH]
+    lines = [_HEADING.ljust(WIDTH - 20) + found.date_utc.rjust(20), "-" * WIDTH]
     lines += _identity(found)
     for direction in ("read", "write"):
         rows = [row for row in found.rows if row.direction == direction]
@@ -44,7 +45,12 @@ def check_text(found: CheckResult) -> str:
 
 
 def verdict_in(text: str) -> str:
-    """The verdict of a text that `check_text` or `pair_text` made, for the head of a page; empty where it has none."""
+    """The verdict of a text of a check, for the head of a page; empty where it has none.
+
+    `report.fitness` has it before everything else, `check_text` and `pair_text` below the figures.
+    """
+    if not text.startswith(_HEADING):
+        return " ".join(text.partition("-" * WIDTH)[0].split())
     _, rule, rest = text.rpartition("-" * WIDTH + "\n")
     lines: list[str] = []
     for line in rest.splitlines() if rule else ():
@@ -123,7 +129,7 @@ def pair_text(one: CheckResult, other: CheckResult, comparison: Comparison | Non
     `comparison`: the second judged against the first, where their runs took turns, so that a load that came or went
     touched both; None where one followed the other.
     """
-    lines = ["mileage check".ljust(WIDTH - 20) + one.date_utc.rjust(20), "-" * WIDTH]
+    lines = [_HEADING.ljust(WIDTH - 20) + one.date_utc.rjust(20), "-" * WIDTH]
     for letter, found in (("A", one), ("B", other)):
         lines += [f"{letter}:", *_identity(found)]
     lines += ["", f"{'MB/s':<26}{'A':>11}{'B':>11}{'B / A':>9}{'95 %':>15}"]

@@ -7,6 +7,7 @@ a disturbance vetoes where it could move a ratio across no change or across its 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from mileage.analysis.run_facts import JournalReading, RunReading
 from mileage.analysis.validity_checks import RUN_MIN_S
@@ -57,22 +58,23 @@ def disturbance_caveats(found: Comparison, baseline: RunsByTest, candidate: Runs
     return caveats
 
 
-def alone_disturbed(runs: RunsByTest) -> tuple[list[Caveat], float]:
+def alone_disturbed(runs: RunsByTest, *, is_journalled: bool) -> tuple[list[Caveat], float]:
     """What disturbed the runs of one side that is compared with none, as limits, and their bound.
 
-    The bound is that of `disturbance_bound`, over all runs.
+    The bound is that of `disturbance_bound`, over all runs. `is_journalled`: whether a file system writes its journal
+    for each write, so that more bytes of the device than their own are no sign of others.
     """
     every = _each(runs.values())
-    caveats = []
+    limits = next((run.facts.group_limits for run in every if run.facts and run.facts.group_limits), {})
+    caveats = [limit("group-limit", tests=tuple(runs), **limits)] if limits else []
+    if is_journalled:
+        runs = {test: [replace(run, facts=None) for run in found] for test, found in runs.items()}
     for kind in KIND_LIMITS:
         tests = {test for test, found in runs.items() if _is_disturbed(found, kind)}
         if tests:
             sides: dict[Side, RunsByTest] = {"baseline": runs}
             caveats.append(_caveat(kind, "limits", tuple(sorted(tests)), sides, {"baseline": tests}))
-    limits = next((run.facts.group_limits for run in every if run.facts and run.facts.group_limits), {})
-    if limits:
-        caveats.append(limit("group-limit", tests=tuple(runs), **limits))
-    return caveats, disturbance_bound(_disturbed(every))
+    return caveats, disturbance_bound(_disturbed(_each(runs.values())))
 
 
 def _severities(found: Comparison, sides: Mapping[Side, RunsByTest]) -> dict[str, Severity]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from mileage.app.answer import caveats_of
 from mileage.app.check import FACTOR, WRITES_MAX_BYTES, drive_at, parts_of
 from mileage.app.check_findings import disk_in, ground_findings, memory_below, place_of
 from mileage.app.measurement import measure, planned
+from mileage.app.multi_study import compare
 from mileage.app.report_level import report_level
 from mileage.app.result import StudyResult
 from mileage.app.temporary_studies import one_off_folder
@@ -32,7 +33,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress
 from mileage.judge import Comparison
 from mileage.judge.fitness import RUNS_MAX, RUNS_MIN, Fitness, fitness
-from mileage.model.caveat import veto
+from mileage.model.caveat import Caveat, veto
 from mileage.model.target_kind import Capabilities, capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.builtin import purpose_names, purpose_text
@@ -227,46 +228,73 @@ def _refuse_writes(plans: Sequence[Plan], wanted: FitOptions) -> None:
 
 
 def check_fitness(
-    plan: Plan,
+    plans: Sequence[Plan],
     purpose: Purpose,
     *,
     destroy: str | None = None,
-    save: Path | None = None,
-    progress: Progress | None = None,
+    save: Sequence[Path | None] = (),
+    progress: Callable[[Plan], AbstractContextManager[Progress | None]] | None = None,
     command: Sequence[str] = ("mileage", "check"),
 ) -> FitRun:
-    """Do the plan of a check for a purpose and judge what came of each target.
+    """Do the plans of a check for a purpose, and judge what came of each target.
 
-    With `save`, its study folder is kept there, with the text of the check and a page.
+    `save`: the study folder of each plan that is kept, with the text of the check and a page. `progress`: shows the
+    runs of a plan.
 
     Raises:
         Refused: the folder cannot be made; nothing was written.
         RunFailed: a run failed; what Mileage put on the target is removed.
     """
-    parts = parts_of(plan)
-    if progress is not None and (most := 0 if plan.facts.virtual else bytes_written(plan.runs)):
-        where = " and ".join(part.target for part in parts)
+    with ExitStack() as folders:
+        checked: list[FitResult] = []
+        results: list[StudyResult] = []
+        for plan, kept in zip(plans, save or [None] * len(plans), strict=True):
+            folder = kept if kept is not None else folders.enter_context(one_off_folder())
+            with nullcontext() if progress is None else progress(plan) as shown:
+                if shown is not None:
+                    _announce(plan, shown)
+                done = measure(
+                    plan, destroy=destroy, save=folder, progress=shown, command=command, reports=False
+                )
+            results.append(result := StudyResult(StudyFolder.open(folder), plan))
+            for part in parts_of(plan):
+                own = {cell.label for cell in part.cells}
+                cells = [cell for cell in done.cells if cell.cell in own]
+                checked.append(_judged(result, part, purpose, cells, destroy))
+        found = FitRun(tuple(checked), _comparison(results) if len(checked) == 2 else None)
+        for result, kept in zip(results, save, strict=False):
+            if kept is not None:
+                _keep(result, found)
+        return found
+
+
+def _announce(plan: Plan, shown: Progress) -> None:
+    """Print the bytes that are written at most."""
+    most = 0 if plan.facts.virtual else bytes_written(plan.runs)
+    if most:
+        where = " and ".join(part.target for part in parts_of(plan))
         kept = plan.study.state.start == "kept"
         rest = "whose content is lost" if kept else "and removes its work file"
-        progress.note(f"writes {format_bytes(most)} at most to {where}, {rest}")
-    with nullcontext(save) if save is not None else one_off_folder() as folder:
-        measured = measure(
-            plan, destroy=destroy, save=folder, progress=progress, command=command, reports=False
-        )
-        result = StudyResult(StudyFolder.open(folder), plan)
-        checked = []
-        for part in parts:
-            own = {cell.label for cell in part.cells}
-            cells = [cell for cell in measured.cells if cell.cell in own]
-            checked.append(_judged(result, part, purpose, cells, destroy))
-        done = FitRun(tuple(checked), result.comparison() if len(checked) == 2 else None)
-        if save is not None:
-            one, *others = done.checked
-            text = fit_pair_text(one, others[0], done.comparison) if others else fit_text(one)
-            result.folder.directory.write(CHECK_TEXT, text.encode())
-            if report_level(None, plan.study.report) != "none":
-                result.write_report()
-        return done
+        shown.note(f"writes {format_bytes(most)} at most to {where}, {rest}")
+
+
+def _comparison(results: Sequence[StudyResult]) -> Comparison | None:
+    """The second target judged against the first; None where they have no test in common."""
+    if len(results) == 1:
+        return results[0].comparison()
+    try:
+        return msgspec.structs.replace(compare(results[0], results[1]), baseline="A", candidate="B")
+    except Refused:
+        return None
+
+
+def _keep(result: StudyResult, found: FitRun) -> None:
+    """Write the text of the check and the page into a study folder that is kept."""
+    one, *others = found.checked
+    text = fit_pair_text(one, others[0], found.comparison) if others else fit_text(one)
+    result.folder.directory.write(CHECK_TEXT, text.encode())
+    if report_level(None, result.plan.study.report) != "none":
+        result.write_report()
 
 
 def _judged(
@@ -281,16 +309,13 @@ def _judged(
     samples = [one for one in result.samples() if one.cell in cells and one.metric == purpose.metric.figure]
     runs = runs_by_test(result.reading().seen, cells, STAGE)
     known = drive_facts(place_of(part.target))
-    # Without its quantile a run has no value, whatever else is known of it.
-    caveats = [
-        msgspec.structs.replace(one, severity="vetoes") if one.code == "few-operations" else one
-        for one in (
-            *certain_memory(result.plan, measured),
-            *model_caveats(plan_of_cells(part, cells)),
-            *caveats_of(result, cells, (STAGE,)),
-        )
-    ]
-    disturbed, slowed = ([], 0.0) if part.facts.virtual else alone_disturbed(runs)
+    spoken = (*certain_memory(result.plan, measured), *model_caveats(plan_of_cells(part, cells)))
+    caveats = [_here(one) for one in (*spoken, *caveats_of(result, cells, (STAGE,)))]
+    disturbed, slowed = (
+        ([], 0.0)
+        if part.facts.virtual
+        else alone_disturbed(runs, is_journalled=_is_journalled(part, purpose))
+    )
     if memory := memory_below(disk_in(known)):
         caveats.append(veto("from-memory", what=f"{memory}, which is memory: no drive is measured"))
     planned_runs = [run for run in part.runs if run.role == "measure" and run.cell in cells]
@@ -319,6 +344,19 @@ def _judged(
         notes=(*texts, *(one.text for one in fresh if one.is_fresh)),
         power_loss=_power_loss(part, table, purpose) if purpose.is_durable else None,
     )
+
+
+def _is_journalled(part: Plan, purpose: Purpose) -> bool:
+    """Whether each write makes the file system write more than itself."""
+    return purpose.is_durable and not part.facts.capabilities.is_drive
+
+
+def _here(caveat: Caveat) -> Caveat:
+    """A caveat as it counts in a check: without its quantile a run has no value, and nothing can be preconditioned."""
+    if caveat.code == "few-operations":
+        return msgspec.structs.replace(caveat, severity="vetoes")
+    figures = {key: value for key, value in caveat.figures.items() if key != "remedy"}
+    return msgspec.structs.replace(caveat, figures=figures)
 
 
 def _method(part: Plan, wanted: int) -> str:

@@ -142,7 +142,7 @@ def _fit_check(
     as_json: bool,
 ) -> int:
     """Do the check for a purpose and print it; the exit status."""
-    from mileage.app.fitness import FitOptions, FitRun, check_fitness, load_purpose, plans_for
+    from mileage.app.fitness import FitOptions, check_fitness, load_purpose, plans_for
     from mileage.cli.target_choice import chosen_target
     from mileage.execute.live_view import Terminal
     from mileage.judge.fitness import RUNS_MIN
@@ -153,19 +153,21 @@ def _fit_check(
     wanted = FitOptions(RUNS_MIN if runs is None else runs, seconds, max_writes, destroy)
     load = load_purpose(purpose)
     plans = plans_for(load, [chosen_target(target) for target in targets], wanted)
-    done: list[FitRun] = []
-    for plan, folder in zip(plans, _new_folders(save, len(plans)), strict=True):
-        with Terminal(labels=labels_of(plan.cells)) as progress:
-            line = ("mileage", *sys.argv[1:])
-            one = check_fitness(plan, load, destroy=destroy, save=folder, progress=progress, command=line)
-            done.append(one)
-    found = [one for each in done for one in each.checked]
+    done = check_fitness(
+        plans,
+        load,
+        destroy=destroy,
+        save=_new_folders(save, len(plans)),
+        progress=lambda plan: Terminal(labels=labels_of(plan.cells)),
+        command=("mileage", *sys.argv[1:]),
+    )
+    found = done.checked
     if as_json:
-        print_json(plain_fits(found, done[0].comparison))
+        print_json(plain_fits(found, done.comparison))
     elif len(found) == 1:
         click.echo(fit_text(found[0]), nl=False)
     else:
-        click.echo(fit_pair_text(found[0], found[1], done[0].comparison), nl=False)
+        click.echo(fit_pair_text(found[0], found[1], done.comparison), nl=False)
     _print_folders(save, len(plans))
     return status_of(found)
 

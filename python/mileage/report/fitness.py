@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mileage.judge import Comparison
+from mileage.judge.disturbance_bound import KIND_LIMITS
 from mileage.judge.fitness import RUNS_MAX, Fitness
 from mileage.model.caveat import Caveat
 from mileage.model.metrics import METRICS
@@ -178,7 +179,9 @@ def fit_sentence(found: FitResult) -> str:
 def _undecided(fit: Fitness) -> str:
     """Why nothing can be said, and what would decide it."""
     if fit.reasons:
-        return listed(each_in_words(fit.reasons))
+        codes = {caveat.code for caveat in fit.caveats}
+        idle = "; repeat it when nothing else uses the machine" if codes & set(KIND_LIMITS) else ""
+        return f"{listed(each_in_words(fit.reasons))}{idle}"
     if fit.runs_needed is None:
         return f"the limit lies in the interval, and at this spread no {RUNS_MAX:,} runs would decide it"
     return f"the limit lies in the interval; at this spread about {fit.runs_needed} runs would decide it"
@@ -218,7 +221,7 @@ def fit_pair_text(one: FitResult, other: FitResult, comparison: Comparison | Non
 def compared_words(comparison: Comparison | None) -> str:
     """The comparison of two targets in a sentence."""
     if comparison is None:
-        return "A and B are not compared: the one is used in place, the other not."
+        return "A and B are not compared: their runs are of different sizes."
     return verdict_sentence(comparison)
 
 
