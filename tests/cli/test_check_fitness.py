@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,7 @@ def test_two_targets_are_answered_and_compared(tmp_path: Path) -> None:
     found = values(DISK, f"{DISK},rpm=15000", "--for", own(tmp_path, "5 ms"), status=1)
     assert [one["fitness"]["outcome"] for one in found["targets"]] == ["not fit", "fit"]
     (cell,) = found["comparison"]["cells"]
+    assert (found["comparison"]["baseline"], found["comparison"]["candidate"]) == ("drive A", "drive B")
     assert (cell["metric"], cell["verdict"]) == ("commit_p99_ns", "faster")
     folder = tmp_path / "kept"
     done = mileage("check", DISK, f"{DISK},rpm=15000", "--for", own(tmp_path, "5 ms"), "--save", str(folder))
@@ -164,6 +167,34 @@ def test_a_device_is_written_only_with_destroy(loop_device: Path, tmp_path: Path
     words = ("check", str(loop_device), "--for", purpose, "--destroy", str(loop_device), "--seconds", "0.2")
     assert mileage(*words).returncode in (0, 5)
     assert any(loop_device.read_bytes()[: 1 << 20])
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("devices")
+def test_a_limit_of_a_control_group_takes_back_not_fit(loop_device: Path, tmp_path: Path) -> None:
+    """200 writes a second take 5 ms each, whatever the device can do."""
+    top = Path("/sys/fs/cgroup/blkio")
+    if not os.access(top, os.W_OK):
+        pytest.skip("needs the control group controller blkio, version 1")
+    group = top / f"mileage-test-fit-{os.getpid()}"
+    group.mkdir()
+    try:
+        numbers = Path(f"/sys/block/{loop_device.name}/dev").read_text().strip()
+        (group / "blkio.throttle.write_iops_device").write_text(f"{numbers} 200")
+        command = [sys.executable, "-m", "mileage", "check", str(loop_device), "--json", "--for"]
+        command += [own(tmp_path, "1 ms"), "--destroy", str(loop_device)]
+        shell = f'echo $$ > {group}/cgroup.procs && exec "$@"'
+        done = subprocess.run(
+            ["/bin/sh", "-c", shell, "sh", *command], capture_output=True, text=True, check=False
+        )
+    finally:
+        group.rmdir()
+    found = json.loads(done.stdout)
+    assert done.returncode == 5, found["verdict"]
+    assert found["fitness"]["value"] > 4e6
+    assert "group-limit" in [
+        one["code"] for one in found["fitness"]["caveats"] if one["severity"] == "vetoes"
+    ]
 
 
 def test_memory_and_a_small_file_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from mileage.cli import listing
 from mileage.errors import Refused, RunFailed
+from mileage.plan.builtin import purpose_text
+from mileage.report.fitness import CANNOT_SAY
 from tests.cli.test_refusals import STUDY
 from tests.command import mileage
 
@@ -81,6 +83,17 @@ def test_output_that_nobody_reads_ends_quietly_as_a_closed_pipe(command: str, tm
     os.close(pipe)
     assert done.returncode == 128 + signal.SIGPIPE, done.stderr
     assert not [line for line in done.stderr.splitlines() if "Error" in line or "cannot write" in line]
+
+
+def test_a_purpose_that_cannot_be_judged_has_the_status_of_its_page(tmp_path: Path) -> None:
+    """A revolution of 7,200 rpm is 8.333 ms: the limit is nearer to it than a figure is exact."""
+    text = purpose_text("ceph-journal")
+    limit = '[purpose]\nat_most = "8.36 ms"\nsource = { title = "our own" }'
+    (tmp_path / "own.toml").write_text(text.replace("[purpose]", limit))
+    done = process("check virtual:sata-7k2 --for own.toml", tmp_path)
+    assert done.returncode == CANNOT_SAY, done.stdout + done.stderr
+    page = Path(__file__).parents[2] / "docs" / "reference" / "exit-status.md"
+    assert f"| {CANNOT_SAY} | `check --for` cannot say" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

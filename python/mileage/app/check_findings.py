@@ -187,6 +187,8 @@ def _is_direct(plan: Plan) -> bool:
 def findings(seen: TargetFindings) -> Iterator[Finding]:
     """Influences on the rates, the most serious first."""
     plan = seen.plan
+    if (place := place_of(plan.target)) is not None:
+        yield from (Finding(text, disturbs=True) for text in io_limits(place))
     yield from ground_findings(plan.target, seen.after)
     if not _is_direct(plan):
         words = "this file system does not support direct I/O: the rates include the page cache"
@@ -208,10 +210,8 @@ def findings(seen: TargetFindings) -> Iterator[Finding]:
 
 
 def ground_findings(target: str, known: dict[str, str]) -> Iterator[Finding]:
-    """What lies between a target and its drive, or limits it. `known`: the facts about the drive."""
+    """What lies between a target and its drive. `known`: the facts about the drive."""
     place = place_of(target)
-    if place is not None:
-        yield from (Finding(text, disturbs=True) for text in io_limits(place))
     if above := known.get("above"):
         words = f"{above} lies on {disk_in(known)}: encryption or a volume manager has a part in the rates"
         yield Finding(words, disturbs=True)

@@ -179,12 +179,20 @@ def fit_sentence(found: FitResult) -> str:
 def _undecided(fit: Fitness) -> str:
     """Why nothing can be said, and what would decide it."""
     if fit.reasons:
-        codes = {caveat.code for caveat in fit.caveats}
-        idle = "; repeat it when nothing else uses the machine" if codes & set(KIND_LIMITS) else ""
-        return f"{listed(each_in_words(fit.reasons))}{idle}"
+        return listed(each_in_words(fit.reasons)) + _remedy(fit)
     if fit.runs_needed is None:
         return f"the limit lies in the interval, and at this spread no {RUNS_MAX:,} runs would decide it"
     return f"the limit lies in the interval; at this spread about {fit.runs_needed} runs would decide it"
+
+
+def _remedy(fit: Fitness) -> str:
+    """What would decide it, where that is not more runs."""
+    why, codes = ({caveat.code for caveat in found} for found in (fit.reasons, fit.caveats))
+    if "few-operations" in why:
+        return "; longer runs would have them"
+    if why & {"disturbed", "level-change"} and codes & set(KIND_LIMITS):
+        return "; repeat it when nothing else uses the machine"
+    return ""
 
 
 def _value(fit: Fitness) -> str:
