@@ -163,6 +163,21 @@ def test_two_drives_are_compared_on_the_figure_that_is_judged() -> None:
     assert cell.ratio == pytest.approx((values[1] or 0) / (values[0] or 1), rel=1e-6)
 
 
+def test_shares_are_those_of_the_file_also_where_a_drive_is_used_whole() -> None:
+    """Half of 4 MiB, filled twice before: and not half of the drive."""
+    toml = (
+        '[purpose]\ntitle = "half"\nmetric = "p99"\n[state]\nfile = "4MiB"\n'
+        '[torture.fill]\nworkload = "pattern.sequential_write"\nrecord = "64KiB"\namount = "2x"\n'
+        '[measure.half]\nworkload = "pattern.random_write"\nrecord = "4KiB"\nspan = "50%"\n'
+        "stop = { operations = 1000 }\n"
+    )
+    (plan,) = plans_for(parse_purpose(toml, "half.toml", "half"), ["virtual:plain-64gib"], FitOptions())
+    (cell,) = plan.cells
+    assert cell.workload is not None
+    assert cell.workload.span_bytes == 2 << 20
+    assert sum(run.action.bytes_written for run in plan.runs if run.role != "measure") == 8 << 20
+
+
 def test_the_status_of_two_is_the_worse_answer() -> None:
     fit, limit = checked(load_purpose("ceph-journal"), DISK), with_limit("ceph-journal", "1 ms")
     unfit = checked(limit, DISK)

@@ -65,6 +65,13 @@ def test_a_purpose_is_the_load_of_a_study_and_a_limit() -> None:
         ("sequential_write", "sequential_wrote", ("measure.log.workload", "unknown-name", 10)),
         ("[state]", '[stage]\nname = "x"\n[state]', ("stage", "unknown-key", 7)),
         ("[state]", "[factor.a]\nlevels = [1, 2]\n[state]", ("factor", "unknown-key", 7)),
+        ('"a log"', '"a\\u001b[31m log"', ("purpose.title", "wrong-value", 3)),
+        ('"our own"', '"our\\nown"', ("purpose.source.title", "wrong-value", 6)),
+        (
+            "[state]",
+            '[workload.p]\ncommand = ["touch", "x"]\n[state]',
+            ("workload.p.command", "unsupported", 8),
+        ),
         ("[measure.log]", "[measure.a]\n[measure.log]", ("measure", "wrong-value", 9)),
     ],
 )

@@ -41,8 +41,8 @@ from mileage.plan.estimate import bytes_written
 from mileage.plan.families import find_workloads
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.purpose import STAGE, Purpose, parse_purpose
-from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
-from mileage.plan.study import Compare, Factor, Measure, StopRule
+from mileage.plan.sizes import area_bytes, exact_bytes, format_bytes, size_bytes
+from mileage.plan.study import Compare, Factor, Measure, StopRule, Torture
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.report.fitness import (
@@ -159,13 +159,7 @@ def _study(purpose: Purpose, target: str, wanted: FitOptions) -> Study:
     if asked.kept:
         state = msgspec.structs.replace(state, start="kept", carryover="none")
     if (asked.kept or not kind.has_work_file) and not _makes_files(study, target):
-        size = size_bytes(state.file)
-        if asked.room_bytes < size:
-            text = f"has {format_bytes(asked.room_bytes)}, and {purpose.name} needs {format_bytes(size)}"
-            raise Refused(target, text, code="no-room")
-        span = exact_bytes(size)
-        table = msgspec.structs.replace(table, span=span)
-        tortures = {key: msgspec.structs.replace(one, span=span) for key, one in tortures.items()}
+        table, tortures = _in_place(purpose, target, asked.room_bytes, table)
     if kind.simulated and not kind.has_host:
         state = msgspec.structs.replace(state, cache="direct")
         durable = {"dsync": None, "sync": "fua"} if table.dsync else {}
@@ -184,6 +178,43 @@ def _study(purpose: Purpose, target: str, wanted: FitOptions) -> Study:
         measure={name: table},
         on_failure="stop" if kind.is_real else "dnf",
     )
+
+
+def _in_place(
+    purpose: Purpose, target: str, room_bytes: int, table: Measure
+) -> tuple[Measure, dict[str, Torture]]:
+    """The tables of a load on a drive, a device or a file that is used whole: in as much of it as its file has.
+
+    Raises:
+        Refused: the target is smaller, or the size of the file is none in bytes.
+    """
+    file = purpose.study.state.file
+    try:
+        size = size_bytes(file)
+    except ValueError as error:
+        raise Refused(f"{purpose.name}: state.file", str(error), code="wrong-value") from None
+    if room_bytes < size:
+        text = f"has {format_bytes(room_bytes)}, and {purpose.name} needs {format_bytes(size)}"
+        raise Refused(target, text, code="no-room")
+
+    def part(value: int | str, record: Any) -> str:
+        multiple = size_bytes(record) if isinstance(record, int | str) else _SECTOR
+        return exact_bytes(area_bytes(value, work_bytes=size, multiple_bytes=multiple))
+
+    def start(value: int | str) -> int | str:
+        return part(value, None) if value else value
+
+    tortures = {
+        key: msgspec.structs.replace(
+            one,
+            span=part(one.span, one.record),
+            span_start=start(one.span_start),
+            amount=part(one.amount, one.record),
+        )
+        for key, one in purpose.study.torture.items()
+    }
+    placed = {"span": part(table.span, table.record), "span_start": start(table.span_start)}
+    return msgspec.structs.replace(table, **placed), tortures
 
 
 def _with_host(purpose: Purpose, table: Measure, target: str) -> str:

@@ -3,8 +3,8 @@
 Scope: one TOML file for each purpose: a table [purpose], and the load in the words of a study file, whose tables state,
 workload, measure and torture it may have; what the torture tables write comes before the runs. `builtin` has those
 that ship. A file without a limit is a purpose for which none is published.
-What it refuses: other tables, and several tests: one figure of one test is judged; a limit that is no value of the
-metric, or on the side on which nothing could fail it; a limit of which nobody says where it was published.
+What it refuses: other tables, programs, and several tests: one figure of one test is judged; a limit that is no value of
+the metric, or on the side on which nothing could fail it; a limit of which nobody says where it was published.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from mileage.errors import Refusal
 from mileage.model.metrics import METRICS, Metric
 from mileage.plan import sizes
-from mileage.plan.conversion import converted
-from mileage.plan.faults import Faults
+from mileage.plan.conversion import converted, named_tables
+from mileage.plan.faults import Faults, join
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.study import Study
 from mileage.plan.study_reader import check_keys, parse_toml, study_of_values
@@ -92,6 +92,8 @@ def parse_purpose(text: str, source: str, name: str) -> Purpose:
         known = ", ".join(("purpose", *_LOAD))
         faults.add(key, "unknown key of a purpose", expected=f"one of {known}", code="unknown-key")
         del raw[key]
+    for path in _programs(raw):
+        faults.add(path, "a purpose runs no programs", advice="give it a pattern", code="unsupported")
     measures = raw.get("measure")
     if not isinstance(measures, dict) or len(measures) != 1:
         found = f"{len(measures)} tables" if isinstance(measures, dict) else "none"
@@ -113,6 +115,18 @@ def parse_purpose(text: str, source: str, name: str) -> Purpose:
         study, measure=dict.fromkeys(study.measure, measure), question=f"{head.title}?"
     )
     return Purpose(name, source, head, study, metric, _limit(head, metric))
+
+
+def _programs(raw: dict[str, Any]) -> list[str]:
+    """The keys of its workloads that are programs."""
+    keys = ("command", "before", "cleanup")
+    return [
+        join(join("workload", name), key)
+        for name, table in named_tables(raw, "workload")
+        if isinstance(table, dict)
+        for key in keys
+        if key in table
+    ]
 
 
 def _stages(raw: dict[str, Any]) -> dict[str, Any]:
@@ -138,6 +152,12 @@ def _head(raw: dict[str, Any], faults: Faults) -> PurposeHead | None:
     if head.metric not in METRICS:
         faults.add_unknown("purpose.metric", head.metric, METRICS, "metric")
         return None
+    source = msgspec.to_builtins(head.source) if head.source else {}
+    texts = {"title": head.title, **{f"source.{key}": text for key, text in source.items()}}
+    for key, text in texts.items():
+        if not text.isprintable():
+            expected = "one line without control characters"
+            faults.add(f"purpose.{key}", found=repr(text), expected=expected, code="wrong-value")
     for fault in _limit_faults(head, METRICS[head.metric]):
         faults.add_refusal(fault)
     return head
