@@ -3,8 +3,8 @@
 Scope: one TOML file for each purpose: a table [purpose], and the load in the words of a study file, whose tables state,
 workload, measure and torture it may have; what the torture tables write comes before the runs. `builtin` has those
 that ship. A file without a limit is a purpose for which none is published.
-What it refuses: other tables, programs, and several tests: one figure of one test is judged; a limit that is no value of
-the metric, or on the side on which nothing could fail it; a limit of which nobody says where it was published.
+What it refuses: other tables, programs, and several tests: one figure of one test is judged; a limit that is no value
+of the metric, or on the side on which nothing could fail it; a limit of which nobody says where it was published.
 """
 
 from __future__ import annotations
