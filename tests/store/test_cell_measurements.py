@@ -115,7 +115,7 @@ def test_a_failed_run_that_was_not_repeated_is_counted() -> None:
     planned = [
         SimpleNamespace(index=at, stage="s", cell="a", role="measure", arm="torture") for at in range(3)
     ]
-    plan: Any = SimpleNamespace(runs=planned)
+    plan: Any = SimpleNamespace(runs=planned, cells=())
     lost = [entry_of({"kind": "failed", "run": at, "cause": "io", "message": "x"}) for at in (0, 1)]
     journal = JournalContent([*lost, entry(1, "a", 1, [7]), entry(2, "a", 1, [7])], 0, 0)
     (cell,) = measured_cells(journal, plan)

@@ -457,11 +457,16 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             self.outstanding[place as usize];
         let Thread { execution, record, last_ns, commits, .. } = &mut self.threads[thread as usize];
         execution.complete(complete_ns);
+        let due_ns = if PLAIN || self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
         if failed {
+            match (commits, op.kind) {
+                (Some(commits), OpKind::Sync) if counted => commits.sync_given_up(due_ns, complete_ns),
+                (Some(commits), OpKind::Write) if counted => commits.write_given_up(due_ns, complete_ns),
+                _ => {}
+            }
             self.fail(complete_ns);
             return thread;
         }
-        let due_ns = if PLAIN || self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
         self.observer.completed(&Completion { thread, op, due_ns, submit_ns, complete_ns, counted });
         self.last_ns = complete_ns;
         self.work += 1 + (u64::from(op.length_bytes) >> 12);

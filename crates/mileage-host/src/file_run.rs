@@ -10,7 +10,9 @@ use mileage_measure::{
     CommitTimes, CompletedOperation, Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord,
     Usage,
 };
-use mileage_workload::{FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FileStep};
+use mileage_workload::{
+    FileCall, FileExecution, FileFailure, FileJob, FileOperation, FileOperationKind, FileStep, FileWork,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -156,8 +158,12 @@ impl Driver<'_> {
         }
         let is_timed = self.execution.job().phases.get(current).is_some_and(|phase| phase.timed);
         if is_timed {
-            let tasks = self.execution.job().tasks();
-            self.phase = Some(Phase::new(current, now_ns, tasks, self.host));
+            let job = self.execution.job();
+            let work = &job.phases[current].work;
+            let final_only =
+                |own: &FileWork| matches!(own, FileWork::Records { workload, .. } if !workload.syncs_on_the_way());
+            let syncs_between = (0..job.tasks() as usize).map(|task| !work.get(task).is_some_and(final_only)).collect();
+            self.phase = Some(Phase::new(current, now_ns, syncs_between, self.host));
         }
     }
 
@@ -221,6 +227,8 @@ struct Part {
     record: ThreadRecord,
     series: Series,
     commits: CommitTimes,
+    /// Whether a sync may come between its writes: a final one ends the run and no commit.
+    syncs_between: bool,
     spans: TaskSpans,
     /// End of the last read or write.
     moved_ns: u64,
@@ -239,26 +247,20 @@ struct Phase {
 }
 
 impl Phase {
-    fn new(number: usize, began_ns: u64, tasks: u32, host: &Host) -> Self {
-        let part = Part {
+    fn new(number: usize, began_ns: u64, syncs_between: Vec<bool>, host: &Host) -> Self {
+        let part = |syncs_between| Part {
             record: ThreadRecord::default(),
             series: Series::new(INTERVAL_NS, &[]),
             commits: CommitTimes::default(),
+            syncs_between,
             spans: TaskSpans::default(),
             moved_ns: 0,
         };
         let mut counters = vec![0; host.counter_names().len()];
         host.counters(&mut counters);
-        let parts = vec![part; tasks as usize];
-        Self {
-            number,
-            began_ns,
-            parts,
-            latency: BTreeMap::new(),
-            counters,
-            entries: 0,
-            ends: vec![Vec::new(); tasks as usize],
-        }
+        let parts: Vec<Part> = syncs_between.into_iter().map(part).collect();
+        let ends = vec![Vec::new(); parts.len()];
+        Self { number, began_ns, parts, latency: BTreeMap::new(), counters, entries: 0, ends }
     }
 
     fn count(&mut self, operation: &FileOperation) {
@@ -279,16 +281,25 @@ impl Phase {
         extend(&mut part.spans.operate_ns);
         let latency_ns = ended_ns - began_ns;
         self.latency.entry(word).or_default().record(latency_ns);
+        if let Some(sync_ns) = operation.sync_ns {
+            self.latency.entry("sync").or_default().record(sync_ns);
+        }
         self.entries += operation.entries;
         let record = &mut part.record;
         record.bytes_read += operation.bytes_read;
         record.bytes_written += operation.bytes_written;
         match operation.kind {
-            FileOperationKind::Sync => return part.commits.synced(ended_ns),
+            FileOperationKind::Sync if part.syncs_between => return part.commits.synced(ended_ns),
+            FileOperationKind::Sync => return,
             FileOperationKind::Read => record.ops_read += 1,
             FileOperationKind::Write => {
                 record.ops_written += 1;
-                part.commits.written(began_ns, ended_ns);
+                if part.syncs_between || operation.is_durable {
+                    part.commits.written(began_ns, ended_ns);
+                }
+                if operation.is_durable {
+                    part.commits.synced(ended_ns);
+                }
             }
             _ => record.ops_metadata += 1,
         }

@@ -13,6 +13,9 @@ const KEPT: u64 = 1 << 16;
 /// sample for each write. A write begins when it was submitted, in the open loop when it was due. Writes that no sync
 /// followed are in neither. Where each write is durable when it completes, each is a commit of its own.
 ///
+/// A sync or a durable write that failed, or was given up after a time-out, leaves an *unfinished* commit: what it had
+/// taken by then is the least that it could have taken. A quantile beyond the least of these is "at least" its value.
+///
 /// Nothing grows while writes are recorded: in a run with a commit of more than 65,536 writes durable writes are not timed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommitTimes {
@@ -26,6 +29,8 @@ pub struct CommitTimes {
     durable_at_once: bool,
     commit: Histogram,
     durable_write: Histogram,
+    unfinished_sync: Histogram,
+    unfinished_commit: Histogram,
 }
 
 impl CommitTimes {
@@ -49,6 +54,34 @@ impl CommitTimes {
     /// Latencies of durable writes; `None` where a commit had more of them than are kept.
     pub fn durable_write(&self) -> Option<&Histogram> {
         (!self.is_cut).then_some(&self.durable_write)
+    }
+
+    /// What syncs that failed or were given up had taken by then.
+    pub fn unfinished_sync(&self) -> &Histogram {
+        &self.unfinished_sync
+    }
+
+    /// The same of commits.
+    pub fn unfinished_commit(&self) -> &Histogram {
+        &self.unfinished_commit
+    }
+
+    /// A sync that began at `began_ns` failed at `ended_ns`, or was given up then: the commit that it covers never ended.
+    #[cold]
+    pub fn sync_given_up(&mut self, began_ns: u64, ended_ns: u64) {
+        self.unfinished_sync.record(ended_ns.saturating_sub(began_ns));
+        if let Some(first_ns) = self.first_ns.take() {
+            self.unfinished_commit.record(ended_ns.saturating_sub(first_ns));
+        }
+        self.open_ns.clear();
+    }
+
+    /// The same of a write, which ends no commit unless it would have been durable when complete.
+    #[cold]
+    pub fn write_given_up(&mut self, began_ns: u64, ended_ns: u64) {
+        if self.durable_at_once {
+            self.unfinished_commit.record(ended_ns.saturating_sub(began_ns));
+        }
     }
 
     /// A write that began at `began_ns` is complete.
@@ -105,6 +138,22 @@ mod tests {
         times.written(100, 130);
         times.written(200, 210);
         assert_eq!((times.commit.quantile_ns(1.0), times.durable_write.mean_ns()), (Some(30), Some(20.0)));
+    }
+
+    #[test]
+    fn what_is_given_up_is_no_commit_and_has_lasted_so_long() {
+        let mut times = CommitTimes::of_thread(true, 0, false).expect("it syncs");
+        times.written(100, 110);
+        times.written(120, 130);
+        times.write_given_up(140, 190);
+        times.sync_given_up(200, 900);
+        times.synced(1000);
+        assert_eq!((times.commit().count(), times.durable_write().map(Histogram::count)), (0, Some(0)));
+        assert_eq!(times.unfinished_sync().quantile_ns(1.0), Some(700));
+        assert_eq!((times.unfinished_commit().count(), times.unfinished_commit().quantile_ns(1.0)), (1, Some(800)));
+        let mut durable = CommitTimes::of_thread(false, 0, true).expect("its writes are durable");
+        durable.write_given_up(140, 190);
+        assert_eq!((durable.unfinished_commit().quantile_ns(1.0), durable.unfinished_sync().count()), (Some(50), 0));
     }
 
     #[test]

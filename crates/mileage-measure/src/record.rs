@@ -31,6 +31,12 @@ stored! {
         /// Latencies of writes from their start to the return of the sync that covers them; likewise.
         #[serde(default)]
         pub durable_write: HistogramData,
+        /// Syncs that failed or were given up after a time-out: what they had taken by then. In no other histogram.
+        #[serde(default)]
+        pub unfinished_sync: HistogramData,
+        /// Commits whose sync, or whose durable write, failed or was given up; likewise.
+        #[serde(default)]
+        pub unfinished_commit: HistogramData,
     }
 }
 
@@ -59,14 +65,19 @@ impl LatencyData {
     #[must_use]
     pub fn with_commits<'a>(mut self, timed: impl IntoIterator<Item = &'a CommitTimes>) -> Self {
         let (mut commit, mut durable_write) = (Histogram::default(), Some(Histogram::default()));
+        let (mut unfinished_sync, mut unfinished_commit) = (Histogram::default(), Histogram::default());
         for times in timed {
             commit.merge(times.commit());
+            unfinished_sync.merge(times.unfinished_sync());
+            unfinished_commit.merge(times.unfinished_commit());
             durable_write = durable_write.zip(times.durable_write()).map(|(mut all, own)| {
                 all.merge(own);
                 all
             });
         }
         self.commit = commit.to_data();
+        self.unfinished_sync = unfinished_sync.to_data();
+        self.unfinished_commit = unfinished_commit.to_data();
         self.durable_write = durable_write.unwrap_or_default().to_data();
         self
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mileage.errors import RunFailed
+from mileage.model.operation_kind import UNFINISHED
 from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.sizes import format_bytes
 
@@ -34,5 +35,10 @@ def failure_of(record: RunRecord, what: str) -> RunFailed | None:
 
 
 def _until(record: RunRecord) -> str:
+    """What had been done, and how long a commit had lasted that did not end."""
     moved = record.bytes_moved
-    return f"; until then {format_bytes(moved)} in {record.submit_ns / 1e9:.3g} s" if moved else ""
+    words = f"; until then {format_bytes(moved)} in {record.submit_ns / 1e9:.3g} s" if moved else ""
+    unfinished = record.latency_of(f"{UNFINISHED}commit")
+    return words + (
+        f"; its commit takes {unfinished.max_ns / 1e9:.3g} s at least" if unfinished.count else ""
+    )

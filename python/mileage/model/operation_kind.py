@@ -35,8 +35,13 @@ LATENCY_KINDS: Final[dict[str, LatencyKind]] = dict(
         ("metadata", LatencyKind("metadata")),
         ("commit", LatencyKind("commit", is_waited_for=False)),
         ("durable_write", LatencyKind("durable write", is_waited_for=False)),
+        ("unfinished_sync", LatencyKind("unended sync", is_waited_for=False)),
+        ("unfinished_commit", LatencyKind("unended commit", is_waited_for=False)),
     ]
 )
-"""Those of a workload, work on names, and the two that end with a sync: every kind of a run record but `response`."""
+"""Those of a workload, work on names, the two that end with a sync, and what syncs and commits had taken that failed or
+were given up: every kind of a run record but `response`."""
+UNFINISHED: Final = "unfinished_"
+"""Before the name of a kind: those that failed or were given up, with what they had taken by then."""
 WAITED_FOR: Final = tuple(name for name, kind in LATENCY_KINDS.items() if kind.is_waited_for)
 """Kinds of operations that a user waits for."""

@@ -15,7 +15,7 @@ import msgspec
 from mileage.model.histogram import Histogram
 from mileage.model.metrics import Metric
 from mileage.model.number_ranges import Count
-from mileage.model.operation_kind import WAITED_FOR
+from mileage.model.operation_kind import UNFINISHED, WAITED_FOR
 from mileage.model.write_amplification import write_amplification
 
 if TYPE_CHECKING:
@@ -341,8 +341,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         return response if response.count else self.service
 
     def latencies_for(self, metric: Metric) -> Histogram:
-        """The latencies that a quantile is of."""
-        return self.judged_latency if metric.latency == "judged" else self.latency_of(metric.latency)
+        """The latencies that a quantile is of; syncs and commits that never ended count with what they had taken."""
+        if metric.latency == "judged":
+            return self.judged_latency
+        return self.latency_of(metric.latency, f"{UNFINISHED}{metric.latency}")
 
     def to_the_end(self, values: Sequence[float], after: float = 0) -> list[float]:
         """A list of the series, one value for each whole interval of the run, `after` for those beyond its end.

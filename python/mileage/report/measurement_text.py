@@ -16,6 +16,7 @@ from mileage.judge import Summary, summarise
 from mileage.model.operation_kind import LATENCY_KINDS, WAITED_FOR
 from mileage.model.write_amplification import FLASH, write_amplification
 from mileage.plan import Cell
+from mileage.plan.commit_setting import Layout
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.sizes import counted
 from mileage.report.cell_estimates import (
@@ -63,6 +64,8 @@ def measured_text(
     `elsewhere`: where all cells are listed, so that the first of very many are enough here; empty: nowhere.
     ValueError under 80 columns.
     """
+    if not cells:
+        return "no run was finished, so that there are no figures\n"
     if width < NARROWEST:
         raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
     lines = _block(cells[0]) if len(cells) == 1 else _table(cells, planned, elsewhere)
@@ -131,25 +134,36 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     sync = cell.latency.get("sync")
     if (commit := cell.latency.get("commit")) is not None:
         # The question is when a write is safe: the write into memory comes after it.
-        each = counted(round(cell.ops_written / commit.count), "write")
         synced = sync is not None and sync.count >= commit.count
-        what = (
-            f"the start of {each} to the end of the sync"
-            if synced
-            else "writes are durable when they complete"
-        )
-        rows = [*_quantiles("commit", commit, "commit"), ("", f"({what})"), *rows]
+        what, place = "writes are durable when they complete", []
+        if (setting := cell.commit_setting) is not None:
+            each = setting.writes
+            writes = counted(round(each), "write") if each == round(each) else f"{each:.3g} writes"
+            what = f"the start of {writes} to the end of the sync" if synced else what
+            threads = counted(setting.threads, "thread")
+            place = [("", f"({threads}, depth {setting.depth}; {_LAYOUTS[setting.layout]})")]
+        rows = [*_quantiles("commit", commit, "commit"), ("", f"({what})"), *place, *rows]
     if sync is not None:
         rows += _quantiles("sync", sync, "sync")[:1]
-        rows.append(("", f"({counted(sync.count, 'time')}, {duration(sync.mean_ns)} each)"))
+        rows.append(("", f"({counted(sync.count, 'time')}, {quantile_words(sync, 'mean_ns')} each)"))
     return rows
+
+
+_LAYOUTS: Final[dict[Layout, str]] = {
+    "append": "appended to a new file",
+    "preallocated": "into allocated, unwritten blocks of a file",
+    "overwrite": "over written blocks of a file",
+    "device": "to a device, without a file",
+}
 
 
 def _quantiles(name: str, latency: Latency, unit: str = "operation") -> list[tuple[str, str]]:
     """The quantiles that there are enough operations for; a second row lists the others."""
-    known = {word: ns for word, field in _QUANTILES.items() if (ns := getattr(latency, field)) is not None}
-    words = [f"{word} {duration(ns)}" for word, ns in known.items()]
-    rows = [(name, "   ".join([*words, f"max {duration(latency.max_ns)}"]))]
+    known = [word for word, field in _QUANTILES.items() if getattr(latency, field) is not None]
+    words = [f"{word} {quantile_words(latency, _QUANTILES[word])}" for word in known]
+    rows = [(name, "   ".join([*words, f"max {quantile_words(latency, 'max_ns')}"]))]
+    if latency.unfinished:
+        rows.append(("", f"(≥: at least; {counted(latency.unfinished, unit)} failed or timed out)"))
     missing = [word for word in _QUANTILES if word not in known]
     if missing:
         rows.append(("", f"({counted(latency.count, unit)}, too few; {_needed(missing)})"))
@@ -264,6 +278,8 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
     missing = [w for w, field in _QUANTILES.items() if any(getattr(found, field) is None for found in shown)]
     if missing:
         lines += _wrapped(f"-: too few operations; {_needed(missing)}.")
+    if any(found.at_least for found in shown):
+        lines += _wrapped("≥: at least, as some failed or timed out, and would have taken longer.")
     if any(_shows_memory(cell) for cell in cells):
         lines += _wrapped("memory: share of the bytes read that came from memory, not from the device.")
     if any(cell.runs > 1 for cell in cells):
@@ -418,7 +434,12 @@ def memory_words(cell: MeasuredCell) -> str:
 
 def _quantile(cell: MeasuredCell, kind: str, name: str) -> str:
     latency = cell.latency.get(kind)
-    return "-" if latency is None else duration(getattr(latency, name))
+    return "-" if latency is None else quantile_words(latency, name)
+
+
+def quantile_words(latency: Latency, name: str) -> str:
+    """A quantile, "≥ 30 s" where it is the least that it can be; "-" where too few lie beyond it."""
+    return f"{'≥ ' if name in latency.at_least else ''}{duration(getattr(latency, name))}"
 
 
 def _limits(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:

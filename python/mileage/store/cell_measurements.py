@@ -14,10 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from mileage.model.histogram import Histogram
-from mileage.model.journal_entries import FailedRun, Run
-from mileage.model.operation_kind import LATENCY_KINDS
+from mileage.model.journal_entries import DidNotFinish, FailedRun, Run
+from mileage.model.operation_kind import LATENCY_KINDS, UNFINISHED
 from mileage.model.run_record import RunRecord, summed
-from mileage.plan import Plan
+from mileage.plan import Cell, Plan
+from mileage.plan.commit_setting import CommitSetting, commit_setting
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
@@ -40,6 +41,13 @@ class Latency(msgspec.Struct, frozen=True):
     p99_ns: int | None
     p99_9_ns: int | None
     max_ns: int
+    unfinished: int = 0
+    """Syncs or commits among these that failed or were given up, those of failed runs included.
+
+    Each counts with what it had taken by then.
+    """
+    at_least: tuple[str, ...] = ()
+    """The fields above that an unfinished one may have made too small: its value is the least that it can be."""
 
 
 class MeasuredCell(msgspec.Struct, frozen=True):
@@ -116,6 +124,8 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     """With several threads: the rate until the first was done, of each run."""
     failed: int = 0
     """Planned runs without a rate, since they failed and were not repeated."""
+    commit_setting: CommitSetting | None = None
+    """The conditions of the commits, where there are some and the plan is known."""
 
 
 def measured_cells(content: JournalContent, plan: Plan | None = None) -> list[MeasuredCell]:
@@ -124,11 +134,39 @@ def measured_cells(content: JournalContent, plan: Plan | None = None) -> list[Me
     Failed runs are counted where the `plan` is given, which has the cell of each.
     """
     failed = Counter() if plan is None else _failed(plan, content)
-    return [
-        _cell(stage, cell, records, failed[stage, unit])
+    ended = _failed_records(plan, content)
+    planned = {} if plan is None else {cell.label: cell for cell in plan.cells}
+    found = [
+        _cell(stage, cell, records, failed[stage, unit], ended.get((stage, cell), []))
         for (stage, unit), runs in _by_unit(content)
         for cell, records in _by_test(runs).items()
     ]
+    return [_with_commit_setting(one, plan, planned.get(one.cell)) for one in found]
+
+
+def _with_commit_setting(measured: MeasuredCell, plan: Plan | None, cell: Cell | None) -> MeasuredCell:
+    """The same with the conditions of its commits, where there are some and its plan is known."""
+    commit = measured.latency.get("commit")
+    ended = 0 if commit is None else commit.count - commit.unfinished
+    if plan is None or cell is None or not ended:
+        return measured
+    setting = commit_setting(plan, cell, measured.ops_written / ended)
+    return msgspec.structs.replace(measured, commit_setting=setting)
+
+
+def _failed_records(plan: Plan | None, content: JournalContent) -> dict[tuple[str, str], list[RunRecord]]:
+    """The records of measured runs that failed and were not repeated, by stage and cell."""
+    found: dict[tuple[str, str], list[RunRecord]] = {}
+    for dnf in content.of_kind(DidNotFinish):
+        if dnf.role == "measure" and dnf.arm == "torture":
+            found.setdefault((dnf.stage, dnf.cell), []).append(dnf.record)
+    lost = {entry.run: entry.record for entry in content.of_kind(FailedRun) if entry.record is not None}
+    if plan is not None and lost:
+        done = {entry.run for entry in content.runs()}
+        for run in plan.runs:
+            if run.index in lost and run.index not in done and (run.role, run.arm) == ("measure", "torture"):
+                found.setdefault((run.stage, run.cell), []).append(lost[run.index])
+    return found
 
 
 def _failed(plan: Plan, content: JournalContent) -> Counter[tuple[str, str]]:
@@ -162,7 +200,9 @@ def _by_test(runs: Sequence[Run]) -> dict[str, list[RunRecord]]:
     return found
 
 
-def _cell(stage: str, cell: str, records: list[RunRecord], failed: int) -> MeasuredCell:
+def _cell(
+    stage: str, cell: str, records: list[RunRecord], failed: int, ended: list[RunRecord]
+) -> MeasuredCell:
     whole = RunRecord.merge(records)
     warm_ups = [record.warm_up for record in records if record.warm_up is not None]
     timed = [record for record in records if record.elapsed_ns > 0]
@@ -179,7 +219,7 @@ def _cell(stage: str, cell: str, records: list[RunRecord], failed: int) -> Measu
         **{name: getattr(whole, name) for name in _TOTALS},
         warm_up_ops=sum(sum(series.ops) for series in warm_ups),
         warm_up_bytes=sum(sum(series.bytes_moved) for series in warm_ups),
-        latency=_latencies(whole),
+        latency=_latencies(whole, ended),
         per_second_bytes=_per_second(records),
         cpu_ns_per_op=cpu_ns / whole.operations if cpu_ns and whole.operations else None,
         cpu_cores=cpu_ns / whole.elapsed_ns if cpu_ns and whole.elapsed_ns else None,
@@ -239,24 +279,43 @@ def _data(records: list[RunRecord]) -> dict[str, Any]:
     }
 
 
-_KINDS: Final = (*LATENCY_KINDS, "response")
+_KINDS: Final = tuple(kind for kind in (*LATENCY_KINDS, "response") if not kind.startswith(UNFINISHED))
 
 
-def _latencies(whole: RunRecord) -> dict[str, Latency]:
+def _latencies(whole: RunRecord, ended: Sequence[RunRecord]) -> dict[str, Latency]:
+    """The latencies of the runs together; with what never ended in them, and in those that failed (`ended`)."""
     found = {"all": whole.service, **{kind: whole.latency_of(kind) for kind in _KINDS}}
-    return {name: _latency(histogram) for name, histogram in found.items() if histogram.count}
+    unfinished = {
+        kind: Histogram.merge(record.latency_of(f"{UNFINISHED}{kind}") for record in (whole, *ended))
+        for kind in found
+    }
+    return {
+        name: _latency(histogram, unfinished[name]) for name, histogram in found.items() if histogram.count
+    }
 
 
-def _latency(histogram: Histogram) -> Latency:
+def _latency(finished: Histogram, unfinished: Histogram) -> Latency:
+    """Latencies of one kind: an unfinished one is as long as it had lasted, and no quantile from there on is exact."""
+    histogram = Histogram.merge((finished, unfinished)) if unfinished.count else finished
+    quantiles = {
+        name: histogram.quantile_ns(share) if quantile_is_supported(histogram.count, share) else None
+        for name, share in SHARES.items()
+    }
+    least_ns = unfinished.quantile_ns(0.0) if unfinished.count else None
+    known = {**quantiles, "max_ns": histogram.max_ns}
     return Latency(
         count=histogram.count,
         mean_ns=histogram.sum_ns / histogram.count,
         min_ns=histogram.min_ns,
         max_ns=histogram.max_ns,
-        **{
-            name: histogram.quantile_ns(share) if quantile_is_supported(histogram.count, share) else None
-            for name, share in SHARES.items()
-        },
+        unfinished=unfinished.count,
+        at_least=()
+        if least_ns is None
+        else (
+            "mean_ns",
+            *(name for name, value_ns in known.items() if value_ns is not None and value_ns >= least_ns),
+        ),
+        **quantiles,
     )
 
 

@@ -104,7 +104,7 @@ impl Workers {
         Options {
             api,
             direct: self.is_direct(),
-            dsync: self.suite.dsync,
+            dsync: (self.suite.dsync || self.suite.osync) && self.step.moves != Moves::Stream,
             timeout_ns: self.suite.timeout_ns,
             pin_cpus: self.suite.manner.first_cpu.map(from).unwrap_or_default(),
             ..Options::new(self.path_of(0))

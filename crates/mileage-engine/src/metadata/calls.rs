@@ -1,6 +1,7 @@
 //! The system calls of a metadata run, one method for each operation.
 
 use super::work_directories::Place;
+use crate::clock;
 use crate::errno;
 use crate::error::Error;
 use crate::memory::Pages;
@@ -78,6 +79,8 @@ pub(super) struct ByteCount {
     pub(super) written: u64,
     /// Names found in a directory.
     pub(super) entries: u64,
+    /// Nanoseconds of the sync of a file that was created; `None` where it was not synced.
+    pub(super) sync_ns: Option<u64>,
 }
 
 /// Calls of one worker, with the data they need.
@@ -146,7 +149,7 @@ impl<'a> Calls<'a> {
                 let mut exists = false;
                 let written = self.create(paths.path_of(item), (owner, item), &mut exists);
                 *made += u64::from(exists);
-                return Ok(ByteCount { written: written?, ..ByteCount::default() });
+                return written;
             }
             MetadataOp::Open => self.open(paths.path_of(item))?,
             MetadataOp::Read => return Ok(ByteCount { read: self.read(paths.path_of(item))?, ..ByteCount::default() }),
@@ -169,17 +172,20 @@ impl<'a> Calls<'a> {
         Ok(ByteCount::default())
     }
 
-    /// Create a file, fill it, sync it if asked, close it; the bytes written. `exists` says whether the file is there
+    /// Create a file, fill it, sync it if asked, close it; the bytes written and the time of the sync. `exists` says whether the file is there
     /// by this call, even if filling it failed.
     #[inline]
-    pub(super) fn create(&mut self, path: &CStr, owner: (u32, u64), exists: &mut bool) -> Result<u64, Failure> {
+    pub(super) fn create(&mut self, path: &CStr, owner: (u32, u64), exists: &mut bool) -> Result<ByteCount, Failure> {
         let file = again("create", || rustix::fs::openat(self.at(), path, self.flags, self.mode))?;
         *exists = true;
         let written = if self.metadata.file_bytes > 0 { self.fill(&file, owner)? } else { 0 };
+        let mut sync_ns = None;
         if self.metadata.fsync {
+            let began_ns = clock::now_ns();
             again("fsync", || rustix::fs::fsync(&file))?;
+            sync_ns = Some(clock::now_ns().saturating_sub(began_ns));
         }
-        Ok(written)
+        Ok(ByteCount { written, sync_ns, ..ByteCount::default() })
     }
 
     /// Write a file such that no two blocks of any two files of a run are equal: each begins with its owner and item.

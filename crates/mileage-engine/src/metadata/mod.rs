@@ -45,7 +45,7 @@ use crate::start_barrier::StartBarrier;
 use crate::start_gate::Gate;
 use crate::thread_signals::CacheAligned;
 use crate::time_limit::within;
-use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
+use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use run_state::{ABANDONED, FAILED, Outcomes, SharedState};
 use rustix::io::Errno;
@@ -167,6 +167,8 @@ fn merge(parts: &[Part], made_badly: Option<RunError>, interrupted: bool) -> Run
     });
     let failure = parts.iter().filter_map(|part| part.failure.clone()).min_by_key(|(at_ns, _)| *at_ns);
     let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
+    let mut sync = Histogram::default();
+    parts.iter().for_each(|part| sync.merge(&part.sync));
     let mut counters = BTreeMap::new();
     let entries = sum(|part| part.entries);
     if entries > 0 {
@@ -183,6 +185,7 @@ fn merge(parts: &[Part], made_badly: Option<RunError>, interrupted: bool) -> Run
         elapsed_ns: last_ns - first_ns,
         latency: LatencyData {
             metadata: series.as_ref().map(|series| series.latency().to_data()).unwrap_or_default(),
+            sync: sync.to_data(),
             ..LatencyData::default()
         },
         series: series.map(|series| series.to_data()).unwrap_or_default(),

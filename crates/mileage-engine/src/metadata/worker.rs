@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::in_flight::InFlight;
 use crate::usage::ThreadUsage;
 use crate::worker::Tally;
-use mileage_measure::{CompletedOperation, Series, ThreadRecord};
+use mileage_measure::{CompletedOperation, Histogram, Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -74,6 +74,7 @@ impl<'a> Worker<'a> {
                 Part {
                     record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
                     series: Series::new(INTERVAL_NS, &[]),
+                    sync: Histogram::default(),
                     first_ns: None,
                     last_ns: 0,
                     when_first_done: None,
@@ -215,7 +216,10 @@ impl<'a> Worker<'a> {
     #[inline]
     fn count(&mut self, at_ns: u64, end_ns: u64, moved: ByteCount) -> bool {
         let part = &mut *self.part;
-        let ByteCount { read, written, entries } = moved;
+        let ByteCount { read, written, entries, sync_ns } = moved;
+        if let Some(sync_ns) = sync_ns {
+            part.sync.record(sync_ns);
+        }
         let latency_ns = end_ns.saturating_sub(at_ns);
         let closed = part.series.record(CompletedOperation {
             at_ns: end_ns,

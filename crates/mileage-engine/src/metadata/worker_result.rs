@@ -1,7 +1,7 @@
 //! Result of one worker of a metadata run.
 
 use crate::usage::ThreadUsage;
-use mileage_measure::{RunError, Series, ThreadRecord};
+use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use serde::{Deserialize, Serialize};
 
 /// Result of a worker. Times are in nanoseconds since the gate opened.
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Part {
     pub(crate) record: ThreadRecord,
     pub(crate) series: Series,
+    /// Latencies of the syncs of created files, each of which is a part of its creation's.
+    pub(crate) sync: Histogram,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: u64,
     /// Operations and bytes when the first worker was done.

@@ -9,7 +9,7 @@ use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
 use crate::run_context::RunContext;
 use crate::thread_range::ThreadRange;
-use mileage_measure::RunError;
+use mileage_measure::{Histogram, RunError};
 use mileage_workload::{Content, NoObserver, Op, OpKind, PatternKind, Stop, Sync, Workload};
 use proptest::prelude::*;
 use rustix::io::Errno;
@@ -207,6 +207,18 @@ fn a_sync_that_fails_is_named() {
     assert_eq!(error.kind, "EIO");
     assert!(error.message.starts_with("fdatasync of target: "), "{}", error.message);
     assert_eq!((part.record.ops_written, part.durable_ns), (3, None));
+}
+
+#[test]
+fn a_commit_whose_sync_fails_is_kept_apart_with_what_it_had_taken() {
+    let work = Workload { sync: Sync::Fdatasync, sync_every: 1, ..workload(0, 3) };
+    let script = [Answer::Whole, Answer::Whole, Answer::Whole, Answer::Fail(Errno::IO)];
+    let (part, failure) = turn(&work, &ScriptedTarget::new(script, 3));
+    assert_eq!(failure.unwrap().kind, "EIO");
+    let commits = part.commits.unwrap();
+    let counts = [commits.commit(), commits.unfinished_commit(), commits.unfinished_sync()].map(Histogram::count);
+    assert_eq!(counts, [1, 1, 1]);
+    assert!(commits.unfinished_commit().quantile_ns(1.0) >= commits.unfinished_sync().quantile_ns(1.0));
 }
 
 #[test]

@@ -431,7 +431,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             let reaped = self.reaped[index];
             // Every returned call is settled even after a failure: the kernel has let go of its buffer.
             if let Err(failed) = self.settle(reaped, now_ns, clock) {
-                self.flights[reaped.slot as usize] = None;
+                if let Some(flight) = self.flights[reaped.slot as usize].take() {
+                    self.given_up(&flight, now_ns);
+                }
                 first.get_or_insert(failed);
             }
         }
@@ -510,10 +512,20 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
         let oldest = self.flights.iter().flatten().min_by_key(|flight| flight.submit_ns);
         match oldest {
-            Some(flight) if now_ns - flight.submit_ns > timeout_ns => {
+            Some(&flight) if now_ns - flight.submit_ns > timeout_ns => {
+                self.given_up(&flight, now_ns);
                 Err((now_ns, overdue(&flight.op, now_ns - flight.submit_ns, &self.shared.path_of(self.thread))))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// An operation failed, or takes too long.
+    #[cold]
+    fn given_up(&mut self, flight: &OutstandingOp, now_ns: u64) {
+        if flight.counted {
+            let began_ns = flight.due_ns.unwrap_or(flight.submit_ns);
+            self.accounting.part.given_up(flight.op.kind, began_ns, now_ns);
         }
     }
 

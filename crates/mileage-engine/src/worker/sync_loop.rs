@@ -117,7 +117,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             let done = self.perform(&op, counted);
             let end_ns = self.end_of(&op, at_ns, counted && done.is_ok(), clock);
             if let Err(failure) = done {
-                return self.give_up(end_ns, failure);
+                return self.give_up(counted.then(|| due_ns.unwrap_or(at_ns)), end_ns, failure);
             }
             let done = CompletedOp { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
             let long = self.accounting.completed(done);
@@ -249,7 +249,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 }
                 Err(errno) => {
                     if let Err(failure) = try_again(self.shared, errno, &mut tries, &FLUSH, 0) {
-                        return self.give_up(end_ns, failure);
+                        return self.give_up(None, end_ns, failure);
                     }
                 }
             }
@@ -257,8 +257,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     }
 
     /// An operation did not complete: the run has failed, unless it was only not tried again since it is halted.
+    /// `began_ns`: when it began, if it counts.
     #[cold]
-    fn give_up(&mut self, at_ns: u64, failure: Failure) -> Option<(u64, Failure)> {
+    fn give_up(&mut self, began_ns: Option<u64>, at_ns: u64, failure: Failure) -> Option<(u64, Failure)> {
         let halt = self.shared.signals().halted();
         // A halted run does not retry, so these two errors say nothing about the target.
         if halt != 0 && matches!(failure.errno, Some(Errno::INTR | Errno::AGAIN)) {
@@ -266,6 +267,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             return None;
         }
         self.shared.halt(FAILED);
+        if let Some(began_ns) = began_ns {
+            self.accounting.part.given_up(failure.op.kind, began_ns, at_ns);
+        }
         Some((at_ns, failure))
     }
 }

@@ -140,12 +140,25 @@ impl Part {
     #[cold]
     pub(crate) fn leave_behind(&mut self, at_ns: u64, timeout_ns: u64, path: &Path) {
         self.stuck = 1;
+        if let Some(CurrentWork::Operation(op, begun_ns)) = self.current_work {
+            self.given_up(op.kind, begun_ns, at_ns);
+        }
         let error = match self.current_work {
             Some(CurrentWork::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
             Some(CurrentWork::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
             Some(CurrentWork::Closing) | None => no_answer("closing", timeout_ns, path),
         };
         self.failure.get_or_insert((at_ns, error));
+    }
+
+    /// An operation that began at `began_ns` failed, or was given up, at `at_ns`.
+    #[cold]
+    pub(crate) fn given_up(&mut self, kind: OpKind, began_ns: u64, at_ns: u64) {
+        match (&mut self.commits, kind) {
+            (Some(commits), OpKind::Sync) => commits.sync_given_up(began_ns, at_ns),
+            (Some(commits), OpKind::Write) => commits.write_given_up(began_ns, at_ns),
+            _ => {}
+        }
     }
 
     /// Count an operation that moves no bytes; true for a sync, of which nothing else is booked.

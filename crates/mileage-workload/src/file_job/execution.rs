@@ -1,12 +1,12 @@
 //! The state machine of a file job: which system call each task makes next.
 
-use super::file_call::FileCall;
+use super::file_call::{FileCall, HandleId};
 use super::name_calls::NameCalls;
 use super::operation::{FileOperationKind, Next, Role};
 use super::record_calls::RecordCalls;
 use super::{FileJob, FileWork};
 use crate::error::Error;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Next action of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,10 @@ pub struct FileOperation {
     pub bytes_written: u64,
     /// Entries of directories that it found.
     pub entries: u64,
+    /// What a sync took that is a part of it, in nanoseconds.
+    pub sync_ns: Option<u64>,
+    /// Whether it wrote to a file whose writes are durable when they complete.
+    pub is_durable: bool,
 }
 
 /// A call that failed.
@@ -110,6 +114,10 @@ struct Task {
     calls: Calls,
     is_at_barrier: bool,
     outstanding: Option<(FileCall, Role)>,
+    /// When the call that is outstanding began.
+    call_ns: u64,
+    /// What a sync within the operation took.
+    sync_ns: Option<u64>,
     /// When the operation began whose calls are being done.
     began_ns: Option<u64>,
     last_ns: Option<u64>,
@@ -123,6 +131,8 @@ pub struct FileExecution {
     job: FileJob,
     phase: usize,
     tasks: Vec<Task>,
+    /// Handles whose writes are durable when they complete.
+    durable: BTreeSet<HandleId>,
 }
 
 impl FileExecution {
@@ -132,7 +142,7 @@ impl FileExecution {
     /// The rule that it breaks.
     pub fn new(job: FileJob) -> Result<Self, Error> {
         job.check()?;
-        let mut made = Self { tasks: Vec::new(), phase: 0, job };
+        let mut made = Self { tasks: Vec::new(), phase: 0, job, durable: BTreeSet::new() };
         made.enter(0)?;
         Ok(made)
     }
@@ -145,6 +155,8 @@ impl FileExecution {
                 calls: Calls::new(work.get(at))?,
                 is_at_barrier: false,
                 outstanding: None,
+                call_ns: 0,
+                sync_ns: None,
                 began_ns: None,
                 last_ns: None,
                 bytes: (0, 0),
@@ -185,6 +197,7 @@ impl FileExecution {
                 Next::Call(call, role) => {
                     own.began_ns = own.began_ns.or(own.last_ns).or(Some(now_ns));
                     own.outstanding = Some((call.clone(), role));
+                    own.call_ns = now_ns;
                     return FileStep::Issue(call);
                 }
                 Next::WaitUntil(at_ns) => {
@@ -233,14 +246,31 @@ impl FileExecution {
         match call {
             FileCall::Read { length, .. } => own.bytes.0 += length,
             FileCall::Write { length, .. } => own.bytes.1 += length,
+            FileCall::Sync { .. } if role.ends.is_none() => own.sync_ns = Some(now_ns - own.call_ns),
+            FileCall::Open { handle, how, .. } if how.dsync => _ = self.durable.insert(handle),
+            FileCall::Open { handle, .. } => _ = self.durable.remove(&handle),
             _ => {}
         }
+        let is_durable = matches!(call, FileCall::Write { handle, .. } if self.durable.contains(&handle));
         let Some(kind) = role.ends else { return Ok(None) };
         let began_ns = own.began_ns.take().unwrap_or(now_ns);
         own.last_ns = Some(now_ns);
         let (bytes_read, bytes_written) = std::mem::take(&mut own.bytes);
         let entries = std::mem::take(&mut own.entries);
-        Ok(Some(FileOperation { phase, task, kind, began_ns, ended_ns: now_ns, bytes_read, bytes_written, entries }))
+        let sync_ns = own.sync_ns.take();
+        let ended_ns = now_ns;
+        Ok(Some(FileOperation {
+            phase,
+            task,
+            kind,
+            began_ns,
+            ended_ns,
+            bytes_read,
+            bytes_written,
+            entries,
+            sync_ns,
+            is_durable,
+        }))
     }
 
     /// Begin no further operation of timed phases: tasks end after the calls that are outstanding. Phases that are not timed are done, so that
