@@ -91,7 +91,7 @@ def test_what_has_two_meanings_is_refused(tmp_path: Path, row: str, words: str) 
     [
         ("a,1,5,MB/s,iops", "iops in MB/s"),
         ("a,1,5,ms,throughput", "throughput in ms"),
-        ("a,1,5,ms,latency", "the metric is 'latency'; expected throughput, iops, p99, time, mean"),
+        ("a,1,5,ms,latency", "the metric is 'latency'; expected throughput, iops, p99, time, commit_p50"),
     ],
 )
 def test_a_metric_that_does_not_fit_its_unit_is_refused(tmp_path: Path, row: str, words: str) -> None:

@@ -288,7 +288,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> SearchResult:
     spacing: Spacing = "poisson" if given["poisson"] else "constant"
     if not quiet:
         click.echo(setting_text(plan))
-        click.echo(f"{'due /s':>10} {'done /s':>10} {goal.quantile:>9}   kept")
+        click.echo(f"{'due /s':>10} {'done /s':>10} {goal.name:>11}   kept")
     with Terminal(endless=True) as watch:
         watch.start(plan, {}, 1)
         watch.stage("searching the rate")
@@ -303,7 +303,7 @@ def searched(asked: MeasurementRequest, given: dict[str, Any]) -> SearchResult:
 
         def on_probe(probe: Probe) -> None:
             if not quiet:
-                row = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {latency_text(probe.latency_ns):>9}"
+                row = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {latency_text(probe.latency_ns):>11}"
                 watch.print(f"{row}   {'yes' if probe.kept else 'no'}")
 
         found = search(plan, goal, spacing, given["destroy"], on_probe=on_probe, moved=moved)

@@ -24,6 +24,7 @@ from mileage.formats.number_parser import OPERATIONS, RATES, TIMES_NS, TIMES_S, 
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.model.cell_key import CellKey
 from mileage.model.imported_settings import INCIDENTAL
+from mileage.model.metrics import QUANTILES as METRIC_QUANTILES
 from mileage.plan.value_checks import SESSION_NAME_MAX
 
 LAYOUT: Final = "samples-csv"
@@ -41,7 +42,9 @@ _JUDGED: Final = {
 """Metrics that are judged: the field of a run, and the units."""
 _QUANTILES: Final = ("mean", "min", "p50", "p90", "p99_9", "max")
 """Latencies that are kept and not judged."""
-_METRICS: Final = (*_JUDGED, *_QUANTILES)
+_OF_COMMITS: Final = {word: row.figure for word, row in METRIC_QUANTILES.items() if word not in _JUDGED}
+"""Quantiles of commits and syncs, which are judged too: their names in a sample."""
+_METRICS: Final = (*_JUDGED, *_OF_COMMITS, *_QUANTILES)
 _UNITS: Final = (*RATES, *_OPERATIONS, *TIMES_NS)
 _SEPARATORS: Final = ",;\t"
 _COMMA: Final = re.compile(r"[0-9.]{1,40},[0-9]{1,40}")
@@ -170,7 +173,7 @@ def _meaning(where: str, metric: str, unit: str) -> tuple[str, float]:
             raise Refused(
                 where,
                 f"the unit is {unit}, and no metric says which time",
-                expected=f"a column {METRIC} with one of {', '.join(('p99', 'time', *_QUANTILES))}",
+                expected=f"a column {METRIC} with one of {', '.join(('p99', 'time', *_OF_COMMITS, *_QUANTILES))}",
                 code="ambiguous",
             )
         metric = "throughput" if unit in RATES else "iops"
@@ -213,7 +216,9 @@ def _runs(source: Source, rows: list[_Row]) -> list[ToolRun]:
         run.printed.append(row.printed)
         if row.metric in _JUDGED:
             setattr(run, _JUDGED[row.metric][0], row.value)
-        if row.metric not in ("throughput", "iops", "time"):
+        if row.metric in _OF_COMMITS:
+            run.latencies_ns[_OF_COMMITS[row.metric]] = row.value
+        elif row.metric not in ("throughput", "iops", "time"):
             run.quantiles_ns[row.metric] = row.value
     by_cell: dict[tuple[object, ...], list[ToolRun]] = {}
     for run in runs.values():
@@ -229,6 +234,6 @@ def _kind(runs: list[ToolRun]) -> Kind:
     """What the runs of a cell are judged by: throughput if it is given, else operations, else time."""
     if any(run.rate_bytes_per_s is not None for run in runs):
         return "throughput"
-    if any(run.ops_per_s is not None or run.latency_p99_ns is not None for run in runs):
+    if any(run.ops_per_s is not None or run.latency_p99_ns is not None or run.latencies_ns for run in runs):
         return "iops"
     return "time"

@@ -21,13 +21,14 @@ from mileage.model.metrics import METRICS
 
 Outcome = Literal["broken", "kept", "cannot be judged"]
 
-_METRICS: Final[dict[str, tuple[str, ...]]] = {
+GATE_METRICS: Final[dict[str, tuple[str, ...]]] = {
     "rate": ("rate_bytes_per_s", "ops_per_s"),
     **{word: (row.figure,) for word, row in METRICS.items() if not row.higher_is_better},
 }
+"""The metrics that a rule can have, with the figures that they are."""
 _NUMBER: Final = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%"
 _RULE: Final = re.compile(
-    rf"\s*(?:(?P<cells>\S.*?)\s*:\s+)?(?:(?P<metric>{'|'.join(_METRICS)})\s+)?"
+    rf"\s*(?:(?P<cells>\S.*?)\s*:\s+)?(?:(?P<metric>{'|'.join(GATE_METRICS)})\s+)?"
     rf"(?:(?P<word>slower|faster|different)(?:\s*>\s*{_NUMBER})?|(?P<undecided>undecided)|not\s+shown\s+within\s+{_NUMBER})\s*"
 )
 
@@ -71,7 +72,8 @@ def results_of(rule: Rule, comparison: Comparison) -> list[RuleResult]:
     about = [
         cell
         for cell in comparison.cells
-        if fnmatchcase(cell.cell, rule.cells) and (not rule.metric or cell.metric in _METRICS[rule.metric])
+        if fnmatchcase(cell.cell, rule.cells)
+        and (not rule.metric or cell.metric in GATE_METRICS[rule.metric])
     ]
     if not about:
         named = ", ".join(dict.fromkeys(cell.cell for cell in comparison.cells))

@@ -811,7 +811,7 @@ def _kind(named: NamedWorkload, metrics: Sequence[MetricWord]) -> Kind:
 def _metrics(measure: Measure, named: NamedWorkload, cell: Cell) -> tuple[MetricWord, ...]:
     """What the table asks for; otherwise the workload's own, where commits replace the writes that they contain."""
     work = cell.workload
-    commits = work is not None and _has_commits(work, cell.reach)
+    commits = work is not None and has_commits(work, cell.reach)
     if wanted := listed(measure.metric):
         return tuple(word for word in METRICS if word in wanted and (commits or word not in _OF_COMMITS))
     if work is None or not commits or "time" in named.metrics:
@@ -824,7 +824,7 @@ def _metrics(measure: Measure, named: NamedWorkload, cell: Cell) -> tuple[Metric
     return (*own, "commit_p50", "commit_p99") if enough else (*own, "commit_p50")
 
 
-def _has_commits(work: Workload, reach: Reach | None) -> bool:
+def has_commits(work: Workload, reach: Reach | None) -> bool:
     """Whether a run has times of commits: it syncs between its writes, or each write is durable when it completes."""
     durable = work.sync == "fua" or (reach is not None and reach.options.dsync)
     return work.changes and (work.sync_every > 0 or durable)

@@ -91,7 +91,10 @@ OPTIONS: Final = (
     Option("rate", "Open loop: operations per second that are due.", "N", "rate"),
     Option("poisson", "With --rate: random gaps instead of even ones.", form="flag", sets="", path="spacing"),
     Option(
-        "latency-target", "Search the highest --rate that keeps this latency: p99=1ms.", "P=TIME", sets=""
+        "latency-target",
+        "Search the highest --rate that keeps this latency: p99=1ms, commit_p99=10ms.",
+        "P=TIME",
+        sets="",
     ),
     Option(
         "cap", 'At most RATE operations per second, bytes such as 100MiB/s, or "1 drive write/day".', "RATE"

@@ -11,7 +11,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from mileage.judge import CellVerdict, Comparison
-from mileage.judge.gate_rules import RuleResult
+from mileage.judge.gate_rules import GATE_METRICS, RuleResult
 from mileage.report.caveat_words import caveat_words, some
 from mileage.report.sentence import statements
 from mileage.report.session_words import history_lines
@@ -23,7 +23,7 @@ from mileage.terminal import harmless, wrapped
 Results = Sequence[RuleResult]
 EXPECTED: Final = (
     'expected "slower", "faster", "different", "undecided", "slower > 5%" or "not shown within 5%", after a metric '
-    '(rate, p99 or time) and a pattern of cells if wanted, as in "iops.*: p99 slower > 10%"'
+    f'({", ".join(GATE_METRICS)}) and a pattern of cells if wanted, as in "iops.*: p99 slower > 10%"'
 )
 _NAMED_MAX: Final = 3
 """Tests that a line of the gate names."""

@@ -15,6 +15,7 @@ import msgspec
 from mileage.model.histogram import bounds_of
 from mileage.model.imported_record import ImportedRecord, ImportedSeries
 from mileage.model.journal_entries import AnyRun
+from mileage.model.metrics import QUANTILES
 from mileage.model.run_record import RunRecord, Series
 from mileage.store.journal import JournalContent
 from mileage.store.tables import counter_values, runs_of, sample_rows
@@ -69,7 +70,7 @@ _TOTALS: Final = (
 _METRICS: Final = (
     Column("rate_bytes_per_s", "DOUBLE", "bytes over elapsed time, where that is judged"),
     Column("ops_per_s", "DOUBLE", "operations over elapsed time, where that is judged"),
-    Column("latency_p99_ns", "DOUBLE", "99th percentile, where that is judged"),
+    *(Column(row.figure, "DOUBLE", f"{row.title}, where that is judged") for row in QUANTILES.values()),
     Column("elapsed_s", "DOUBLE", "elapsed time, where that is judged"),
 )
 _SERIES: Final = (
