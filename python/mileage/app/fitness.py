@@ -138,7 +138,12 @@ def _planned(study: Study, purpose: Purpose, wanted: FitOptions) -> Plan:
     try:
         plan = planned(study, wanted.destroy)
     except BrokenStudy as broken:
-        raise BrokenStudy(f"{purpose.name} on {study.target}", broken.refusals) from None
+        # What a purpose needs is not smaller in a quick study.
+        found = [
+            one._replace(advice="free some space") if one.code == "no-room" else one
+            for one in broken.refusals
+        ]
+        raise BrokenStudy(f"{purpose.name} on {study.target}", found) from None
     tests = len(plan.cells) // max(len(plan.settings), 1)
     if tests != 1:
         text = f"has {tests} tests, and one is judged"

@@ -123,7 +123,7 @@ def _against_not_fit(caveats: Sequence[Caveat], beyond: float, slowed: float) ->
         msgspec.structs.replace(caveat, severity="vetoes") if is_held else caveat
         for caveat, is_held in zip(caveats, held, strict=True)
     ]
-    return found if any(held) else [*found, veto("disturbed", slower_share=math.expm1(slowed))]
+    return found if any(held) else [*found, veto("disturbed", disturbed_share=-math.expm1(-slowed))]
 
 
 def _runs_needed(values: Sequence[float], distance: float) -> int | None:

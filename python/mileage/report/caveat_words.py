@@ -195,7 +195,7 @@ WORDS: Final[Mapping[str, Callable[[Caveat, Sides], str]]] = {
     # A purpose.
     "few-runs": _text("{runs} runs have the figure, and {needed} are needed"),
     "disturbed": _text(
-        "something else may have slowed the runs by up to {slower_share:.0%}, which reaches the limit"
+        "something else had up to {disturbed_share:.0%} of the runs, and without it they might keep the limit"
     ),
     "within-resolution": _text(
         "the limit is nearer to the interval than a figure is exact ({resolution_share:.1%})"
