@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import subprocess
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 
+from mileage.cli import root
 from tests.command import mileage
 from tests.targets.conftest import loop_device
 
@@ -84,6 +87,24 @@ def test_two_targets_are_answered_and_compared(tmp_path: Path) -> None:
     assert (folder / "check.txt").read_text() == done.stdout
     assert (folder / "report.html").exists()
     assert [line[:3] for line in done.stdout.splitlines()[:1]] == ["A: "]
+
+
+def test_the_saved_page_has_the_answer_at_its_head(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    words = ("check", DISK, "--for", own(tmp_path, "9 ms"), "--save", str(folder))
+    done = mileage(*words, env={"MILEAGE_REPORT": "text"})
+    assert done.returncode == 0
+    answer = " ".join(done.stdout.partition("-----")[0].split())
+    for _ in range(2):
+        page = html.unescape((folder / "report.html").read_text())
+        assert f'<p class="verdict">{answer}' in page
+        assert done.stdout.rstrip() in page
+        assert mileage("report", str(folder), "--report", "text").returncode == 0
+
+
+def test_a_name_is_completed() -> None:
+    found = ShellComplete(root, {}, "mileage", "_MILEAGE_COMPLETE").get_completions(["check", "--for"], "z")
+    assert [one.value for one in found] == ["zfs-intent-log"]
 
 
 def test_too_few_commits_say_nothing(tmp_path: Path) -> None:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from mileage.app.check import CheckRun
 
 
+def _purposes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The names of purposes that complete a word."""
+    from mileage.plan.builtin import purpose_names
+
+    return [name for name in purpose_names() if name.startswith(incomplete)]
+
+
 @click.command("check")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET [TARGET]")
 @click.option("--quick", is_flag=True, help="Ten seconds: short runs in a small file.")
@@ -27,7 +34,13 @@ if TYPE_CHECKING:
     help="Bytes written at most; default: 32 GiB.",
 )
 @click.option("--datasheet", "-d", metavar="NAME", help="Compare with this data sheet, or FILE.toml.")
-@click.option("--for", "purpose", metavar="NAME", help="Is it fit for this purpose? Or FILE.toml.")
+@click.option(
+    "--for",
+    "purpose",
+    metavar="NAME",
+    shell_complete=_purposes,
+    help="Is it fit for this purpose? Or FILE.toml.",
+)
 @click.option("--runs", type=WholeNumber(), metavar="N", help="With --for: runs; default: 5.")
 @click.option("--destroy", metavar="PATH", help="With --for: allow the loss of its content.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
