@@ -21,6 +21,7 @@ from typing import Final
 from mileage.dropin.flags import TOOLS
 from mileage.dropin.tool_statuses import IOZONE_MISSING, statuses_of
 from mileage.execute.tool_tasks.ranks import ABORTED
+from mileage.report.fitness import CANNOT_SAY
 from tests.cli import canary_things as things
 from tests.cli.canary_lines import CASES, Case
 from tests.cli.canary_roles import Role, roles
@@ -110,7 +111,7 @@ class _Scene:
             found.faults.append("hangs")
         elif done.crashed:
             found.faults.append("crashes")
-        elif not (done.status in (0, 2) or self._case.reads or done.status == self._missing()):
+        elif not (done.status in (0, 2, CANNOT_SAY) or self._case.reads or done.status == self._missing()):
             found.faults.append(f"status {done.status}")
         elif thing.kind in TYPOS and done.status == 0 and not self._case.reads:
             found.faults.append("not refused")
