@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 
 from mileage.judge.fitness import RESOLUTION, RUNS_MIN, Fitness, fitness
+from mileage.judge.summary import summarise
 from mileage.model.caveat import limit, veto
 from mileage.model.metrics import METRICS
 
@@ -117,3 +119,22 @@ def test_verdicts_at_the_limit_are_wrong_in_one_of_forty_cases() -> None:
         # Three standard errors of a share of 2.5 %: 1.0 %.
         assert outcomes.count(word) / trials <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / trials)
     assert outcomes.count("cannot say") / trials >= 0.93
+
+
+def test_runs_that_are_like_their_neighbours_widen_the_interval() -> None:
+    """First-order autoregressions of 30 runs: the interval holds the true mean about as often as it says."""
+    seed = 20_261_129
+    generator, phi, kept, alike = np.random.default_rng(seed), 0.7, [0, 0], 0
+    for _ in range(400):
+        log, values = 0.0, []
+        for _ in range(230):
+            log = phi * log + float(generator.normal(0, 0.1))
+            values.append(math.exp(log))
+        found = fitness(values[-30:], METRICS["sync_p99"], None)
+        alike += "dependent-runs" in {caveat.code for caveat in found.caveats}
+        plain = summarise(values[-30:]).mean_ci95
+        for at, ends in enumerate((found.ci95, plain)):
+            assert ends is not None
+            kept[at] += ends[0] <= 1 <= ends[1]
+    assert alike > 360, f"seed {seed}"
+    assert kept[0] / 400 > 0.88 > 0.75 > kept[1] / 400, f"seed {seed}: {kept}"

@@ -157,11 +157,12 @@ ARMS: dict[str, Any] = {
         (
             comparison(UNDECIDED, **ARMS),
             "Whether kernel 6 is faster or slower than kernel 5 is undecided "
-            "(95 % CI of the ratio 0.9--1.05). Ten paired blocks.",
+            "(95 % CI of the ratio to the baseline 0.9--1.05). Ten paired blocks.",
         ),
         (
             comparison(msgspec.structs.replace(UNDECIDED, mde=0.083), **ARMS),
-            "Whether kernel 6 is faster or slower than kernel 5 is undecided (95 % CI of the ratio 0.9--1.05); "
+            "Whether kernel 6 is faster or slower than kernel 5 is undecided "
+            "(95 % CI of the ratio to the baseline 0.9--1.05); "
             "a difference of 8.3 % would have been found four times in five. Ten paired blocks.",
         ),
         (

@@ -1,7 +1,8 @@
 """Is storage fit for a purpose: the figure of its runs with an interval, next to a limit.
 
 Scope: one figure of one test, a value for each run. The interval is Student's, of the geometric mean on the log scale,
-as everywhere; it comes from runs and never from the operations within one. Fit: the whole interval keeps the limit; not
+as everywhere, wider where neighbouring runs are alike; it comes from runs and never from the operations within one.
+Fit: the whole interval keeps the limit; not
 fit: the whole interval breaks it; otherwise nothing can be said, with what would decide it. At 95 % one of 40 verdicts
 on storage that is exactly at its limit is a wrong "fit", and one of 40 a wrong "not fit".
 Something else that had a part of the runs can only have slowed them, so that "fit" stands, and "not fit" stands where
@@ -19,8 +20,10 @@ from typing import Final, Literal
 import msgspec
 
 from mileage._core import t_quantile
+from mileage.judge.repetitions import dependence, widened_interval
 from mileage.judge.summary import summarise
 from mileage.model.caveat import Caveat, veto
+from mileage.model.caveat import limit as limit_caveat
 from mileage.model.histogram import SUB_BITS
 from mileage.model.metrics import Metric, MetricWord
 
@@ -82,6 +85,17 @@ def fitness(
     if found.n < RUNS_MIN and not any(caveat.is_veto for caveat in reasons):
         reasons.append(veto("few-runs", runs=found.n, needed=RUNS_MIN))
     value, ends = found.geometric_mean, found.mean_ci95
+    logs = [math.log(one) for one in values] if ends is not None else []
+    if ends is not None and (alike := dependence(logs, ())):
+        ends = tuple(map(math.exp, widened_interval(logs, alike)))  # type: ignore[assignment]
+        reasons.append(
+            limit_caveat(
+                "dependent-runs",
+                phi=alike.phi,
+                runs_baseline=len(logs),
+                effective_baseline=alike.effective_baseline,
+            )
+        )
     needed = None
     if value is None or ends is None:
         outcome: Outcome = "cannot say"

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mileage._core import binomial_tails, chi_square_below
+from mileage._core import binomial_tails, chi_square_below, t_quantile
 from mileage.judge.outlier import odd_one
 from mileage.judge.ratio import Estimate, Moments, moments
 
@@ -284,6 +284,13 @@ def widened(baseline: Sequence[float], candidate: Sequence[float], found: Depend
         else sum(free)
     )
     return Estimate(sides[1][0].mean - sides[0][0].mean, math.sqrt(total), df)
+
+
+def widened_interval(logs: Sequence[float], found: Dependence) -> tuple[float, float]:
+    """The 95 % interval of the mean of one side, with the variance and degrees of freedom of `widened`."""
+    side, effective = moments(logs), found.effective_baseline
+    half = t_quantile(max(effective - 1, 1.0), 0.975) * math.sqrt(_variance_of_mean(side, effective))
+    return side.mean - half, side.mean + half
 
 
 def _variance_of_mean(side: Moments, effective: float) -> float:

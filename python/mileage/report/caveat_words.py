@@ -190,6 +190,15 @@ def _text(template: str, both: str = "") -> Callable[[Caveat, Sides], str]:
     return words
 
 
+_DEPENDENT: Final = _text(
+    "neighbouring runs of {test} are alike (autocorrelation {phi:.2f}): its {runs_baseline} and {runs_candidate} "
+    "runs are worth {effective_baseline:.1f} and {effective_candidate:.1f} independent ones, and the interval is "
+    "as wide as that"
+)
+_DEPENDENT_ALONE: Final = _text(
+    "neighbouring runs are alike (autocorrelation {phi:.2f}): {runs_baseline} are worth {effective_baseline:.1f} "
+    "independent ones, and the interval is as wide as that"
+)
 _DIFFERS: Final = _text("{key} is {baseline} in {low} and {candidate} in {high}{place}")
 WORDS: Final[Mapping[str, Callable[[Caveat, Sides], str]]] = {
     # A purpose.
@@ -283,11 +292,9 @@ WORDS: Final[Mapping[str, Callable[[Caveat, Sides], str]]] = {
         f"the runs{' of ' + some(caveat.tests) if caveat.tests else ''} are copies of each other, as such or changed "
         "a little, so they show no spread"
     ),
-    "dependent-runs": _text(
-        "neighbouring runs of {test} are alike (autocorrelation {phi:.2f}): its {runs_baseline} and {runs_candidate} "
-        "runs are worth {effective_baseline:.1f} and {effective_candidate:.1f} independent ones, and the interval is "
-        "as wide as that"
-    ),
+    "dependent-runs": lambda caveat, sides: (
+        _DEPENDENT if "runs_candidate" in caveat.figures else _DEPENDENT_ALONE
+    )(caveat, sides),
     "two-regimes": lambda caveat, _: (
         f"{_first(caveat.tests)} has two levels: {_figure(caveat, 'low')} in {caveat.figures['low_runs']} runs and "
         f"{_figure(caveat, 'high')} in {caveat.figures['high_runs']}, so that no run is like the mean"

@@ -167,7 +167,10 @@ def fit_sentence(found: FitResult) -> str:
     simulated = " in this simulation" if found.simulated else ""
     measured = f"{figure_words(found)} {_value(fit)}"
     if fit.outcome == "no limit":
-        return f"no limit is published for {name}: {measured}{simulated}"
+        shared = (
+            "" if found.simulated or not _is_disturbed(fit) else "; something else used the machine meanwhile"
+        )
+        return f"no limit is published for {name}: {measured}{simulated}{shared}"
     if found.limit is None:
         return f"no limit is published for {name}, and its figure is not known: {_undecided(fit)}"
     measured += f", limit {found.limit.text} ({found.limit.title})"
@@ -179,18 +182,32 @@ def fit_sentence(found: FitResult) -> str:
 def _undecided(fit: Fitness) -> str:
     """Why nothing can be said, and what would decide it."""
     if fit.reasons:
-        return listed(each_in_words(fit.reasons)) + _remedy(fit)
+        return _beyond(fit) + listed(each_in_words(fit.reasons)) + _remedy(fit)
     if fit.runs_needed is None:
         return f"the limit lies in the interval, and at this spread no {RUNS_MAX:,} runs would decide it"
     return f"the limit lies in the interval; at this spread about {fit.runs_needed} runs would decide it"
 
 
+def _beyond(fit: Fitness) -> str:
+    """On which side of the limit the whole interval is, where something else forbids the verdict; otherwise empty."""
+    if fit.limit is None or fit.ci95 is None or fit.ci95[0] <= fit.limit <= fit.ci95[1]:
+        return ""
+    is_above = fit.ci95[0] > fit.limit
+    count = sum((value > fit.limit) == is_above for value in fit.values)
+    side = "above" if is_above else "below"
+    return f"the whole interval and {count} of {len(fit.values)} runs are {side} the limit, but "
+
+
+def _is_disturbed(fit: Fitness) -> bool:
+    return any(caveat.code in KIND_LIMITS for caveat in fit.caveats)
+
+
 def _remedy(fit: Fitness) -> str:
     """What would decide it, where that is not more runs."""
-    why, codes = ({caveat.code for caveat in found} for found in (fit.reasons, fit.caveats))
+    why = {caveat.code for caveat in fit.reasons}
     if "few-operations" in why:
         return "; longer runs would have them"
-    if why & {"disturbed", "level-change"} and codes & set(KIND_LIMITS):
+    if why & {"disturbed", "level-change"} and _is_disturbed(fit):
         return "; repeat it when nothing else uses the machine"
     return ""
 

@@ -297,7 +297,11 @@ def _end_words(ratio: float, up: str, down: str, positive: str) -> tuple[str, st
 def _whether(comparison: Comparison, answer: str) -> str:
     """Answer to the question of the comparison."""
     first, subject, than = _scene(comparison)
-    question = f"whether {subject} is faster or slower {than} is {answer}"
+    figures = {cell.metric for cell in comparison.family}
+    if len(figures) == 1 and (figure := figures.pop()).endswith("_ns"):
+        question = f"whether {subject} has a lower or a higher {METRIC_WORDS[figure]} {than} is {answer}"
+    else:
+        question = f"whether {subject} is faster or slower {than} is {answer}"
     return _capital(f"{first}, {question}" if first else question)
 
 
@@ -461,7 +465,7 @@ def _interval(lead: CellVerdict) -> str:
         return " (no spread between repetitions)"
     places = _decimals(lead.ratio, lead.ci95)
     if (low < 1) != (high < 1):
-        return f" (95 % CI of the ratio {low:.3g}{_DASH}{high:.3g})"
+        return f" (95 % CI of the ratio to the baseline {low:.3g}{_DASH}{high:.3g})"
     if lead.ratio >= MULTIPLE_FROM:
         return f" (95 % CI {low:.{places}f}{_DASH}{high:.{places}f} times)"
     ends = sorted(_percent(x) for x in lead.ci95)
