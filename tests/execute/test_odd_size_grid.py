@@ -129,6 +129,25 @@ def test_reads_among_writes_of_odd_sizes_find_what_was_written(tmp_path: Path, s
     assert (record["ops_compared"], record["ops_mismatched"]) == (record["ops_read"], 0)
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("api", [*APIS, "uring"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_mix_finds_what_an_earlier_generation_wrote(tmp_path: Path, size: int, api: str) -> None:
+    """At the border of a block a record leaves parts of a few bytes, which do not say whose they are."""
+    path = tmp_path / "data"
+    path.write_bytes(bytes(100 * size))
+    of = ("-t", f"file:{path}", "--destroy", str(path), "-r", str(size), "--no-direct", "--json")
+    filled = ("-w", "sequential_write", "--operations", "100", "--generation", "1")
+    assert mileage("measure", *of, *filled, cwd=tmp_path).returncode == 0
+    # The buffer of a stream belongs to one thread.
+    threads = ("--threads", "1" if api == "stdio" else "2")
+    mix = ("-w", "mix", "--operations", "900", *threads, "--generation", "2", "--verify", "all")
+    done = mileage("measure", *of, *mix, "--api", api, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (cell,) = json.loads(done.stdout)
+    assert cell["ops_compared"] == cell["ops_read"] > 500
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_trace_of_odd_places_is_replayed_byte_by_byte(tmp_path: Path, api: str) -> None:
     path = tmp_path / "data"

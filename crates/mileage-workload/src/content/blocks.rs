@@ -30,7 +30,7 @@ pub const BLOCK_BYTES: usize = 4096;
 /// zlib-1, zstd-1 and lz4 save lies around the nominal share, on single blocks and on many.
 const OVERHEAD_BYTES: usize = 64;
 /// Zeros between the random and the repeated part: two steps of lz4 after a whole block of literals, and what it hashes.
-const RUN_BYTES: usize = 48;
+pub(super) const RUN_BYTES: usize = 48;
 
 /// Words made at a time: eight vectors of 256 bits keep every unit of the processor busy.
 const LANES: usize = 32;

@@ -16,13 +16,19 @@
 //! Duplicates of one class are the same bytes: one in the place of another is right. Contents that carry no identity
 //! (zeros, IOzone's) are compared, and what differs is `flipped` or `foreign`.
 
-use super::blocks::{BLOCK_BYTES, Blocks, PAIR_BYTES};
+use super::blocks::{BLOCK_BYTES, Blocks, PAIR_BYTES, RUN_BYTES};
 use super::identity::{Identity, WriteIdentity};
 use std::fmt;
 
 const SECTOR_BYTES: usize = 512;
-/// Laps that are tried for bytes too few to say whose they are.
-const LAPS_TRIED: u32 = 256;
+/// Writings that are tried for bytes too few to say whose they are: the more, the more damage passes for one of them.
+const WRITINGS_TRIED: u32 = 256;
+/// From this length on a part of a block has a pair of words at one of its ends that is not in the run of zeros.
+const CLAIMING_BYTES: usize = RUN_BYTES + 2 * PAIR_BYTES;
+/// Bytes that the kernel copies at least before another write changes them.
+const STRETCH_MIN: usize = 8;
+/// Generations among these, the expected one and those before.
+const GENERATIONS_TRIED: u32 = 8;
 
 /// Lap of the writing that is expected at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,22 +156,30 @@ impl Blocks {
             return Some(self.identity(WriteIdentity { file, generation, lap }, block));
         }
         let mut whole = pairs(within, part);
-        let Some(first) = whole.next() else { return self.fitting_by_trial(expected, block, within, part) };
         // A short run of zeros identifies no writing; and a part that begins with it does not end with it.
-        [Some(first), whole.next_back()]
+        let claimed = [whole.next(), whole.next_back()]
             .into_iter()
             .flatten()
             .filter_map(|(at, pair)| self.claim(at, pair))
-            .find(|claimed| self.fits(expected, block, *claimed))
+            .find(|claimed| self.fits(expected, block, *claimed));
+        claimed.or_else(|| self.fitting_by_trial(expected, block, within, part))
     }
 
-    /// The identity of a part that is too short to claim one, as a record of odd length leaves at the border of a block: the
-    /// first lap of the expected generation that made these bytes.
+    /// The identity of a part that may be too short to claim one, as a record of odd length leaves at the border of a block,
+    /// or that may lie in a run of zeros: the first lap that made these bytes, of the expected generation, or of one before
+    /// where these are expected too.
     #[cold]
     fn fitting_by_trial(&self, expected: ExpectedContent, block: u64, within: usize, part: &[u8]) -> Option<Identity> {
-        let ExpectedContent { file, generation, .. } = expected;
-        let identities = (0..LAPS_TRIED).map(|lap| self.identity(WriteIdentity { file, generation, lap }, block));
-        identities.into_iter().find(|identity| self.differing_bits(*identity, within, part) == 0)
+        if part.len() >= CLAIMING_BYTES {
+            return None;
+        }
+        let ExpectedContent { file, generation, lap } = expected;
+        let older = if matches!(lap, Lap::Older | Lap::Unsettled) { generation.min(GENERATIONS_TRIED - 1) } else { 0 };
+        // First laps first: what an earlier run prepared is mostly of its first.
+        let writings = (0..WRITINGS_TRIED / (older + 1))
+            .flat_map(|lap| (0..=older).map(move |back| WriteIdentity { file, generation: generation - back, lap }));
+        let mut identities = writings.map(|writing| self.identity(writing, block));
+        identities.find(|identity| self.differing_bits(*identity, within, part) == 0)
     }
 
     /// Whether an identity is one of those expected in block `block`.
@@ -212,13 +226,21 @@ impl Blocks {
             claims.iter().flatten().filter(|identity| self.fits(expected, block, **identity)).max_by_key(newest);
         let lap = if let Lap::Exactly(lap) = expected.lap { lap } else { 0 };
         let assumed = WriteIdentity { file: expected.file, generation: expected.generation, lap };
-        let wanted = fitting.copied().unwrap_or_else(|| self.identity(assumed, block));
+        let by_trial = || self.fitting_by_trial(expected, block, within, part);
+        let wanted = fitting.copied().or_else(by_trial).unwrap_or_else(|| self.identity(assumed, block));
+        let is_unsettled = expected.lap == Lap::Unsettled;
+        let writings = if is_unsettled { self.writings_in(expected, block, within, part) } else { Vec::new() };
+        // A part of a few bytes says nothing of several writings.
+        let is_unclaimable = pairs(within, part).len() == 0;
         for ((from, sector), claim) in sectors().zip(claims) {
-            let unsettled = claim.filter(|claim| expected.lap == Lap::Unsettled && self.fits(expected, block, *claim));
+            let unsettled = claim.filter(|claim| is_unsettled && self.fits(expected, block, *claim));
             let wanted = unsettled.unwrap_or(wanted);
             let sector_is = match self.sector(wanted, claim, within + from, sector) {
                 Sector::Right => Sector::Right,
-                _ if self.is_woven(expected, block, within + from, sector) => Sector::Right,
+                // The kernel copies into a page and out of it at once: what was read is cut anywhere.
+                _ if is_unsettled && (is_unclaimable || self.is_woven(&writings, within + from, sector)) => {
+                    Sector::Right
+                }
                 Sector::Flipped | Sector::Older(_) | Sector::Newer(_)
                     if self.is_torn_within(expected, block, within + from, sector) =>
                 {
@@ -246,21 +268,6 @@ impl Blocks {
         })
     }
 
-    /// Whether a sector that was read during a write consists of parts of expected writings, cut anywhere: the kernel
-    /// copies into a page and out of it at once.
-    fn is_woven(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> bool {
-        if expected.lap != Lap::Unsettled {
-            return false;
-        }
-        let writings = self.writings_in(expected, block, within, sector);
-        let is_of = |at: usize, pair: &[u8; PAIR_BYTES], writing: &Identity| {
-            let mut made = [0; PAIR_BYTES];
-            self.fill_part(*writing, at, &mut made);
-            made == *pair
-        };
-        pairs(within, sector).all(|(at, pair)| writings.iter().any(|writing| is_of(at, pair, writing)))
-    }
-
     /// The writings of block `block` that sixteen bytes of a sector or more claim, and that fit.
     fn writings_in(&self, expected: ExpectedContent, block: u64, within: usize, sector: &[u8]) -> Vec<Identity> {
         let claims = pairs(within, sector).filter_map(|(at, pair)| self.claim(at, pair));
@@ -282,6 +289,28 @@ impl Blocks {
             unclaimed.iter_mut().zip(differs).for_each(|(unclaimed, differs)| *unclaimed &= differs);
         }
         writings.len() + usize::from(zeros) > 1 && !unclaimed.contains(&true)
+    }
+
+    /// Whether a sector consists of stretches of some writings, cut at any byte.
+    fn is_woven(&self, writings: &[Identity], within: usize, sector: &[u8]) -> bool {
+        let made = writings.iter().map(|writing| {
+            let mut made = [0; SECTOR_BYTES];
+            self.fill_part(*writing, within, &mut made[..sector.len()]);
+            made
+        });
+        let made: Vec<[u8; SECTOR_BYTES]> = made.collect();
+        let mut at = 0;
+        while at < sector.len() {
+            let agreeing =
+                |made: &[u8; SECTOR_BYTES]| made[at..].iter().zip(&sector[at..]).take_while(|(a, b)| a == b).count();
+            let stretch = made.iter().map(agreeing).max().unwrap_or(0);
+            // A few bytes agree by chance; at the ends they may be the rest of a longer stretch.
+            if stretch == 0 || (stretch < STRETCH_MIN && at > 0 && at + stretch < sector.len()) {
+                return false;
+            }
+            at += stretch;
+        }
+        true
     }
 
     /// Classify a sector that is no complete content of this position: torn at any byte, or moved by whole sectors.
