@@ -67,12 +67,18 @@ def test_the_histograms_are_those_of_the_log(tmp_path: Path, words: tuple[str, .
     sizes = ("-w", "random_write", "-r", "4KiB", "--size", "4MiB", "--operations", "256", "--no-direct")
     log = tmp_path / "log.csv"
     target = ("-t", f"dir:{tmp_path / 'target'}")
-    (cell,) = measured(*target, *sizes, *words, "--log", str(log), cwd=tmp_path)
+    kept = ("--log", str(log), "--save", str(tmp_path / "saved"))
+    (cell,) = measured(*target, *sizes, *words, *kept, cwd=tmp_path)
     for kind, expected in of_log(log).items():
         latency = cell["latency"][kind]
         assert latency["count"] == len(expected), kind
         assert (latency["min_ns"], latency["max_ns"]) == (min(expected), max(expected)), kind
         assert latency["mean_ns"] == pytest.approx(sum(expected) / len(expected)), kind
+    # The intervals of the run hold the same commits.
+    asked = "SELECT sum(ops) AS n, sum(latency_sum_ns) AS total, max(latency_max_ns) AS most FROM commits"
+    (row,) = json.loads(mileage("query", asked, "saved", "--json", cwd=tmp_path).stdout)
+    commit = of_log(log)["commit"]
+    assert (row["n"], row["total"], row["most"]) == (len(commit), sum(commit), max(commit))
 
 
 @contextlib.contextmanager
@@ -195,3 +201,14 @@ def test_commits_are_asked_for_where_there_are_some(tmp_path: Path) -> None:
     refused = mileage("plan", str(study), cwd=tmp_path)
     assert refused.returncode == 2
     assert "commit_p99" in refused.stderr
+
+
+def test_the_page_draws_commit_times_over_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILEAGE_REPORT", "full")
+    words = ("-t", "virtual:intel-x25e-64gb", "-w", "random_write", "-r", "4KiB", "--size", "16MiB")
+    titles = {"Rate and commit times over time": ("--sync-every", "1"), "Rate over time": ()}
+    for at, (title, more) in enumerate(titles.items()):
+        measured(*words, *more, "--operations", "3000", "--save", f"study-{at}", cwd=tmp_path)
+        page = (tmp_path / f"study-{at}" / "report.html").read_text()
+        assert title in page
+        assert ("commit time, ms" in page) == bool(more)

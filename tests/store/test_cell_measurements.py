@@ -6,6 +6,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from mileage.formats.histogram import histogram_of
@@ -120,3 +121,41 @@ def test_a_failed_run_that_was_not_repeated_is_counted() -> None:
     journal = JournalContent([*lost, entry(1, "a", 1, [7]), entry(2, "a", 1, [7])], 0, 0)
     (cell,) = measured_cells(journal, plan)
     assert (cell.runs, cell.failed) == (2, 1)
+
+
+def committed(times: list[int], unfinished: list[int]) -> dict[str, Any]:
+    latency = {"commit": histogram_of(Counter(times)), "unfinished_commit": histogram_of(Counter(unfinished))}
+    return {"latency": {kind: found for kind, found in latency.items() if found.count}}
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "bounds"),
+    [
+        ([], ()),
+        ([10**9], ("mean_ns", "max_ns")),
+        ([10**9] * 12, ("mean_ns", "p99_ns", "max_ns")),
+        ([5], ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns")),
+    ],
+)
+def test_commits_of_failed_runs_that_never_ended_bound_quantiles_from_below(
+    unfinished: list[int], bounds: tuple[str, ...]
+) -> None:
+    """1,000 commits of 10 to 1,009 ns; those that never ended come with a run that failed and was not repeated."""
+    planned = [
+        SimpleNamespace(index=at, stage="s", cell="a", role="measure", arm="torture") for at in range(2)
+    ]
+    plan: Any = SimpleNamespace(runs=planned, cells=())
+    done = run(0, stage="s", cell="a", record=record(**committed([*range(10, 1010)], [])))
+    ended = record(**committed([10**6], unfinished))
+    lost = entry_of({"kind": "failed", "run": 1, "cause": "EIO", "message": "x"})
+    lost = msgspec.structs.replace(lost, record=ended)
+    (cell,) = measured_cells(JournalContent([done, lost], 0, 0), plan)
+    commit = cell.latency["commit"]
+    # What did end in a failed run is not a part of the figures, as nothing of that run is.
+    assert (commit.count, commit.unfinished) == (1000 + len(unfinished), len(unfinished))
+    assert commit.at_least == bounds
+    assert commit.max_ns == max([1009, *unfinished])
+    (repeated,) = measured_cells(
+        JournalContent([done, lost, msgspec.structs.replace(done, run=1)], 0, 0), plan
+    )
+    assert repeated.latency["commit"].unfinished == 0

@@ -202,7 +202,8 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
                 let mut execution = Execution::new(workload, thread)?;
                 execution.look_further();
                 let (record, foretold) = (ThreadRecord::default(), Announcements::default());
-                let commits = CommitTimes::of_thread(workload.syncs_on_the_way(), workload.sync_every, durable);
+                let commits = CommitTimes::of_thread(workload.syncs_on_the_way(), workload.sync_every, durable)
+                    .map(|times| Box::new((*times).over_time(INTERVAL_NS, start_ns)));
                 Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns, commits })
             })
             .collect();
@@ -408,6 +409,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             self.origin_ns = now_ns;
             self.device.catch_up(now_ns.min(self.last_ns + S::NOTICED_AFTER_NS));
             self.device.counters(&mut self.counters_before);
+            self.threads.iter_mut().filter_map(|thread| thread.commits.as_mut()).for_each(|own| own.begin_at(now_ns));
         }
     }
 
@@ -561,6 +563,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             ..LatencyData::of(OpKind::ALL.map(|kind| (kind.name(), self.latency[kind].to_data())))
                 .with_commits(self.threads.iter().filter_map(|thread| thread.commits.as_deref()))
         };
+        let commits = CommitTimes::series_of(self.threads.iter().filter_map(|thread| thread.commits.as_deref()));
         let threads: Vec<ThreadRecord> = self.threads.into_iter().map(close).collect();
         let sum = |pick: fn(&ThreadRecord) -> u64| threads.iter().map(pick).sum();
         RunRecord {
@@ -575,6 +578,7 @@ impl<'a, S: RunnerDevice, O: Observer, const PLAIN: bool> RunLoop<'a, S, O, PLAI
             elapsed_ns: if workload.sync_timed { durable_ns } else { submit_ns },
             latency,
             series: self.series.to_data(),
+            commits,
             warm_up: self.warm_up.map(|(_, series)| series.to_data()),
             counters: names.iter().map(|name| (*name).to_owned()).zip(self.counters_now).collect(),
             threads,

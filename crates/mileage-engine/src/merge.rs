@@ -9,7 +9,8 @@ use crate::kernel_io_audit::ThreadIo;
 use crate::run_context::Facts;
 use crate::worker::{Part, SplitLatency};
 use mileage_measure::{
-    Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, Series, SplitLatencyData, ThreadRecord, Usage,
+    CommitTimes, Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, Series, SplitLatencyData,
+    ThreadRecord, Usage,
 };
 use mileage_workload::{OpKind, Workload};
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         },
         split_latency: split_latency(parts),
         series: joined(|part| Some(&part.series)).unwrap_or_default(),
+        commits: CommitTimes::series_of(parts.iter().filter_map(|part| part.commits.as_deref())),
         warm_up: joined(|part| part.warm_up.as_deref()),
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),

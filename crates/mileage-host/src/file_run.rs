@@ -251,7 +251,7 @@ impl Phase {
         let part = |syncs_between| Part {
             record: ThreadRecord::default(),
             series: Series::new(INTERVAL_NS, &[]),
-            commits: CommitTimes::default(),
+            commits: CommitTimes::default().over_time(INTERVAL_NS, 0),
             syncs_between,
             spans: TaskSpans::default(),
             moved_ns: 0,
@@ -333,6 +333,7 @@ impl Phase {
         let kinds = ["read", "write", "sync", "metadata"];
         let latency =
             LatencyData::of(kinds.map(|kind| (kind, data(kind)))).with_commits(parts.iter().map(|part| &part.commits));
+        let commits = CommitTimes::series_of(parts.iter().map(|part| &part.commits));
         let threads: Vec<ThreadRecord> = parts
             .into_iter()
             .map(|part| {
@@ -362,6 +363,7 @@ impl Phase {
             elapsed_ns,
             latency,
             series: series.map(|series| series.to_data()).unwrap_or_default(),
+            commits,
             counters,
             threads,
             usage: Usage { clock: "virtual".to_owned(), ..Usage::default() },

@@ -1,6 +1,6 @@
 //! Times until writes are durable, for a thread that syncs between its writes.
 
-use crate::Histogram;
+use crate::{CompletedOperation, Histogram, Series, SeriesData};
 use serde::{Deserialize, Serialize};
 
 /// Writes of one commit whose starts are kept; durable writes of longer commits are not timed.
@@ -31,6 +31,10 @@ pub struct CommitTimes {
     durable_write: Histogram,
     unfinished_sync: Histogram,
     unfinished_commit: Histogram,
+    /// Commits over time, where it is wanted.
+    series: Option<Box<Series>>,
+    /// Where the time of the series begins.
+    origin_ns: u64,
 }
 
 impl CommitTimes {
@@ -44,6 +48,30 @@ impl CommitTimes {
         };
         let open_ns = Vec::with_capacity(kept as usize);
         (syncs_between || durable_at_once).then(|| Box::new(Self { open_ns, durable_at_once, ..Self::default() }))
+    }
+
+    /// The same, with the commits of each interval: at first of `interval_ns`, from `origin_ns` on.
+    #[must_use]
+    pub fn over_time(mut self, interval_ns: u64, origin_ns: u64) -> Self {
+        self.series = Some(Box::new(Series::new(interval_ns, &[])));
+        self.origin_ns = origin_ns;
+        self
+    }
+
+    /// Time begins later than was known.
+    #[cold]
+    pub fn begin_at(&mut self, origin_ns: u64) {
+        self.origin_ns = origin_ns;
+    }
+
+    /// The commits of all threads over time; `None` where none was timed so. Of an interval the operations are commits,
+    /// and it has no bytes.
+    pub fn series_of<'a>(timed: impl IntoIterator<Item = &'a Self>) -> Option<SeriesData> {
+        let mut every =
+            timed.into_iter().filter_map(|times| times.series.as_deref().filter(|_| times.commit.count() > 0));
+        let mut all = every.next()?.clone();
+        every.for_each(|other| all.merge(other));
+        Some(all.to_data())
     }
 
     /// Latencies of commits.
@@ -101,7 +129,12 @@ impl CommitTimes {
     /// A sync has returned at `ended_ns`, which covers every write that was complete when it began.
     pub fn synced(&mut self, ended_ns: u64) {
         if let Some(first_ns) = self.first_ns.take() {
-            self.commit.record(ended_ns.saturating_sub(first_ns));
+            let latency_ns = ended_ns.saturating_sub(first_ns);
+            self.commit.record(latency_ns);
+            if let Some(series) = &mut self.series {
+                let at_ns = ended_ns.saturating_sub(self.origin_ns);
+                series.record(CompletedOperation { at_ns, bytes_read: 0, bytes_written: 0, latency_ns });
+            }
         }
         for began_ns in self.open_ns.drain(..) {
             self.durable_write.record(ended_ns.saturating_sub(began_ns));
@@ -138,6 +171,18 @@ mod tests {
         times.written(100, 130);
         times.written(200, 210);
         assert_eq!((times.commit.quantile_ns(1.0), times.durable_write.mean_ns()), (Some(30), Some(20.0)));
+    }
+
+    #[test]
+    fn commits_over_time_are_those_of_the_histogram() {
+        let mut times = CommitTimes::default().over_time(100, 1000);
+        for began_ns in [1010, 1030, 1250] {
+            times.written(began_ns, began_ns + 1);
+            times.synced(began_ns + 10);
+        }
+        let data = CommitTimes::series_of([&times, &CommitTimes::default()]).expect("it has commits");
+        assert_eq!((data.interval_ns, data.ops, data.latency_max_ns), (100, vec![2, 0, 1], vec![10, 0, 10]));
+        assert_eq!(CommitTimes::series_of([&CommitTimes::default()]), None);
     }
 
     #[test]

@@ -299,6 +299,9 @@ stored! {
         /// the record. `None` without a warm-up.
         #[serde(default)]
         pub warm_up: Option<SeriesData>,
+        /// Commits over time, as operations without bytes; `None` where none were timed.
+        #[serde(default)]
+        pub commits: Option<SeriesData>,
         /// Change of each counter over the run; counters explain the result.
         pub counters: BTreeMap<String, u64>,
         /// Work of each thread.

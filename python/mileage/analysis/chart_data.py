@@ -182,13 +182,20 @@ def _trace(
     rows: dict[str, list[float]] = {}
     widths: list[float] = []
     moved: list[float] = []
+    # Where each part has commits, their times are what is waited for.
+    of_commits = bool(parts) and all(
+        part.commits is not None and part.commits.interval_ns == part.series.interval_ns for part in parts
+    )
     for record in parts:
         series = record.series
+        timed_series = record.commits if of_commits and record.commits is not None else series
         counted = record.to_the_end(series.bytes_written if written else series.bytes_moved)
         widths += [series.interval_s] * len(counted)
         moved += counted
         for name in ("p50", "p99", "max"):
-            rows.setdefault(name, []).extend(record.to_the_end(getattr(series, f"latency_{name}_ns")))
+            found = record.to_the_end(getattr(timed_series, f"latency_{name}_ns"))
+            missing = len(counted) - len(found)
+            rows.setdefault(name, []).extend([*found, *[0.0] * missing] if of_commits else found)
         for name, values in _gauges(series).items():
             rows.setdefault(name, []).extend(record.to_the_end(values, values[-1] if values else 0))
         for name, values in _per_second(series, drawn or {}).items():
@@ -219,6 +226,7 @@ def _trace(
         p50_ns=thin.get("p50", []) if timed else [],
         p99_ns=thin.get("p99", []) if timed else [],
         max_ns=thin.get("max", []) if timed else [],
+        of_commits=of_commits,
         counters={
             name: thin[name]
             for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE, *(drawn or {}).values())

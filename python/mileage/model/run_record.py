@@ -272,6 +272,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     None without a warm-up, and in records of earlier versions.
     """
+    commits: Series | None = None
+    """Commits over time, as operations without bytes; None where none were timed."""
     counters: dict[str, Count]
     """Change of each counter over the run, by name; counters explain the result."""
     threads: list[ThreadRecord] = []

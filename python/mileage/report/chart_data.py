@@ -36,6 +36,8 @@ class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
     p50_ns: list[float] = []
     p99_ns: list[float] = []
     max_ns: list[float] = []
+    of_commits: bool = False
+    """Whether these are latencies of commits, and not of operations."""
     counters: dict[str, list[float]] = {}
     cuts: list[int] = []
     kind: str = "too short"

@@ -308,12 +308,14 @@ def _over_time(view: StudyView) -> _PictureRequest | None:
     if chart is None:
         return None
     what = f"the runs of {view.evidence.cell}" if measured else "the torture"
+    latency = "commit times" if all(trace.of_commits for trace in traces) else "latency"
+    title = f"Rate, {latency} and counters over time"
     words = (
-        f"Rate, latency and counters over time in {what} (n = {len(traces)} {'run' if measured else 'cycle'}"
-        f"{'' if len(traces) == 1 else 's'}). Lines of latency: median over them of each interval's median (p50), 99th "
-        f"percentile and maximum; no interval is drawn.{course_words(traces, 'time')}"
+        f"{title} in {what} (n = {len(traces)} {'run' if measured else 'cycle'}"
+        f"{'' if len(traces) == 1 else 's'}). Lines of {latency}: median over them of each interval's median (p50), "
+        f"99th percentile and maximum; no interval is drawn.{course_words(traces, 'time')}"
     )
-    svg = _svg(chart, "over_time", "Rate, latency and counters over time", words)
+    svg = _svg(chart, "over_time", title, words)
     return _PictureRequest(svg, words, series_axes(chart))
 
 

@@ -63,10 +63,17 @@ def _charts(found: ChartData, factor: str, *, narrow: bool) -> dict[str, vega.Sp
         "scan": scan,
         "levels": levels,
         "steady_state": steady_chart(found.steady, **steady),
-        "runs": timeline_chart(found.runs, axis="time", width=width, latency=False, counters=False),
+        "runs": timeline_chart(
+            found.runs, axis="time", width=width, latency=_has_commits(found), counters=False
+        ),
         "latency": tail_chart(found.tails, width=width),
         **{name: layout_chart(layout, **layouts) for name, layout in layout_names(found.layouts).items()},
     }
+
+
+def _has_commits(found: ChartData) -> bool:
+    """Whether the latencies over time are those of commits."""
+    return bool(found.runs) and all(trace.of_commits for trace in found.runs)
 
 
 def _words(found: ChartData, factor: str) -> dict[str, tuple[str, str]]:
@@ -75,6 +82,7 @@ def _words(found: ChartData, factor: str) -> dict[str, tuple[str, str]]:
     n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
     traced = len(found.runs)
     steps = f" {' '.join(found.steps)}" if found.steps else ""
+    over_time = "Rate and commit times over time" if _has_commits(found) else "Rate over time"
     return {
         "scan": (
             f"Rate and latency over {factor}",
@@ -90,8 +98,8 @@ def _words(found: ChartData, factor: str) -> dict[str, tuple[str, str]]:
         ),
         "steady_state": ("Steady state by SNIA's rule", f"{STEADY_CAPTION} {steady_words(found.steady)}."),
         "runs": (
-            "Rate over time",
-            f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
+            over_time,
+            f"{over_time} in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
             "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
             f"interval.{course_words(found.runs, 'time')}",
         ),

@@ -132,16 +132,20 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
     bytes_head, ops_head = estimate_columns("rate", "bytes_per_s"), estimate_columns("ops", "per_s")
     head = ("stage", "cell", "runs", *bytes_head, *ops_head, "elapsed_s")
+    of_commits = ("p50_ns", "p99_ns", "max_ns")
     tail = ("cpu_ns_per_op", "memory_percent", "limited_by", "failed", "power_cut_writes_lost")
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
         rates = (*estimate_row(rate_of(cell, "rate_bytes_per_s")), *estimate_row(rate_of(cell, "ops_per_s")))
         elapsed = summarise(cell.elapsed_s).geometric_mean
         quantiles = (None if whole is None else getattr(whole, name) for name in latencies)
+        commit = cell.latency.get("commit")
+        commits = (None if commit is None else getattr(commit, name) for name in of_commits)
         memory = statistics.median(cell.memory_percent) if cell.memory_percent else None
         rest = (cell.cpu_ns_per_op, memory, " ".join(cell.limited_by), cell.failed, lost_writes(cell))
-        rows.append((cell.stage, cell.cell, cell.runs, *rates, elapsed, *quantiles, *rest))
-    return csv_text((*head, *(f"latency_{name}" for name in latencies), *tail), rows)
+        rows.append((cell.stage, cell.cell, cell.runs, *rates, elapsed, *quantiles, *commits, *rest))
+    quantile_heads = (*(f"latency_{name}" for name in latencies), *(f"commit_{name}" for name in of_commits))
+    return csv_text((*head, *quantile_heads, *tail), rows)
 
 
 def write_measured(page: MeasuredPage, folder: Directory, *, drawn: bool) -> None:

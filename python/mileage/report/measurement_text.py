@@ -16,7 +16,7 @@ from mileage.judge import Summary, summarise
 from mileage.model.operation_kind import LATENCY_KINDS, WAITED_FOR
 from mileage.model.write_amplification import FLASH, write_amplification
 from mileage.plan import Cell
-from mileage.plan.commit_setting import Layout
+from mileage.plan.commit_setting import CommitSetting, Layout
 from mileage.plan.quantiles import operations_needed
 from mileage.plan.sizes import counted
 from mileage.report.cell_estimates import (
@@ -140,8 +140,7 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
             each = setting.writes
             writes = counted(round(each), "write") if each == round(each) else f"{each:.3g} writes"
             what = f"the start of {writes} to the end of the sync" if synced else what
-            threads = counted(setting.threads, "thread")
-            place = [("", f"({threads}, depth {setting.depth}; {_LAYOUTS[setting.layout]})")]
+            place = [("", f"({_place_words(setting)})")]
         rows = [*_quantiles("commit", commit, "commit"), ("", f"({what})"), *place, *rows]
     if sync is not None:
         rows += _quantiles("sync", sync, "sync")[:1]
@@ -155,6 +154,11 @@ _LAYOUTS: Final[dict[Layout, str]] = {
     "overwrite": "over written blocks of a file",
     "device": "to a device, without a file",
 }
+
+
+def _place_words(setting: CommitSetting) -> str:
+    """How many commits are made at once, and where they go: "2 threads, depth 1, over written blocks of a file"."""
+    return f"{counted(setting.threads, 'thread')}, depth {setting.depth}, {_LAYOUTS[setting.layout]}"
 
 
 def _quantiles(name: str, latency: Latency, unit: str = "operation") -> list[tuple[str, str]]:
@@ -278,6 +282,9 @@ def _table(every: Sequence[MeasuredCell], planned: Sequence[Cell], elsewhere: st
     missing = [w for w, field in _QUANTILES.items() if any(getattr(found, field) is None for found in shown)]
     if missing:
         lines += _wrapped(f"-: too few operations; {_needed(missing)}.")
+    if kind == "commit":
+        places = dict.fromkeys(_place_words(cell.commit_setting) for cell in cells if cell.commit_setting)
+        lines += _wrapped(f"Commits: {'; or '.join(places)}.") if places else []
     if any(found.at_least for found in shown):
         lines += _wrapped("≥: at least, as some failed or timed out, and would have taken longer.")
     if any(_shows_memory(cell) for cell in cells):

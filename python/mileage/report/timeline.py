@@ -91,7 +91,8 @@ def timeline_chart(
             for kind, field in _LATENCIES
             for arm, _, points in _medians(_lines(shown, axis, per_unit, _latency_of(field)))
         ]
-        rows.append(_Row("latency, ms", kinds, log=True))
+        what = "commit time" if all(trace.of_commits for trace in shown) else "latency"
+        rows.append(_Row(f"{what}, ms", kinds, log=True))
     of_flash = (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE) if counters else ()
     for name in of_flash if isinstance(counters, bool) else counters:
         lines = _lines(shown, axis, per_unit, _counter_of(name))

@@ -120,6 +120,9 @@ def journal_tables(content: JournalContent) -> list[Table]:
     if any(_warm_up(run) is not None for run in runs_of(content)):
         about = "One row per run and interval of its warm-up, which no other table has."
         tables.append(Table("warm_up", about, (*named, *_SERIES), lambda: _series(content, _warm_up)))
+    if any(_commits(run) is not None for run in runs_of(content)):
+        about = "One row per run and interval: the commits that ended in it (`ops`), which have no bytes."
+        tables.append(Table("commits", about, (*named, *_SERIES), lambda: _series(content, _commits)))
     if any(isinstance(run.record, ImportedRecord) and run.record.printed_names for run in content.any_runs()):
         about = "One row per figure that another tool printed of an imported run."
         tables.append(Table("printed", about, (*named, *_PRINTED), lambda: _printed(content)))
@@ -169,6 +172,10 @@ def _measured(run: AnyRun) -> Series | ImportedSeries:
 
 def _warm_up(run: AnyRun) -> Series | None:
     return run.record.warm_up if isinstance(run.record, RunRecord) else None
+
+
+def _commits(run: AnyRun) -> Series | None:
+    return run.record.commits if isinstance(run.record, RunRecord) else None
 
 
 def _series(content: JournalContent, of: Callable[[AnyRun], Series | ImportedSeries | None]) -> Iterator[Row]:

@@ -214,8 +214,8 @@ def record_problem(record: RunRecord | ImportedRecord) -> str | None:
     for kind, histogram in record.latency.items():
         if found := _histogram_problem(histogram, exact=own):
             return f"has a histogram of {kind} latencies {found}"
-    warm_up = record.warm_up if isinstance(record, RunRecord) else None
-    for series in (record.series, warm_up):
+    others = (record.warm_up, record.commits) if isinstance(record, RunRecord) else ()
+    for series in (record.series, *others):
         if series is not None and (found := _series_problem(series)):
             return found
     if not isinstance(record, RunRecord):

@@ -28,14 +28,14 @@ from mileage.scratch import scratch_directory
 from mileage.store.safe_directory import Directory, open_to_read
 from mileage.store.sql import is_pattern, sql_source, sql_text
 from mileage.store.study_folder import StudyFolder
-from mileage.store.tables import PRINTED, TABLES, WARM_UP, is_up_to_date, write_tables
+from mileage.store.tables import COMMITS, PRINTED, TABLES, WARM_UP, is_up_to_date, write_tables
 
 if TYPE_CHECKING:
     import duckdb
 
 STUDIES: Final = "studies"
 CELL_KEYS: Final = "cell_keys"
-_NAMES: Final = (*TABLES, WARM_UP, PRINTED, STUDIES, CELL_KEYS)
+_NAMES: Final = (*TABLES, WARM_UP, COMMITS, PRINTED, STUDIES, CELL_KEYS)
 _STUDY_COLUMNS: Final = {
     "folder": "VARCHAR",
     "study": "VARCHAR",

@@ -67,6 +67,7 @@ _TABLES = {
     ),
     "series": _INTERVALS,
     "warm_up": _INTERVALS,
+    "commits": _INTERVALS,
     "latency": _Table(
         {"directions": "VARCHAR[]", "histograms": "BIGINT[][][]"},
         "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
@@ -85,6 +86,8 @@ TABLES = ("samples", "series", "latency", "counters")
 """The tables of a study folder, each a Parquet file of that name."""
 WARM_UP: Final = "warm_up"
 """The table of the warm-ups, with the columns of `series`: what no other table has."""
+COMMITS: Final = "commits"
+"""The table of commits over time, with the columns of `series`: their number is `ops`, and they have no bytes."""
 PRINTED: Final = "printed"
 """The table of an imported study that has every number of the tool, under the tool's own name."""
 
@@ -181,6 +184,11 @@ def _warm_up_line(entry: AnyRun) -> Row | None:
     return None if series is None else _intervals(entry, series)
 
 
+def _commits_line(entry: AnyRun) -> Row | None:
+    series = entry.record.commits if isinstance(entry.record, RunRecord) else None
+    return None if series is None else _intervals(entry, series)
+
+
 def _intervals(entry: AnyRun, series: Series | ImportedSeries) -> Row | None:
     """A latency is NULL where no operation completed, or where it was not kept."""
     done = series.ops
@@ -231,6 +239,7 @@ _LINES: dict[str, Callable[[AnyRun], Row | None]] = {
     "latency": _latency_line,
     "counters": _counters_line,
     WARM_UP: _warm_up_line,
+    COMMITS: _commits_line,
     PRINTED: _printed_line,
 }
 

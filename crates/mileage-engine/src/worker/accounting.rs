@@ -74,7 +74,8 @@ impl<'a> Accounting<'a> {
     pub(crate) fn new(shared: &'a SharedState, thread: u32, workload: &Workload) -> Self {
         let mut part = Part::new(shared.options.interval_ns, workload.one_way(), workload.load.warm_up_ns > 0);
         part.split = shared.options.split_latency.then(Box::default);
-        part.commits = CommitTimes::of_thread(workload.syncs_on_the_way(), workload.sync_every, shared.options.dsync);
+        part.commits = CommitTimes::of_thread(workload.syncs_on_the_way(), workload.sync_every, shared.options.dsync)
+            .map(|times| Box::new((*times).over_time(part.interval_ns(), shared.workload.load.warm_up_ns)));
         Self {
             part: InFlight::new(part, shared.hand_overs.get(shared.place_of(thread)).cloned()),
             tally: &shared.tally[shared.place_of(thread)].0,

@@ -131,6 +131,11 @@ impl Part {
         }
     }
 
+    /// Length of the first intervals of its series.
+    pub(super) fn interval_ns(&self) -> u64 {
+        self.series.interval_end_ns()
+    }
+
     /// The latencies of all operations of a kind.
     pub(crate) fn latency(&self, kind: OpKind) -> Cow<'_, Histogram> {
         if self.one_way == Some(kind) { Cow::Owned(self.series.latency()) } else { Cow::Borrowed(&self.latency[kind]) }
