@@ -156,24 +156,24 @@ ROLES: Final[dict[Role, dict[str, str]]] = {
         "endurance watch": "--every --for --json --once --tbw --written",
         "export": "--json <form>",
         "fio": """
---bandwidth-log --blockalign --bs --bsrange --bssplit --buffer_compress_percentage --buffer_pattern --buffered
---bwavgtime --clat_percentiles --client --cmdhelp --continue_on_error --cpuchunks --cpuload --cpumode
+--bandwidth-log --blockalign --bs --bs_unaligned --bsrange --bssplit --buffer_compress_percentage --buffer_pattern
+--buffered --bwavgtime --clat_percentiles --client --cmdhelp --continue_on_error --cpuchunks --cpuload --cpumode
 --cpus_allowed --cpus_allowed_policy --create_fsync --create_on_open --create_only --create_serialize
 --dedupe_percentage --description --direct --disable_bw --disable_bw_measurement --disable_clat --disable_lat
 --disable_slat --do_verify --end_fsync --eta --eta-newline --exit_what --exitall --exitall_on_error
 --experimental_verify --fadvise_hint --fallocate --fdatasync --file_service_type --filesize --fixedbufs --flow
---fsync --fsync_on_close --group_reporting --gtod_reduce --help --hipri --invalidate --io_size
---io_submit_mode --iodepth --iodepth_batch --iodepth_batch_complete --iodepth_batch_complete_max --iodepth_low
---ioengine --iopsavgtime --kb_base --lat_percentiles --latency_target --log_avg_msec --log_offset --loops
---manual --minimal --new_group --norandommap --nrfiles --number_ios --numjobs --offset --offset_align
---offset_increment --openfiles --output-format --overwrite --parse-only --per_job_logs --percentage_random
---percentile_list --ramp_time --random_distribution --random_generator --randrepeat --randseed --rate
---rate_iops --rate_min --rate_process --ratemin --read_iolog --readonly --refill_buffers --registerfiles
---runtime --rw --rw_sequencer --rwmixread --rwmixwrite --scramble_buffers --section --serialize_overlap
---server --size --slat_percentiles --sqthread_poll --startdelay --stat_type --status-interval --steadystate
---stonewall --sync --terse-version --thinktime --thinktime_blocks --thread --time_based --unified_rw_reporting
---unit_base --unlink --verify --verify_async --verify_async_cpus --verify_backlog --verify_dump --verify_fatal
---verify_interval --verify_only --verify_pattern --verify_state_save --version --wait_for --write_hist_log
+--fsync --fsync_on_close --group_reporting --gtod_reduce --help --hipri --invalidate --io_size --io_submit_mode
+--iodepth --iodepth_batch --iodepth_batch_complete --iodepth_batch_complete_max --iodepth_low --ioengine
+--iopsavgtime --kb_base --lat_percentiles --latency_target --log_avg_msec --log_offset --loops --manual --minimal
+--new_group --norandommap --nrfiles --number_ios --numjobs --offset --offset_align --offset_increment --openfiles
+--output-format --overwrite --parse-only --per_job_logs --percentage_random --percentile_list --ramp_time
+--random_distribution --random_generator --randrepeat --randseed --rate --rate_iops --rate_min --rate_process
+--ratemin --read_iolog --readonly --refill_buffers --registerfiles --runtime --rw --rw_sequencer --rwmixread
+--rwmixwrite --scramble_buffers --section --serialize_overlap --server --size --slat_percentiles --sqthread_poll
+--startdelay --stat_type --status-interval --steadystate --stonewall --sync --sync_file_range --terse-version
+--thinktime --thinktime_blocks --thread --time_based --unified_rw_reporting --unit_base --unlink --verify
+--verify_async --verify_async_cpus --verify_backlog --verify_dump --verify_fatal --verify_interval --verify_only
+--verify_pattern --verify_state_save --version --wait_for --write_hist_log
 --zero_buffers --zonemode -h
         """,
         "hdparm": "--direct --help --manual --offset -A -B -F -I -S -T -V -W -a -f -h -i -q -t -y",

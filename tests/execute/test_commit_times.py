@@ -121,7 +121,7 @@ def syncs_seen(trace: str, call: str, tids: list[int]) -> list[int]:
 @pytest.mark.xdist_group("devices")
 @pytest.mark.parametrize(("call", "threads"), [("fdatasync", 1), ("fsync", 2)])
 def test_syncs_are_those_of_the_kernel(tmp_path: Path, call: str, threads: int) -> None:
-    """The tracepoints print microseconds; a preempted thread is late on one side of the call only."""
+    """Each lasts as long as the kernel says, and no shorter; how much longer is looked at on an idle machine only."""
     (tmp_path / "target").mkdir()
     log, saved = tmp_path / "log.csv", tmp_path / "saved"
     words = ("-w", "random_write", "-r", "2300", "--size", "4MiB", "--no-direct", "--threads", str(threads))
@@ -135,8 +135,11 @@ def test_syncs_are_those_of_the_kernel(tmp_path: Path, call: str, threads: int) 
     logged = of_log(log)["sync"]
     assert len(seen) == len(logged) == cell["latency"]["sync"]["count"] == 400
     pairs = list(zip(seen, logged, strict=True))
-    far = [pair for pair in pairs if abs(pair[0] - pair[1]) > max(20_000, 0.05 * pair[1])]
-    assert len(far) <= 4, far
+    # The engine's clock is read before and after the call; the trace has whole microseconds.
+    assert all(ours >= kernels - 2_000 for kernels, ours in pairs)
+    if os.environ.get("MILEAGE_TEST_PROFILE") == "thorough":
+        far = [pair for pair in pairs if abs(pair[0] - pair[1]) > max(20_000, 0.05 * pair[1])]
+        assert len(far) <= 4, far
 
 
 @pytest.mark.slow
