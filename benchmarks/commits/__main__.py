@@ -2,9 +2,9 @@
 
 Three tables, each program in turn with the others, beginning with another one in each round:
 
-* etcd's check of a disk (2,300-byte appends, each followed by fdatasync) by fio, by `mileage fio` and by
-  `mileage measure`, on one file system: ratios of p50 and of p99 to fio's with 90 % intervals over the rounds. Rounds
-  continue until each interval is inside or outside of 10 %, or the time is over.
+* etcd's check of a disk (2,300-byte appends, each followed by fdatasync) by fio, `mileage fio`, `mileage measure` and
+  `mileage check --for etcd`, on one file system: ratios of p50 and of p99 to fio's with 90 % intervals over the rounds.
+  Rounds continue until each interval is inside or outside of 10 %, or the time is over.
 * PostgreSQL's pg_test_fsync (8 KiB in place) and `mileage measure`, on a served drive whose flush takes 2 ms.
 * For comparison, on the file system of the first table: SQLite's commits and those of PostgreSQL with one client.
 
