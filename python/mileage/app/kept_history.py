@@ -105,18 +105,24 @@ def kept_study(place: Path) -> Iterator[None]:
     """
     history = place.parent
     is_new = not history.exists()
+    made: bool | None = None
     try:
-        if not make_directory("--save", place, parents=True):
+        try:
+            made = make_directory("--save", place, parents=True)
+        except OSError as cause:
+            raise Refused(
+                f"--save {history}", f"cannot make a study folder: {cause.strerror}", code="unwritable"
+            ) from cause
+        if not made:
             raise Refused(place, "was made by another process", advice="measure again", code="exists")
-    except OSError as cause:
-        raise Refused(
-            f"--save {history}", f"cannot make a study folder: {cause.strerror}", code="unwritable"
-        ) from cause
-    try:
         yield
     except BaseException as cause:
-        with suppress(OSError), Directory.open(history) as folder:
-            folder.remove(place.name)
+        if made:
+            with suppress(OSError), Directory.open(history) as folder:
+                folder.remove(place.name)
+        elif made is None:
+            # A signal came before it was known who made it.
+            remove_empty_directory(str(place))
         if is_new:
             remove_empty_directory(str(history))
         if isinstance(cause, Interrupted):
