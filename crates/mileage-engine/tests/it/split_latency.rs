@@ -2,7 +2,7 @@
 
 use crate::scratch::{file_of, plain, run};
 use mileage_engine::{Api, Options};
-use mileage_measure::{HistogramData, RunRecord};
+use mileage_measure::{Histogram, HistogramData, RunRecord};
 use mileage_workload::{PatternKind, Stop, Sync, Workload};
 
 /// A mix at this depth with syncs between, which ends after a number of operations.
@@ -73,7 +73,10 @@ fn a_wait_for_the_device_is_no_part_of_the_submission() {
         eprintln!("skipped a_wait_for_the_device_is_no_part_of_the_submission: the build's file system is in memory");
         return;
     }
-    assert!(submission.sum_ns < completion.sum_ns, "{} of {}", submission.sum_ns, whole.sum_ns);
+    // Were the wait a part of the submission, a completion would be reaped at once, in less than a microsecond. How the
+    // two compare depends on the device, and on what else runs.
+    let waited_ns = Histogram::from_data(completion).unwrap().quantile_ns(0.5).unwrap();
+    assert!(waited_ns > 3_000 && submission.count > 0, "{waited_ns}");
 }
 
 #[test]
