@@ -53,7 +53,9 @@ def main() -> None:
         folder = place / study
         if not (folder / "report.html").exists():
             subprocess.run([sys.executable, "-m", "mileage", "run", study, "--out", str(folder)], check=True)
-        (pictures / f"{study}_{name}.png").write_bytes(packed((folder / "figures" / f"{name}.png").read_bytes()))
+        (pictures / f"{study}_{name}.png").write_bytes(
+            packed((folder / "figures" / f"{name}.png").read_bytes())
+        )
         if study not in SCREENS:
             continue
         if chromium.PROGRAM is None:
