@@ -34,8 +34,7 @@ from mileage.report.cell_estimates import (
     with_interval,
 )
 from mileage.report.measurement_setup import headed, labels_of
-from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
-from mileage.report.wording import lost_of
+from mileage.report.quantity import column_width, duration, figure, lost_of, mb_per_s, mib_per_s
 from mileage.store import Latency, MeasuredCell
 from mileage.store.cell_measurements import SHARES
 

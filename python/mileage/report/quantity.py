@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from mileage.plan.sizes import counted
+
 MIB: Final = 1 << 20
 MB: Final = 10**6
 _TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
@@ -51,3 +53,9 @@ def mb_per_s(rate_bytes_per_s: float) -> str:
 def column_width(least: int, texts: Iterable[str]) -> int:
     """Characters of a column of figures that stand at its right end: `least`, or one more than the longest figure."""
     return max([least, *(len(text) + 1 for text in texts)])
+
+
+def lost_of(lost: int, of: int | None) -> str:
+    """Writes that a power cut lost: "none of 600 synced writes", or "12 writes" where nobody knows of how many."""
+    number = f"{lost:,}" if lost else "none"
+    return f"{number} of {counted(of, 'synced write')}" if of is not None else counted(lost, "write")

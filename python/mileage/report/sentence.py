@@ -18,7 +18,7 @@ from mileage.judge.verdict import Verdict
 from mileage.model.caveat import Caveat
 from mileage.plan.sizes import format_bytes
 from mileage.report.caveat_words import caveat_words, each_in_words, listed
-from mileage.report.quantity import duration
+from mileage.report.quantity import duration, lost_of
 from mileage.report.session_words import number_word, session_units
 from mileage.report.standings import ranking_words
 from mileage.report.wording import (
@@ -26,7 +26,6 @@ from mileage.report.wording import (
     MULTIPLE_FROM,
     counted,
     groups_words,
-    lost_of,
     plain,
     verdict_word,
 )

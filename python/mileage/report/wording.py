@@ -382,9 +382,3 @@ def largest_changes(cells: Sequence[CellVerdict], limit: int) -> list[CellVerdic
     """At most `limit` verdicts: those with the largest change in either direction, the largest slowdown first."""
     kept = sorted(cells, key=lambda c: -abs(math.log(c.ratio)) if c.ratio else 0.0)[:limit]
     return by_effect(kept)
-
-
-def lost_of(lost: int, of: int | None) -> str:
-    """Writes that a power cut lost: "none of 600 synced writes", or "12 writes" where nobody knows of how many."""
-    number = f"{lost:,}" if lost else "none"
-    return f"{number} of {counted(of, 'synced write')}" if of is not None else counted(lost, "write")
