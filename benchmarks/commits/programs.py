@@ -99,7 +99,9 @@ def etcd_by_check(place: Path, size_bytes: int) -> Commits:
         # It may not be fit, or not known to be: that is no failure here.
         fit = json.loads(output([MILEAGE, *words], statuses=(0, 1, 5)))["fitness"]
         lines = map(json.loads, Path(name, "study", "journal.jsonl").read_text(encoding="utf-8").splitlines())
-        found = [json.dumps(line["record"]["latency"]["sync"]) for line in lines if line.get("record")]
+        records = [line["record"]["latency"] for line in lines if line.get("record")]
+        # The run that lays out the file has no syncs.
+        found = [json.dumps(latency["sync"]) for latency in records if latency.get("sync")]
     p50_us = [(_core.latency_quantile_ns(one, 0.5) or 0) / 1000 for one in found]
     return Commits(2000 * len(found), geometric_mean(p50_us), fit["value"] / 1000)
 
