@@ -121,6 +121,17 @@ def test_verdicts_at_the_limit_are_wrong_in_one_of_forty_cases() -> None:
     assert outcomes.count("cannot say") / trials >= 0.93
 
 
+def test_runs_that_are_like_their_neighbours_are_worth_fewer_in_what_is_advised() -> None:
+    """The same values in an order without dependence need fewer runs."""
+    values = [LIMIT * math.exp(-0.02 + 0.2 * math.sin(number / 4)) for number in range(40)]
+    mixed = random.Random(3).sample(values, len(values))
+    one, other = (fitness(order, SYNC, LIMIT) for order in (values, mixed))
+    assert "dependent-runs" in {caveat.code for caveat in one.caveats}
+    assert not other.caveats
+    assert other.runs_needed is not None
+    assert (one.runs_needed or math.inf) > 2 * other.runs_needed
+
+
 def test_runs_that_are_like_their_neighbours_widen_the_interval() -> None:
     """First-order autoregressions of 30 runs: the interval holds the true mean about as often as it says."""
     seed = 20_261_129

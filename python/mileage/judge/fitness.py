@@ -85,9 +85,11 @@ def fitness(
     if found.n < RUNS_MIN and not any(caveat.is_veto for caveat in reasons):
         reasons.append(veto("few-runs", runs=found.n, needed=RUNS_MIN))
     value, ends = found.geometric_mean, found.mean_ci95
-    logs = [math.log(one) for one in values] if ends is not None else []
-    if ends is not None and (alike := dependence(logs, ())):
-        ends = tuple(map(math.exp, widened_interval(logs, alike)))  # type: ignore[assignment]
+    logs, worth = [math.log(one) for one in values] if ends is not None else [], 1.0
+    if alike := dependence(logs, ()):
+        worth = alike.effective_baseline / len(logs)
+        low, high = widened_interval(logs, alike)
+        ends = math.exp(low), math.exp(high)
         reasons.append(
             limit_caveat(
                 "dependent-runs",
@@ -113,7 +115,7 @@ def fitness(
         elif outcome == "cannot say" and (high < 0 or low > 0 or high - low < 2 * RESOLUTION):
             reasons.append(veto("within-resolution", resolution_share=math.expm1(RESOLUTION)))
         elif outcome == "cannot say":
-            needed = _runs_needed(values, abs(math.log(value / limit)) - RESOLUTION)
+            needed = _runs_needed(values, abs(math.log(value / limit)) - RESOLUTION, worth)
     return Fitness(
         outcome=outcome,
         metric=metric.word,
@@ -140,14 +142,17 @@ def _against_not_fit(caveats: Sequence[Caveat], beyond: float, slowed: float) ->
     return found if any(held) else [*found, veto("disturbed", disturbed_share=-math.expm1(-slowed))]
 
 
-def _runs_needed(values: Sequence[float], distance: float) -> int | None:
-    """The fewest runs whose half interval is below a distance on the log scale, at the spread of these."""
+def _runs_needed(values: Sequence[float], distance: float, worth: float) -> int | None:
+    """The fewest runs whose half interval is below a distance on the log scale, at the spread of these.
+
+    `worth`: independent runs in each, 0..1: less than 1 where neighbouring runs are alike.
+    """
     if distance <= 0:
         return None
     logs = [math.log(value) for value in values]
     mean = math.fsum(logs) / len(logs)
     sd = math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1))
-    wanted = (sd / distance) ** 2
+    wanted = (sd / distance) ** 2 / worth
     # The half interval falls with every run, so that the first number of runs that is enough can be searched by halves.
     enough = bisect_left(
         range(RUNS_MAX + 1),
