@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from mileage.judge import CellVerdict, Comparison, Sample, Verdict, compare_arms, compare_stages
-from mileage.judge.comparison import Work
+from mileage.judge.comparison import CutLoss, Work
 from mileage.judge.mean_over_cells import MeanRatio
 from mileage.judge.standings import standings
 from mileage.model.caveat import limit, veto
@@ -384,3 +384,21 @@ def test_all_levels_are_ranked_in_the_sentence() -> None:
     many = {f"d{at}": [at * 100.0, at * 101.0, at * 99.0] for at in range(1, 10)}
     ranking = ranking_words([standings("read", "ops_per_s", many)], "drive")
     assert ranking == "Ranks by drive: read: 1st d9, 2nd d8, 3rd d7, ..., 9th d1."
+
+
+@pytest.mark.parametrize(
+    ("baseline", "words"),
+    [
+        (
+            CutLoss(3, 0, 601),
+            "3 power cuts lose 596 of 601 synced writes with kernel 6, none of 601 synced writes",
+        ),
+        (
+            CutLoss(2, 0, 400),
+            "596 of 601 synced writes with kernel 6 in 3 cuts, none of 400 synced writes with",
+        ),
+    ],
+)
+def test_writes_that_cuts_lost_are_those_of_their_own_cuts(baseline: CutLoss, words: str) -> None:
+    found = comparison(UNDECIDED, **ARMS, cut_losses={UNDECIDED.cell: (baseline, CutLoss(3, 596, 601))})
+    assert words in verdict_sentence(found)

@@ -329,10 +329,13 @@ def _cut_words(comparison: Comparison, cell: str) -> str:
     if cell not in comparison.cut_losses:
         return ""
     one, other = comparison.cut_losses[cell]
-    cuts = counted(other.cuts, "power cut")
-    verb = "loses" if other.cuts == 1 else "lose"
-    sides = f"{lost_of(other.lost, other.of)} with {comparison.candidate}, "
-    return f"; {cuts} {verb} {sides}{lost_of(one.lost, one.of)} with {comparison.baseline}"
+    sides = ((other, comparison.candidate), (one, comparison.baseline))
+    lost = [f"{lost_of(loss.lost, loss.of)} with {arm}" for loss, arm in sides]
+    if one.cuts == other.cuts:
+        verb = "loses" if one.cuts == 1 else "lose"
+        return f"; {counted(one.cuts, 'power cut')} {verb} {', '.join(lost)}"
+    each = (f"{words} in {counted(loss.cuts, 'cut')}" for words, (loss, _) in zip(lost, sides, strict=True))
+    return f"; power cuts lose {', '.join(each)}"
 
 
 def _worst_cut(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
