@@ -61,7 +61,7 @@ _WEAR: Final = {
 }
 
 
-def evidence_of(
+def collect_chart_data(
     plan: Plan, folder: StudyFolder, comparison: Comparison, samples: Sequence[Sample]
 ) -> ChartData:
     """Collect it for a study that compares two arms."""

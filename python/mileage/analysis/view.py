@@ -11,7 +11,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from mileage.analysis.cautions import cautions, with_cautions
-from mileage.analysis.chart_data import evidence_of, picked, places_of, tails_of, torture_traces, traces_of
+from mileage.analysis.chart_data import (
+    collect_chart_data,
+    picked,
+    places_of,
+    tails_of,
+    torture_traces,
+    traces_of,
+)
 from mileage.analysis.check_text import verdict_in
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.ior_layouts import planned_layouts
@@ -173,7 +180,7 @@ def study_view(
         factor=comparison.factor if comparison.standings else "",
         standings=comparison.standings,
         evidence=replace(
-            evidence_of(plan, folder, comparison, read.samples),
+            collect_chart_data(plan, folder, comparison, read.samples),
             steady=steady_rounds(plan, content),
             order=run_order(plan, read.samples),
         ),

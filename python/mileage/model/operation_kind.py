@@ -35,8 +35,8 @@ LATENCY_KINDS: Final[dict[str, LatencyKind]] = dict(
         ("metadata", LatencyKind("metadata")),
         ("commit", LatencyKind("commit", is_waited_for=False)),
         ("durable_write", LatencyKind("durable write", is_waited_for=False)),
-        ("unfinished_sync", LatencyKind("unended sync", is_waited_for=False)),
-        ("unfinished_commit", LatencyKind("unended commit", is_waited_for=False)),
+        ("unfinished_sync", LatencyKind("unfinished sync", is_waited_for=False)),
+        ("unfinished_commit", LatencyKind("unfinished commit", is_waited_for=False)),
     ]
 )
 """Those of a workload, work on names, the two that end with a sync, and what syncs and commits had taken that failed or
