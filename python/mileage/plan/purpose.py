@@ -112,7 +112,7 @@ def parse_purpose(text: str, source: str, name: str) -> Purpose:
     metric = METRICS[head.metric]  # type: ignore[index]  # `_head` refuses other words
     measure = msgspec.structs.replace(table, metric=(metric.word,))
     study = msgspec.structs.replace(
-        study, measure=dict.fromkeys(study.measure, measure), question=f"{head.title}?"
+        study, measure=dict.fromkeys(study.measure, measure), question=f"Is it fit for {head.title}?"
     )
     return Purpose(name, source, head, study, metric, _limit(head, metric))
 
